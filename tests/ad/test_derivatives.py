@@ -1,0 +1,79 @@
+"""Random programs: reverse = forward = central differences; second derivatives agree in every mode and are symmetric."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import HealthCheck, assume, given, settings
+from programs import functions, points
+
+import vlad
+
+SETUP = """
+(define (grad-R f x) (cdr ((cdr ((*j f) (*j x))) 1)))
+(define (partial-F f x y dx dy)
+  (unperturb (tangent ((j* f) (bundle (cons x y) (perturb (cons dx dy)))))))
+(define (grad-F f x) (let (((cons a b) x)) (cons (partial-F f a b 1 0) (partial-F f a b 0 1))))
+(define ((along g f i j) p) (let (((cons a b) (g f p))) (+ (* i a) (* j b))))
+"""
+session = vlad.Session()
+session.eval(SETUP)
+
+
+def pair(text: str) -> tuple[float, float]:
+    value = session.eval(text)
+    assert isinstance(value, tuple) and len(value) == 2, value
+    return value
+
+
+def close(a: float, b: float, tolerance: float) -> bool:
+    return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
+
+
+def differences(f: vlad.Session, x: float, y: float, step: float) -> tuple[float, float]:
+    return (
+        (f(x + step, y) - f(x - step, y)) / (2 * step),
+        (f(x, y + step) - f(x, y - step)) / (2 * step),
+    )
+
+
+@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(functions(), points())
+def test_reverse_equals_forward_equals_differences(program: str, point: tuple[float, float]) -> None:
+    x, y = point
+    reverse = pair(f"(grad-R {program} (cons {x} {y}))")
+    forward = pair(f"(grad-F {program} (cons {x} {y}))")
+    for r, f in zip(reverse, forward, strict=True):
+        assert close(r, f, 1e-9), (reverse, forward)
+    f = session.eval(program)
+    value = f(x, y)
+    assume(math.isfinite(value))
+    coarse, fine = differences(f, x, y, 2e-4), differences(f, x, y, 1e-4)
+    for r, c, d in zip(reverse, coarse, fine, strict=True):
+        # where two step sizes disagree a branch or a steep place is near, and differences say nothing
+        if close(c, d, 1e-6):
+            assert close(r, d, 1e-4), (reverse, fine)
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(functions(2), points())
+def test_second_derivatives_agree_in_all_modes_and_are_symmetric(program: str, point: tuple[float, float]) -> None:
+    at = f"(cons {point[0]} {point[1]})"
+    hessians = []
+    for outer in ("grad-R", "grad-F"):
+        for inner in ("grad-R", "grad-F"):
+            rows = [pair(f"({outer} (along {inner} {program} {i} {j}) {at})") for i, j in ((1, 0), (0, 1))]
+            hessians.append((*rows[0], *rows[1]))
+    for hessian in hessians:
+        for a, b in zip(hessian, hessians[0], strict=True):
+            assert close(a, b, 1e-8), hessians
+        assert close(hessian[1], hessian[2], 1e-8), hessian
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(functions(2), points())
+def test_inverse_of_j_is_the_value(program: str, point: tuple[float, float]) -> None:
+    x, y = point
+    assert session.eval(f"((*j-inverse (*j {program})) {x} {y})") == session.eval(f"({program} {x} {y})")
+    transformed = session.eval(f"(*j-inverse (car ((*j {program}) (*j (cons {x} {y})))))")
+    assert close(transformed, session.eval(f"({program} {x} {y})"), 1e-12)

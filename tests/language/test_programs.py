@@ -1,0 +1,60 @@
+"""The language is tested by programs: every .vlad file below this folder, form by form.
+
+Behind a top-level expression stands what it prints, `; => TEXT`, or a part of the error it ends in, `; error: TEXT`. Both may
+be repeated, a line each. `; counts: N NAME` gives the number of applications of a primitive during the expression.
+An expression without any of them must print nothing or #t.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import vlad
+from vlad.reader.parser import read
+from vlad.source import Source
+
+HERE = Path(__file__).parent
+NOTE = re.compile(r";\s*(=>|error:|counts:)\s?(.*)")
+
+
+def forms(path: Path) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
+    """The text of each form, its line, and the notes behind it."""
+    text = path.read_text(encoding="utf-8")
+    data = list(read(Source(str(path), text)))
+    for datum, following in zip(data, [*data[1:], None], strict=False):
+        end = following.span.start if following else len(text)
+        notes = [(m.group(1), m.group(2).rstrip()) for m in NOTE.finditer(text, datum.span.end, end)]
+        yield text[datum.span.start : datum.span.end], datum.span.line, notes
+
+
+@pytest.mark.parametrize("path", sorted(HERE.rglob("*.vlad")), ids=lambda path: str(path.relative_to(HERE)))
+def test_program(path: Path) -> None:
+    output: list[str] = []
+    session = vlad.Session([str(path.parent)], write=output.append)
+    counting = vlad.Session([str(path.parent)], metered=True)
+    for text, line, notes in forms(path):
+        output.clear()
+        printed = [note for kind, note in notes if kind == "=>"]
+        errors = [note for kind, note in notes if kind == "error:"]
+        where = f"{path.name}:{line}: {text}"
+        try:
+            session.run_text(text, str(path))
+        except vlad.VladError as error:
+            assert errors, f"{where}\n{error}"
+            for expected in errors:
+                assert expected in str(error), where
+            assert error.span is not None or error.code == "too-deep", where
+        else:
+            assert not errors, f"{where}: no error, but {output}"
+            expected_lines = printed or ([] if not output else ["#t"])
+            assert "".join(output).splitlines() == expected_lines, where
+        if not errors:
+            counting.eval(text)
+            for kind, note in notes:
+                if kind == "counts:":
+                    number, name = note.split()
+                    assert counting.counts.get(name, 0) == int(number), where

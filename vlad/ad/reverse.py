@@ -1,0 +1,292 @@
+"""Core → core: the reverse transform (Pearlmutter & Siskind 2008, section 4), in the form that keeps tail calls.
+
+In: a Lambda in A-normal form.  Out: its tail entry, a Lambda from (κ . x) to (y . β), over the same environment.
+    κ        the backpropagator, accumulated so far, for the pair (f̄ . x̄) of this call
+    β        ȳ ↦ κ (f̄ . x̄)
+With κ the identity it is the textbook transform: that is how a call that is not in tail position is made.
+Called by evaluate/calls.py on closures' lambdas (and by the compiler on types'); knows neither. The output is core like any other,
+so transforming it again is legal: that is how nesting works.
+
+Where it differs from the paper, and why (design.md section 3): values stay bare, so a sensitivity is the only new variable of
+a variable; known primitives' adjoints are emitted in place; branches are transformed natively; a call in
+tail position hands κ on instead of building the backpropagator after the callee returned, so loops stay loops
+in both phases. κ comes first in the operands so that (κ a b) is κ in front of the operand tuple (a . b) and no tuple is
+built. Forward bindings keep their variables, for the user's lambdas inside are shared, as the same nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules
+from vlad.core.names import free_in_body, make_lambda
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Field,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Result,
+    Variable,
+)
+from vlad.source import Span
+
+# A branch in tail position copies the reverse part of what precedes it into each of its leaves, so that an
+# iteration of a loop allocates one closure. Beyond this many steps the part becomes a procedure of its own.
+COPIED_STEPS = 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Called:
+    """A step of the reverse part: `variable` came from a call whose backpropagator is `back`."""
+
+    variable: Variable
+    operator: Atom
+    operands: tuple[Atom, ...]
+    back: Variable
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branched:
+    """`variable` came from an if; `back` maps its sensitivity to those of `live`, the arms' free variables."""
+
+    variable: Variable
+    live: tuple[Variable, ...]
+    back: Variable
+    span: Span | None
+
+
+Step = Binding | Letrec | Called | Branched
+
+
+class Sensitivities:
+    """What has been accumulated so far, a variable at a time; a variable that is absent has the known zero."""
+
+    def __init__(self, rules: Rules, builder: Builder) -> None:
+        self.rules = rules
+        self.builder = builder
+        self._of: dict[Variable, Atom] = {}
+
+    def add(self, to: Atom, contribution: Atom | None, span: Span | None = None) -> None:
+        if type(to) is Variable and contribution is not None and contribution is not KNOWN_ZERO:
+            name = to.name + ".sensitivity"
+            total = self.rules.sum(self.builder, self._of.get(to), contribution, name, span)
+            assert total is not None
+            self._of[to] = total
+
+    def get(self, variable: Variable) -> Atom | None:
+        return self._of.get(variable)
+
+    def or_zero(self, variable: Variable) -> Atom:
+        return self._of.get(variable, KNOWN_ZERO)
+
+
+Finish = Callable[[Sensitivities], Result]
+
+
+def tail_entry(
+    lambda_: Lambda,
+    environment: tuple[Variable, ...],
+    group: tuple[tuple[Variable, Lambda], ...],
+    owner: Lambda,
+    basis: Basis,
+    rules: Rules,
+) -> Lambda:
+    """The tail entry of a lambda. `environment` and `group` are those its closures have; `owner` is the untransformed lambda
+    whose environment sensitivities it speaks of."""
+    kappa = Variable("k")
+
+    def finish(sensitivities: Sensitivities) -> Result:
+        for member, _ in group:
+            spread(sensitivities, owner, environment, sensitivities.get(member), lambda_.span)
+        fields = tuple([sensitivities.or_zero(v) for v in environment])
+        own: Atom = KNOWN_ZERO
+        if fields:
+            own = sensitivities.builder.bind(Record(owner, fields, lambda_.span), "environment")
+        arguments = tuple([sensitivities.or_zero(v) for v in lambda_.parameters])
+        return Call(kappa, (own, *arguments), lambda_.span)
+
+    body = _Reverse(basis, rules, lambda_.name).transform(lambda_.body, [], finish)
+    return Lambda((kappa, *lambda_.parameters), body, environment, lambda_.name, lambda_.span)
+
+
+def spread(
+    sensitivities: Sensitivities,
+    owner: Lambda,
+    environment: tuple[Variable, ...],
+    record: Atom | None,
+    span: Span | None,
+) -> None:
+    """Add the fields of a closure's sensitivity to the sensitivities of the variables it was closed over."""
+    if record is not None:
+        for index, variable in enumerate(environment):
+            field = sensitivities.builder.bind(Field(owner, index, len(environment), record, span), variable.name + ".part")
+            sensitivities.add(variable, field, span)
+
+
+class _Reverse:
+    def __init__(self, basis: Basis, rules: Rules, name: str) -> None:
+        self.basis = basis
+        self.rules = rules
+        self.name = name
+
+    def transform(self, body: Body, steps: list[Step], finish: Finish) -> Body:
+        """The forward part of a body, ending in (y . β) or a tail call that answers such a pair."""
+        forward = Builder()
+        steps = list(steps)
+        for binding in body.bindings:
+            steps.append(self._forward(forward, binding))
+        result = self._result(forward, body.result, steps, finish)
+        return Body(tuple(forward.bindings), result)
+
+    def _forward(self, forward: Builder, binding: Binding | Letrec) -> Step:
+        if type(binding) is Binding:
+            rhs, variable = binding.rhs, binding.variable
+            if type(rhs) is Call:
+                entry = forward.apply("entry", self.basis.tail_entry, rhs.operator, span=rhs.span)
+                both = forward.bind(Call(entry, (self.basis.identity, *rhs.operands), rhs.span), "both")
+                back = self._take_apart(forward, variable, both, rhs.span)
+                return Called(variable, rhs.operator, rhs.operands, back, rhs.span)
+            if type(rhs) is If:
+                return self._branch(forward, variable, rhs)
+        forward.bindings.append(binding)
+        return binding
+
+    def _take_apart(self, forward: Builder, variable: Variable, both: Variable, span: Span | None) -> Variable:
+        forward.bindings.append(Binding(variable, Apply(self.basis.car, (both,), span)))
+        return forward.apply(variable.name + ".back", self.basis.cdr, both, span=span)
+
+    def _branch(self, forward: Builder, variable: Variable, branch: If) -> Step:
+        """An if whose value is used: each arm answers (v . β), β giving a tuple over the arms' free variables."""
+        live = tuple(dict.fromkeys(free_in_body(branch.consequent) + free_in_body(branch.alternative)))
+
+        def finish(sensitivities: Sensitivities) -> Result:
+            parts = [sensitivities.or_zero(v) for v in live]
+            packed: Atom = parts[-1] if parts else KNOWN_ZERO
+            for part in reversed(parts[:-1]):
+                packed = sensitivities.builder.apply("parts", self.basis.cons, part, packed, span=branch.span)
+            return packed
+
+        arms = [self.transform(arm, [], finish) for arm in (branch.consequent, branch.alternative)]
+        both = forward.bind(If(branch.test, arms[0], arms[1], branch.span), "both")
+        return Branched(variable, live, self._take_apart(forward, variable, both, branch.span), branch.span)
+
+    def _result(self, forward: Builder, result: Result, steps: list[Step], finish: Finish) -> Result:
+        if type(result) is If:
+            if len(steps) > COPIED_STEPS:
+                steps, finish = self._join(forward, result, steps, finish)
+            arms = [self.transform(arm, steps, finish) for arm in (result.consequent, result.alternative)]
+            return If(result.test, arms[0], arms[1], result.span)
+        if type(result) is Call:
+            seeds = (Variable("target.sensitivity"), *[Variable("argument.sensitivity") for _ in result.operands])
+            back = self._backpropagator(seeds, (result.operator, *result.operands), steps, finish, result.span)
+            kappa = forward.bind(back, "back")
+            entry = forward.apply("entry", self.basis.tail_entry, result.operator, span=result.span)
+            return Call(entry, (kappa, *result.operands), result.span)
+        seed = Variable("result.sensitivity")
+        back = self._backpropagator((seed,), (result,), steps, finish, None)
+        return forward.apply("both", self.basis.cons, result, forward.bind(back, "back"))
+
+    def _join(
+        self, forward: Builder, branch: If, steps: list[Step], finish: Finish
+    ) -> tuple[list[Step], Finish]:
+        """One procedure for the reverse part of what precedes a branch, called at the end of each leaf's."""
+        live = tuple(dict.fromkeys(free_in_body(branch.consequent) + free_in_body(branch.alternative)))
+        seeds = tuple([Variable(v.name + ".sensitivity") for v in live]) or (Variable("nothing"),)
+        joined = forward.bind(self._backpropagator(seeds, live, steps, finish, branch.span), "join")
+
+        def call_joined(sensitivities: Sensitivities) -> Result:
+            parts = tuple([sensitivities.or_zero(v) for v in live]) or (KNOWN_ZERO,)
+            return Call(joined, parts, branch.span)
+
+        return [], call_joined
+
+    def _backpropagator(
+        self,
+        seeds: tuple[Variable, ...],
+        targets: tuple[Atom, ...],
+        steps: list[Step],
+        finish: Finish,
+        span: Span | None,
+    ) -> Lambda:
+        """λ seeds. the reverse part of the steps, each seed being the sensitivity of its target."""
+        reverse = Builder()
+        sensitivities = Sensitivities(self.rules, reverse)
+        for target, seed in zip(targets, seeds, strict=False):
+            sensitivities.add(target, seed, span)
+        for step in reversed(steps):
+            self._reverse(sensitivities, step)
+        result = finish(sensitivities)
+        return make_lambda(seeds, Body(tuple(reverse.bindings), result), self.name + ".back", span)
+
+    def _reverse(self, to: Sensitivities, step: Step) -> None:
+        match step:
+            case Letrec():
+                self._reverse_letrec(to, step)
+            case Called():
+                self._reverse_call(to, step)
+            case Branched():
+                self._reverse_branch(to, step)
+            case Binding():
+                sensitivity = to.get(step.variable)
+                if sensitivity is not None:
+                    self._reverse_binding(to, step, sensitivity)
+
+    def _reverse_binding(self, to: Sensitivities, binding: Binding, sensitivity: Atom) -> None:
+        match binding.rhs:
+            case Apply() as rhs:
+                actual: dict[str, Atom] = dict(zip(rhs.primitive.operands, rhs.operands, strict=True))
+                actual |= {"r": binding.variable, "s": sensitivity}
+                for name, operand in zip(rhs.primitive.operands, rhs.operands, strict=True):
+                    if type(operand) is Variable:
+                        rule = self.rules.sensitivity
+                        to.add(operand, rule(to.builder, rhs.primitive, name, actual, rhs.span), rhs.span)
+            case Lambda() as rhs:
+                spread(to, rhs, rhs.free, sensitivity, rhs.span)
+            case Record() as rhs:
+                for index, operand in enumerate(rhs.fields):
+                    if type(operand) is Variable:
+                        to.add(operand, to.builder.bind(Field(rhs.owner, index, len(rhs.fields), sensitivity, rhs.span), "field"))
+            case Field() as rhs:
+                fields = [KNOWN_ZERO] * rhs.index + [sensitivity] + [KNOWN_ZERO] * (rhs.width - rhs.index - 1)
+                to.add(rhs.record, to.builder.bind(Record(rhs.owner, tuple(fields), rhs.span), "record"))
+            case Variable() as source:
+                to.add(source, sensitivity)
+
+    def _reverse_letrec(self, to: Sensitivities, step: Letrec) -> None:
+        total: Atom | None = None
+        for member, _ in step.members:
+            total = self.rules.sum(to.builder, total, to.get(member), "group", None)
+        spread(to, step.members[0][1], step.free, total, step.members[0][1].span)
+
+    def _reverse_call(self, to: Sensitivities, step: Called) -> None:
+        sensitivity = to.get(step.variable)
+        if sensitivity is None:
+            return
+        both = to.builder.bind(Call(step.back, (sensitivity,), step.span), "both")
+        if type(step.operator) is Variable:
+            to.add(step.operator, to.builder.apply("target", self.basis.car, both, span=step.span), step.span)
+        rest = to.builder.apply("argument", self.basis.cdr, both, span=step.span)
+        self._add_tuple(to, step.operands, rest, step.span)
+
+    def _add_tuple(
+        self, to: Sensitivities, targets: tuple[Atom, ...], packed: Variable, span: Span | None
+    ) -> None:
+        """Add the parts of a tuple (a . (b . c)) to as many targets."""
+        for target in targets[:-1]:
+            to.add(target, to.builder.apply("part", self.basis.car, packed, span=span), span)
+            packed = to.builder.apply("rest", self.basis.cdr, packed, span=span)
+        to.add(targets[-1], packed, span)
+
+    def _reverse_branch(self, to: Sensitivities, step: Branched) -> None:
+        sensitivity = to.get(step.variable)
+        if sensitivity is not None and step.live:
+            packed = to.builder.bind(Call(step.back, (sensitivity,), step.span), "parts")
+            self._add_tuple(to, step.live, packed, step.span)

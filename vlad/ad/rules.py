@@ -1,0 +1,178 @@
+"""A row's derivative text → core, put in place; and what both transforms share.
+
+In: rows of the primitive table, whose derivatives are language text.  Out: bindings appended to a body that a transform
+is building.  Called by reverse.py and forward.py.  Knows no primitive by name: the few that the transforms themselves
+emit come in as a `Basis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vlad.core.names import sub_bodies
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Constant,
+    Field,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Rhs,
+    Variable,
+)
+from vlad.core.text import read_expression
+from vlad.source import Span
+from vlad.values import ZERO, Primitive, Value
+
+KNOWN_ZERO = Constant(ZERO)
+
+
+class Basis:
+    """The primitives that transformed code is made of, and the table whose rows derivative texts may use."""
+
+    def __init__(self, table: Mapping[str, Primitive], identity: Value) -> None:
+        self.table = table
+        self.identity = Constant(identity)
+        self.cons = table["cons"]
+        self.car = table["car"]
+        self.cdr = table["cdr"]
+        self.times = table["*"]
+        self.negate = table["negate"]
+        self.accumulate = table["accumulate"]
+        self.tail_entry = table["tail-entry"]
+        self.forward_entry = table["forward-entry"]
+
+
+class Builder:
+    """A body under construction: bindings in order."""
+
+    def __init__(self) -> None:
+        self.bindings: list[Binding | Letrec] = []
+
+    def bind(self, rhs: Rhs, name: str) -> Variable:
+        variable = Variable(name)
+        self.bindings.append(Binding(variable, rhs))
+        return variable
+
+    def apply(self, name: str, primitive: Primitive, *operands: Atom, span: Span | None = None) -> Variable:
+        return self.bind(Apply(primitive, operands, span), name)
+
+    def graft(self, body: Body, substitution: dict[Variable, Atom], span: Span | None) -> Atom:
+        """Append a copy of a rule's body and answer its result. Each copy binds fresh variables."""
+        for binding in body.bindings:
+            assert isinstance(binding, Binding), "a derivative rule has no letrec"
+            copy = Variable(binding.variable.name)
+            self.bindings.append(Binding(copy, _copy(binding.rhs, substitution, span)))
+            substitution[binding.variable] = copy
+        if isinstance(body.result, Call | If):
+            return self.bind(_copy(body.result, substitution, span), "r")
+        return _atom(body.result, substitution)
+
+
+def _atom(atom: Atom, substitution: Mapping[Variable, Atom]) -> Atom:
+    return substitution.get(atom, atom) if type(atom) is Variable else atom
+
+
+def _copy(rhs: Rhs, substitution: dict[Variable, Atom], span: Span | None) -> Rhs:
+    match rhs:
+        case Apply():
+            return Apply(rhs.primitive, tuple([_atom(a, substitution) for a in rhs.operands]), span)
+        case Call():
+            operands = tuple([_atom(a, substitution) for a in rhs.operands])
+            return Call(_atom(rhs.operator, substitution), operands, span)
+        case If():
+            arms = [_copy_body(arm, dict(substitution), span) for arm in sub_bodies(rhs)]
+            return If(_atom(rhs.test, substitution), arms[0], arms[1], span)
+        case Lambda() | Record() | Field():
+            raise AssertionError("a derivative rule is made of primitives and branches")
+    return _atom(rhs, substitution)
+
+
+def _copy_body(body: Body, substitution: dict[Variable, Atom], span: Span | None) -> Body:
+    builder = Builder()
+    result = builder.graft(body, substitution, span)
+    return Body(tuple(builder.bindings), result)
+
+
+class Rule:
+    """A text of a row, read once: its body over formal variables, by the names used in rows' texts."""
+
+    def __init__(self, text: str, names: tuple[str, ...], table: Mapping[str, Primitive]) -> None:
+        self.formals = {name: Variable(name) for name in names}
+        self.body = read_expression(text, self.formals, table)
+
+    def put(self, builder: Builder, actual: Mapping[str, Atom], span: Span | None) -> Atom:
+        return builder.graft(self.body, {self.formals[n]: a for n, a in actual.items()}, span)
+
+
+class Rules:
+    """The derivative rules of all rows, read when first needed."""
+
+    def __init__(self, basis: Basis) -> None:
+        self.basis = basis
+        self._rules: dict[tuple[str, str], Rule] = {}
+
+    def _rule(self, row: Primitive, kind: str, text: str) -> Rule:
+        rule = self._rules.get((row.name, kind))
+        if rule is None:
+            names = (*row.operands, "r", "s", *("d" + name for name in row.operands))
+            rule = self._rules[row.name, kind] = Rule(text, names, self.basis.table)
+        return rule
+
+    def sensitivity(
+        self, builder: Builder, row: Primitive, operand: str, actual: dict[str, Atom], span: Span | None
+    ) -> Atom | None:
+        """What the result's sensitivity `s` contributes to one operand's; None when nothing."""
+        if row.partials is not None:
+            text = row.partials.get(operand, "zero")
+            return self._scaled(builder, row, operand, text, actual, actual["s"], span)
+        text = (row.reverse or {}).get(operand, "zero")
+        return None if text == "zero" else self._rule(row, "reverse " + operand, text).put(builder, actual, span)
+
+    def tangent(
+        self, builder: Builder, row: Primitive, actual: dict[str, Atom], span: Span | None
+    ) -> Atom | None:
+        """The result's tangent from those of the operands (`d` + name; absent when known zero); None for known zero."""
+        if row.partials is None:
+            if row.forward == "zero":
+                return None
+            zeros: dict[str, Atom] = {"d" + name: KNOWN_ZERO for name in row.operands}
+            return self._rule(row, "forward", row.forward).put(builder, zeros | actual, span)
+        total: Atom | None = None
+        for operand, text in row.partials.items():
+            tangent = actual.get("d" + operand)
+            if tangent is not None:
+                term = self._scaled(builder, row, operand, text, actual, tangent, span)
+                total = self.sum(builder, total, term, "sum", span)
+        return total
+
+    def sum(self, builder: Builder, a: Atom | None, b: Atom | None, name: str, span: Span | None) -> Atom | None:
+        """a ⊕ b, where None is the known zero."""
+        if a is None or b is None:
+            return b if a is None else a
+        return builder.apply(name, self.basis.accumulate, a, b, span=span)
+
+    def _scaled(
+        self,
+        builder: Builder,
+        row: Primitive,
+        operand: str,
+        text: str,
+        actual: dict[str, Atom],
+        factor: Atom,
+        span: Span | None,
+    ) -> Atom | None:
+        """partial · factor, where a partial of 1, -1 or zero costs no multiplication."""
+        if text == "zero":
+            return None
+        if text == "1":
+            return factor
+        if text == "-1":
+            return builder.apply("minus", self.basis.negate, factor, span=span)
+        partial = self._rule(row, "partial " + operand, text).put(builder, actual, span)
+        return builder.apply("product", self.basis.times, factor, partial, span=span)

@@ -1,0 +1,240 @@
+"""zero, plus, completion and conformance, over the structure of values (Pearlmutter & Siskind 2008, section 4).
+
+Called by the rows of primitives/transforms.py and by emitted code. All of it works on bare values: reals, pairs, closures (and
+with them AD values, which are closures); of everything else the tangent space is a point, and the thing itself
+stands for its own zero.
+
+Structures are deferred: the zero of a list costs O(1) until somebody looks, then O(1) a look; likewise a sum of
+sensitivities. Sharing is preserved: a part that occurs twice in a value is one part of its zero. That keeps the cost of
+a gradient within a constant of the program's (the paper's proviso of laziness and memoisation).
+"""
+
+from __future__ import annotations
+
+from vlad.errors import VladError
+from vlad.values import ZERO, Code, Deferred, Value, look
+
+Memo = dict[object, Value]
+
+
+def is_structure(value: Value) -> bool:
+    """Does it have parts with tangents of their own? Pairs and closures over something; not primitives, not ()."""
+    if type(value) is Deferred:
+        return True
+    return type(value) is tuple and len(value) > 1
+
+
+def rebuilt(head: Value, parts: list[Value], like: tuple[Value, ...]) -> tuple[Value, ...]:
+    """A tuple of these parts, shaped like `like`: a pair, or a closure with `head` and its padding."""
+    if len(like) == 2:
+        return (parts[0], parts[1])
+    return (head, *parts, None) if is_padded(like) else (head, *parts)
+
+
+def is_padded(closure: tuple[Value, ...]) -> bool:
+    return len(closure) == 3 and len(closure[0].environment) == 1
+
+
+def parts_of(value: tuple[Value, ...]) -> list[Value]:
+    """The parts that have tangents: car and cdr, or the environment."""
+    if len(value) == 2:
+        return [value[0], value[1]]
+    return [value[1]] if is_padded(value) else list(value[1:])
+
+
+def head_of(value: tuple[Value, ...]) -> Code | None:
+    return None if len(value) == 2 else value[0]
+
+
+def zero(value: Value) -> Value:
+    """The zero of a value's tangent space, shaped like it."""
+    return _zero(value, None)
+
+
+def _zero(value: Value, memo: Memo | None) -> Value:
+    if type(value) is float:
+        return 0.0
+    if not is_structure(value):
+        return value
+    if type(value) is Deferred and value.zero_of is not None:
+        return value
+    if memo is not None:
+        found = memo.get(id(value))
+        if found is not None:
+            return found
+    shared: Memo = {} if memo is None else memo
+
+    def parts() -> tuple[Value, ...]:
+        seen = look(value)
+        return rebuilt(head_of(seen), [_zero(part, shared) for part in parts_of(seen)], seen)
+
+    # `value` stays alive in the closure `parts` and in zero_of, so its id is not used again while the memo lives
+    result = Deferred(parts, value)
+    shared[id(value)] = result
+    return result
+
+
+def accumulate(a: Value, b: Value) -> Value:
+    """a ⊕ b of two sensitivities of the same variable: no shape is checked beyond what is looked at."""
+    if a is ZERO:
+        return b
+    if b is ZERO:
+        return a
+    if type(a) is float and type(b) is float:
+        return a + b
+    if type(a) is tuple and type(b) is tuple and len(a) > 1 and len(a) == len(b):
+        return rebuilt(a[0], [_later(x, y) for x, y in zip(parts_of(a), parts_of(b), strict=True)], a)
+    return _later(a, b)
+
+
+def _later(a: Value, b: Value) -> Value:
+    if a is ZERO:
+        return b
+    if b is ZERO:
+        return a
+    if type(a) is float and type(b) is float:
+        return a + b
+    if is_structure(a) and is_structure(b):
+        return Deferred(lambda: _sum_parts(a, b))
+    if type(a) is float or type(b) is float or is_structure(a) or is_structure(b):
+        raise nonconforming("plus", a, b)
+    return a
+
+
+def _sum_parts(a: Value, b: Value) -> tuple[Value, ...]:
+    a, b = look(a), look(b)
+    if len(a) != len(b):
+        raise nonconforming("plus", a, b)
+    x, y = parts_of(a), parts_of(b)
+    total = [_later(x[0], y[0])] if x else []
+    # A value added to itself part by part, as sharing makes it, stays shared.
+    for i in range(1, len(x)):
+        total.append(total[0] if x[i] is x[0] and y[i] is y[0] else _later(x[i], y[i]))
+    return rebuilt(head_of(a), total, a)
+
+
+def complete(primal: Value, sensitivity: Value) -> Value:
+    """A sensitivity (or tangent) in the full shape of its primal: known zeros become zeros, `()` and the like themselves."""
+    return _complete(primal, sensitivity, None)
+
+
+def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
+    if type(primal) is float:
+        if type(sensitivity) is float:
+            return sensitivity
+        if sensitivity is ZERO:
+            return 0.0
+        raise nonconforming("plus", primal, sensitivity)
+    if not is_structure(primal):
+        return primal
+    if sensitivity is ZERO:
+        return _zero(primal, None)
+    if not is_structure(sensitivity):
+        raise nonconforming("plus", primal, sensitivity)
+    key = (id(primal), id(sensitivity))
+    if memo is not None and key in memo:
+        return memo[key]
+    shared: Memo = {} if memo is None else memo
+
+    def parts() -> tuple[Value, ...]:
+        x, s = look(primal), look(sensitivity)
+        if len(x) != len(s):
+            raise nonconforming("plus", x, s)
+        completed = [_complete(p, q, shared) for p, q in zip(parts_of(x), parts_of(s), strict=True)]
+        return rebuilt(head_of(x), completed, x)
+
+    shared[key] = result = Deferred(parts)
+    return result
+
+
+def plus(a: Value, b: Value) -> Value:
+    """a ⊕ b of conforming values, checked. A side made by `zero` is returned past without looking."""
+    if type(a) is Deferred and a.zero_of is not None:
+        return b
+    if type(b) is Deferred and b.zero_of is not None:
+        return a
+    return _plus(a, b, {})
+
+
+def _plus(a: Value, b: Value, memo: Memo) -> Value:
+    if type(a) is float and type(b) is float:
+        return a + b
+    if a is ZERO or b is ZERO:
+        return b if a is ZERO else a
+    if not is_structure(a) or not is_structure(b):
+        if a is b or a == () == b:
+            return a
+        raise nonconforming("plus", a, b)
+    key = (id(a), id(b))
+    if key in memo:
+        return memo[key][2]
+    x, y = look(a), look(b)
+    if not alike(x, y):
+        raise nonconforming("plus", x, y)
+    total = []
+    left, right = parts_of(x), parts_of(y)
+    for i in range(len(left)):
+        total.append(_plus(left[i], right[i], memo))
+    result = rebuilt(head_of(x), total, x)
+    memo[key] = (a, b, result)  # keeps a and b alive, so that their ids stay theirs
+    return result
+
+
+def alike(x: tuple[Value, ...], y: tuple[Value, ...]) -> bool:
+    """Two looked-at structures of one shape: pairs, or closures of the same code."""
+    if len(x) != len(y):
+        return False
+    return len(x) == 2 or x[0].base is y[0].base
+
+
+def conforms(primal: Value, tangent: Value) -> bool:
+    """Is `tangent` in the tangent space of `primal`? The zero of the very value is taken at its word."""
+    return _conforms(primal, tangent, {})
+
+
+def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
+    if type(primal) is float or type(tangent) is float:
+        return type(primal) is type(tangent) or (type(primal) is float and tangent is ZERO)
+    if tangent is ZERO:
+        return True
+    if not is_structure(primal) or not is_structure(tangent):
+        return primal is tangent or primal == () == tangent
+    if type(tangent) is Deferred and tangent.zero_of is primal:
+        return True
+    key = (id(primal), id(tangent))
+    if key in memo:
+        return True
+    memo[key] = (primal, tangent)
+    x, t = look(primal), look(tangent)
+    if not alike(x, t):
+        return False
+    left, right = parts_of(x), parts_of(t)
+    for i in range(len(left)):
+        if not _conforms(left[i], right[i], memo):
+            return False
+    return True
+
+
+def shape(value: Value, depth: int = 3) -> str:
+    """A value's shape in people's words, for hints."""
+    if type(value) is float:
+        return "real"
+    if value is ZERO:
+        return "zero"
+    value = look(value)
+    if type(value) is tuple and len(value) == 2:
+        if depth == 0:
+            return "…"
+        return f"({shape(value[0], depth - 1)} . {shape(value[1], depth - 1)})"
+    if value == ():
+        return "()"
+    return "procedure" if type(value) is tuple else repr(value)
+
+
+def nonconforming(name: str, a: Value, b: Value) -> VladError:
+    return VladError(
+        f"{name}-do-not-conform",
+        f"Arguments to {name} do not conform",
+        hint=f"the first has the shape {shape(a)}, the second {shape(b)}",
+        irritants=(a, b),
+    )

@@ -1,0 +1,127 @@
+"""Python values ↔ values of the language, and procedures as Python callables.
+
+    float, int        real                 (a float comes back)
+    bool              boolean
+    str               string; a symbol comes back as its name
+    None              the unspecified value
+    list              list
+    tuple             a tuple by the tuple rule: (a, b, c) is (a . (b . c)), and comes back as nested tuples of two
+    procedure         `Procedure`, which Python calls with any number of arguments
+
+Called by session.py. Raises TypeError for a Python value that has no counterpart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vlad.values import (
+    FALSE,
+    NIL,
+    TRUE,
+    UNSPECIFIED,
+    Boolean,
+    String,
+    Symbol,
+    Unspecified,
+    Value,
+    is_procedure,
+    look,
+)
+from vlad.write import written
+
+Apply = Callable[[Value, Value], Value]
+
+
+class Procedure:
+    """A procedure of a session. Calling it converts arguments and result; errors are VladErrors."""
+
+    __slots__ = ("_apply", "value")
+
+    def __init__(self, value: Value, apply: Apply) -> None:
+        self.value = value
+        self._apply = apply
+
+    def __call__(self, *arguments: Any) -> Any:
+        return to_python(self._apply(self.value, tuple_of([from_python(a) for a in arguments])), self._apply)
+
+    def __repr__(self) -> str:
+        return written(self.value, 200)
+
+
+def tuple_of(values: list[Value]) -> Value:
+    """The one argument that several make: (a . (b . c)); () for none."""
+    if not values:
+        return NIL
+    packed = values[-1]
+    for value in reversed(values[:-1]):
+        packed = (value, packed)
+    return packed
+
+
+def list_of(values: list[Value]) -> Value:
+    result: Value = NIL
+    for value in reversed(values):
+        result = (value, result)
+    return result
+
+
+def from_python(value: Any) -> Value:
+    """The value of the language. Deep nesting costs no C stack."""
+    if isinstance(value, bool):
+        return TRUE if value else FALSE
+    if isinstance(value, float | int):
+        return float(value)
+    if isinstance(value, str):
+        return String(value)
+    if value is None:
+        return UNSPECIFIED
+    if isinstance(value, Procedure):
+        return value.value
+    if isinstance(value, list):
+        parts = []
+        for part in value:
+            parts.append(from_python(part))
+        return list_of(parts)
+    if isinstance(value, tuple):
+        parts = []
+        for part in value:
+            parts.append(from_python(part))
+        return tuple_of(parts)
+    raise TypeError(f"a Python {type(value).__name__} has no counterpart in the language")
+
+
+def to_python(value: Value, apply: Apply) -> Any:
+    """The Python value; proper lists become lists, other pairs tuples of two."""
+    value = look(value)
+    if type(value) is float:
+        return value
+    if isinstance(value, Boolean):
+        return value is TRUE
+    if isinstance(value, String):
+        return value.text
+    if isinstance(value, Symbol):
+        return value.name
+    if isinstance(value, Unspecified):
+        return None
+    if value == ():
+        return []
+    if type(value) is tuple and len(value) == 2:
+        return _pairs_to_python(value, apply)
+    if is_procedure(value):
+        return Procedure(value, apply)
+    return value
+
+
+def _pairs_to_python(value: Value, apply: Apply) -> Any:
+    parts = []
+    while type(value) is tuple and len(value) == 2:
+        parts.append(to_python(value[0], apply))
+        value = look(value[1])
+    if type(value) is tuple and not value:
+        return parts
+    result = to_python(value, apply)
+    for part in reversed(parts):
+        result = (part, result)
+    return result

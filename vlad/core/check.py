@@ -1,0 +1,105 @@
+"""Is this well-formed core?
+
+Every variable is bound once in the whole nest and only used where it is bound; operands are atoms; a primitive gets as many
+operands as its row names; a lambda's `free` covers what it uses. Called by passes.py after each pass, in the tests always.
+"""
+
+from __future__ import annotations
+
+from vlad.core.names import operands
+from vlad.core.nodes import (
+    Apply,
+    Body,
+    Call,
+    Constant,
+    Field,
+    GlobalReference,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Result,
+    Rhs,
+    Variable,
+)
+
+
+class Malformed(AssertionError):
+    """A pass broke a rule of core: an error of this implementation, never of a program."""
+
+
+def check(lambda_: Lambda, after: str = "reading") -> None:
+    """Raise Malformed, with the text, where a rule is broken."""
+    try:
+        _Checker().lambda_(lambda_, set(lambda_.free))
+    except Malformed as broken:
+        raise Malformed(f"after {after}: {broken}\n{lambda_}") from None
+
+
+class _Checker:
+    def __init__(self) -> None:
+        self.bound: set[Variable] = set()
+
+    def bind(self, variable: Variable, scope: set[Variable]) -> None:
+        if variable in self.bound:
+            raise Malformed(f"{variable} is bound twice")
+        self.bound.add(variable)
+        scope.add(variable)
+
+    def lambda_(self, lambda_: Lambda, scope: set[Variable]) -> None:
+        if not lambda_.parameters:
+            raise Malformed("a lambda without parameters")
+        for variable in lambda_.free:
+            if variable not in scope:
+                raise Malformed(f"{variable} is captured where it is not bound")
+        inner = set(lambda_.free)
+        for parameter in lambda_.parameters:
+            self.bind(parameter, inner)
+        self.body(lambda_.body, inner)
+
+    def body(self, body: Body, scope: set[Variable]) -> None:
+        for binding in body.bindings:
+            if isinstance(binding, Letrec):
+                self.letrec(binding, scope)
+            else:
+                self.rhs(binding.rhs, scope)
+                self.bind(binding.variable, scope)
+        if not isinstance(body.result, Variable | Constant | GlobalReference | Call | If):
+            raise Malformed("a result is an atom, a call or an if")
+        self.rhs(body.result, scope)
+
+    def letrec(self, group: Letrec, scope: set[Variable]) -> None:
+        for variable, _ in group.members:
+            self.bind(variable, scope)
+        own = {variable for variable, _ in group.members}
+        for _, member in group.members:
+            for variable in member.free:
+                if variable not in own and variable not in group.free:
+                    raise Malformed(f"{variable} is missing in the environment of its group")
+            self.lambda_(member, scope)
+
+    def rhs(self, rhs: Rhs | Result, scope: set[Variable]) -> None:
+        for atom in operands(rhs):
+            if isinstance(atom, Variable):
+                if atom not in scope:
+                    raise Malformed(f"{atom} is used where it is not bound")
+            elif not isinstance(atom, Constant | GlobalReference):
+                raise Malformed("an operand is an atom")
+        match rhs:
+            case Apply():
+                if len(rhs.operands) != len(rhs.primitive.operands):
+                    raise Malformed(f"{rhs.primitive.name} on {len(rhs.operands)} operands")
+            case Call():
+                if not rhs.operands:
+                    raise Malformed("a call without operands")
+            case If():
+                self.body(rhs.consequent, set(scope))
+                self.body(rhs.alternative, set(scope))
+            case Lambda():
+                self.lambda_(rhs, scope)
+            case Record():
+                if len(rhs.fields) < len(rhs.owner.free):
+                    raise Malformed("a record with too few fields")
+            case Field():
+                if not 0 <= rhs.index < rhs.width:
+                    raise Malformed("a field outside its record")

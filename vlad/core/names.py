@@ -1,0 +1,88 @@
+"""Free variables and renaming. Constructors that compute `free`, which the nodes store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Field,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Result,
+    Rhs,
+    Variable,
+)
+from vlad.source import Span
+
+
+def operands(rhs: Rhs | Result) -> tuple[Atom, ...]:
+    """The atoms a right-hand side reads itself, in order; those of nested bodies and lambdas not included."""
+    match rhs:
+        case Call():
+            return (rhs.operator, *rhs.operands)
+        case Apply():
+            return rhs.operands
+        case If():
+            return (rhs.test,)
+        case Record():
+            return rhs.fields
+        case Field():
+            return (rhs.record,)
+        case Lambda():
+            return rhs.free
+    return (rhs,)
+
+
+def _note(body: Body, bound: set[Variable], found: dict[Variable, None]) -> None:
+    for binding in body.bindings:
+        if type(binding) is Letrec:
+            bound.update(variable for variable, _ in binding.members)
+            for variable in binding.free:
+                if variable not in bound:
+                    found[variable] = None
+        else:
+            _note_rhs(binding.rhs, bound, found)
+            bound.add(binding.variable)
+    _note_rhs(body.result, bound, found)
+
+
+def _note_rhs(rhs: Rhs, bound: set[Variable], found: dict[Variable, None]) -> None:
+    for atom in operands(rhs):
+        if type(atom) is Variable and atom not in bound:
+            found[atom] = None
+    if type(rhs) is If:
+        _note(rhs.consequent, bound, found)
+        _note(rhs.alternative, bound, found)
+
+
+def free_in_body(body: Body, bound: Iterable[Variable] = ()) -> tuple[Variable, ...]:
+    """Free variables in order of first occurrence. Linear in the body: nested lambdas know theirs."""
+    found: dict[Variable, None] = {}
+    _note(body, set(bound), found)
+    return tuple(found)
+
+
+def make_lambda(
+    parameters: tuple[Variable, ...], body: Body, name: str = "", span: Span | None = None
+) -> Lambda:
+    return Lambda(parameters, body, free_in_body(body, parameters), name, span)
+
+
+def make_letrec(members: tuple[tuple[Variable, Lambda], ...]) -> Letrec:
+    own = {variable for variable, _ in members}
+    found = dict.fromkeys(v for _, member in members for v in member.free if v not in own)
+    return Letrec(members, tuple(found))
+
+
+def sub_bodies(rhs: Rhs | Result) -> Iterator[Body]:
+    """Bodies evaluated in the same scope: the arms of an if."""
+    if type(rhs) is If:
+        yield rhs.consequent
+        yield rhs.alternative

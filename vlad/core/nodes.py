@@ -1,0 +1,135 @@
+"""The grammar of core, the one intermediate language, as frozen data compared by identity.
+
+    atom    ::= variable | constant | global
+    rhs     ::= atom | (operator operand ...) | (primitive operand ...) | (if atom body body) | (lambda (x ...) body)
+              | (record owner atom ...) | (field owner i atom)
+    binding ::= x = rhs  |  letrec (x = lambda) ...
+    body    ::= binding* result          result ::= atom | call | if
+
+Every operand is an atom, every variable is bound once, a body is flat: nesting is the nesting of lambdas and
+branches, not the length of a program. A lambda takes its parameters by the tuple rule: `(f a b c)` is f of (a . (b . c)), and
+`(lambda (x y) …)` takes its argument apart as (x . y); there is always at least one parameter, and patterns deeper
+than that are bindings of its body. A variable is its object; its name is for people.
+
+`record` builds the environment sensitivity (or tangent) of a closure of its owner, a lambda: one field for each variable
+of the owner's environment; `field` takes one out. They look like closures of that lambda (Pearlmutter & Siskind 2008,
+section 4; the environment of a letrec's member is that of its group).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from vlad.source import Span
+from vlad.values import Global, Primitive, Value
+
+
+class Variable:
+    """A bound variable. Compared by identity."""
+
+    __slots__ = ("name", "__weakref__")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A value known when the text is read: number, quoted datum, a primitive as a value."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GlobalReference:
+    """What a top-level name holds when this is evaluated. Never captured."""
+
+    cell: Global
+    span: Span | None = None
+
+
+Atom: TypeAlias = Variable | Constant | GlobalReference
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """(operator operand ...): apply an unknown procedure; at least one operand."""
+
+    operator: Atom
+    operands: tuple[Atom, ...]
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apply:
+    """(primitive operand ...): a known primitive on as many operands as its row names."""
+
+    primitive: Primitive
+    operands: tuple[Atom, ...]
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    test: Atom
+    consequent: Body
+    alternative: Body
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Lambda:
+    """The only node that captures variables. `free` lists them in the order in which closures hold them."""
+
+    parameters: tuple[Variable, ...]
+    body: Body
+    free: tuple[Variable, ...]
+    name: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    owner: Lambda
+    fields: tuple[Atom, ...]
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """One field of a record over `width` variables."""
+
+    owner: Lambda
+    index: int
+    width: int
+    record: Atom
+    span: Span | None = None
+
+
+Rhs: TypeAlias = Atom | Call | Apply | If | Lambda | Record | Field
+Result: TypeAlias = Atom | Call | If
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
+    variable: Variable
+    rhs: Rhs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letrec:
+    """Procedures that may refer to each other. Their closures share one environment, `free`, the free variables of the
+    group; the members themselves are not in it: a member finds its siblings through their codes."""
+
+    members: tuple[tuple[Variable, Lambda], ...]
+    free: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    bindings: tuple[Binding | Letrec, ...]
+    result: Result

@@ -1,0 +1,138 @@
+"""Core → core: calls of names that hold primitives become applications of those primitives.
+
+In: a lambda as expanded, in which every call of a top-level name is a Call.  Out: the same with Apply nodes where the name still means
+what the table says; more operands than two of a variadic primitive become nested applications. Called when a
+code is first used; `note` hears of each cell that was relied on, for a later definition of its name undoes this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from vlad.core.names import make_lambda, make_letrec
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Constant,
+    GlobalReference,
+    If,
+    Lambda,
+    Letrec,
+    Result,
+    Rhs,
+    Variable,
+)
+from vlad.core.text import read_expression
+from vlad.source import Span
+from vlad.values import FALSE, Global, Primitive
+
+Note = Callable[[Global], None]
+
+
+def resolve(lambda_: Lambda, note: Note, table: Mapping[str, Primitive]) -> Lambda:
+    """The lambda with known primitives applied. `table` is what the rows' `unary` texts speak of."""
+    return _Resolver(note, table).lambda_(lambda_)
+
+
+class _Resolver:
+    def __init__(self, note: Note, table: Mapping[str, Primitive]) -> None:
+        self.note = note
+        self.table = table
+        self.real: set[Variable] = set()
+
+    def lambda_(self, lambda_: Lambda) -> Lambda:
+        body = self.body(lambda_.body)
+        return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
+
+    def body(self, body: Body) -> Body:
+        out: list[Binding | Letrec] = []
+        for binding in body.bindings:
+            if isinstance(binding, Letrec):
+                members = []
+                for variable, member in binding.members:
+                    members.append((variable, self.lambda_(member)))
+                out.append(make_letrec(tuple(members)))
+            else:
+                rhs = self.rhs(binding.rhs, out)
+                if isinstance(rhs, Apply) and rhs.primitive.type.endswith("-> real"):
+                    self.real.add(binding.variable)
+                out.append(Binding(binding.variable, rhs))
+        result = self.result(body.result, out)
+        return Body(tuple(out), result)
+
+    def result(self, result: Result, out: list[Binding | Letrec]) -> Result:
+        rhs = self.rhs(result, out)
+        if isinstance(rhs, Variable | Constant | GlobalReference | Call | If):
+            return rhs
+        return self.bound(rhs, "result", out)
+
+    def bound(self, rhs: Rhs, name: str, out: list[Binding | Letrec]) -> Variable:
+        variable = Variable(name)
+        out.append(Binding(variable, rhs))
+        return variable
+
+    def rhs(self, rhs: Rhs, out: list[Binding | Letrec]) -> Rhs:
+        match rhs:
+            case Call():
+                return self.call(rhs, out)
+            case If():
+                consequent = self.body(rhs.consequent)
+                return If(rhs.test, consequent, self.body(rhs.alternative), rhs.span)
+            case Lambda():
+                return self.lambda_(rhs)
+        return rhs
+
+    def call(self, call: Call, out: list[Binding | Letrec]) -> Rhs:
+        operator = call.operator
+        if not isinstance(operator, GlobalReference) or operator.cell.primitive is None:
+            return call
+        row = operator.cell.primitive
+        self.note(operator.cell)
+        if len(call.operands) == len(row.operands):
+            return Apply(row, call.operands, call.span)
+        if row.variadic and len(call.operands) > 2:
+            fold = self.left if row.variadic == "left" else self.chain
+            return fold(row, call.operands, call.span, out)
+        if row.variadic == "left" and len(call.operands) == 1:
+            return self.alone(row, call, out)
+        return call
+
+    def left(
+        self, row: Primitive, operands: tuple[Atom, ...], span: Span | None, out: list[Binding | Letrec]
+    ) -> Rhs:
+        """(+ a b c) is (+ (+ a b) c)."""
+        so_far = operands[0]
+        for operand in operands[1:-1]:
+            so_far = self.bound(Apply(row, (so_far, operand), span), "so-far", out)
+        return Apply(row, (so_far, operands[-1]), span)
+
+    def chain(
+        self, row: Primitive, operands: tuple[Atom, ...], span: Span | None, out: list[Binding | Letrec]
+    ) -> Rhs:
+        """(< a b c) compares all neighbours, then says whether all held."""
+        held = []
+        for a, b in zip(operands, operands[1:], strict=False):
+            held.append(self.bound(Apply(row, (a, b), span), "holds", out))
+        result: Atom = held[-1]
+        for test in reversed(held[:-1]):
+            answer = If(test, Body((), result), Body((), Constant(FALSE)), span)
+            result = self.bound(answer, "hold", out)
+        return result
+
+    def alone(self, row: Primitive, call: Call, out: list[Binding | Letrec]) -> Rhs:
+        """`(- x)`: the unary meaning where x is known to be real, else the tuple rule decides at run time."""
+        (operand,) = call.operands
+        is_real = operand in self.real or (isinstance(operand, Constant) and type(operand.value) is float)
+        return self.unary(row, operand, call.span, out) if is_real else call
+
+    def unary(self, row: Primitive, operand: Atom, span: Span | None, out: list[Binding | Letrec]) -> Rhs:
+        x = self.bound(operand, "x", out)
+        body = read_expression(row.unary, {"x": x}, self.table)
+        for binding in body.bindings:
+            assert isinstance(binding, Binding) and isinstance(binding.rhs, Apply)
+            applied = Apply(binding.rhs.primitive, binding.rhs.operands, span)
+            out.append(Binding(binding.variable, applied))
+        return body.result

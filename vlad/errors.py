@@ -1,0 +1,62 @@
+"""The kinds of error, their facts, and how they are shown. One exception type for all that goes wrong in a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vlad.source import Span
+from vlad.values import Backtrace, Value
+from vlad.write import written
+
+
+class VladError(Exception):
+    """An error in a program of the language.
+
+    code        a stable name of the kind: "unbound-variable", "invalid-argument", …
+    message     one sentence without position
+    span        where in the source, or None
+    hint        what the user may do about it, or None
+    irritants   the offending values, as text
+    backtrace   the user's procedures that were active, innermost first
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        span: Span | None = None,
+        hint: str | None = None,
+        irritants: Iterable[Value] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.span = span
+        self.hint = hint
+        self.irritants: list[str] = [written(value, limit=200) for value in irritants]
+        self.backtrace: list[Backtrace] = []
+
+    def __str__(self) -> str:
+        return show(self)
+
+
+class Incomplete(VladError):
+    """The text ends before the form does: a prompt asks for more, a file is wrong."""
+
+
+class LimitExceeded(VladError):
+    """A limit (fuel, time, memory, depth) ended the evaluation."""
+
+
+def show(error: VladError) -> str:
+    """The error as people read it: position and message, excerpt, the values, hint, backtrace."""
+    lines = [f"{error.span}: Error: {error.message}" if error.span else f"Error: {error.message}"]
+    if error.span:
+        lines.append(error.span.excerpt())
+    lines += [f"  value: {text}" for text in error.irritants]
+    if error.hint:
+        lines.append(f"  hint: {error.hint}")
+    lines += [
+        f"  in {entry.procedure}" + (f" at {entry.span}" if entry.span else "") for entry in error.backtrace
+    ]
+    return "\n".join(lines)

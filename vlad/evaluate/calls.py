@@ -1,0 +1,694 @@
+"""The machine: applying procedures. Entries, tuples, tail calls, depth, and what an error in emitted code means.
+
+The one place that knows both code and J: it makes the entries of transformed code when they are asked for, out of what `ad/`
+answers, once a code. Called by session.py; rows that call procedures are handed this machine.
+
+Tail calls: a procedure that ends in a call to another stores it in the register T and returns T; whoever called it in
+other than tail position goes on with `bounce`. Depth: emitted functions call each other directly, Python to Python, which
+takes no C stack, so depth is bounded by memory and by the limit of limits.py.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import FrameType, TracebackType
+from typing import Any
+
+from vlad.ad.forward import forward_entry
+from vlad.ad.reverse import tail_entry
+from vlad.ad.rules import Basis, Rules
+from vlad.core.nodes import Apply, Body, Call, Constant, GlobalReference, Lambda, Letrec, Variable
+from vlad.core.passes import run_pass
+from vlad.core.resolve import resolve
+from vlad.core.simplify import simplify, tidy
+from vlad.core.text import read_expression
+from vlad.errors import LimitExceeded, VladError
+from vlad.evaluate.emit_python import Emission, Family, Operation, emit
+from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel, too_deep
+from vlad.source import Span
+from vlad.values import (
+    FALSE,
+    NIL,
+    TRUE,
+    ZERO,
+    Backtrace,
+    Code,
+    Global,
+    Primitive,
+    Value,
+    closure,
+    is_procedure,
+    look,
+)
+
+LONGEST_BACKTRACE = 12
+
+
+class Register:
+    """T: a tail call on its way to whoever called in other than tail position. `e` is the function, `f` the closure, the
+    rest `n` operands."""
+
+    __slots__ = ("e", "f", "a", "b", "c", "d", "n")
+
+    e: Callable[..., Value]
+    f: Value
+    a: Value
+    b: Value
+    c: Value
+    d: Value
+    n: int
+
+
+def make_bounce(T: Register) -> Callable[[], Value]:
+    def bounce() -> Value:
+        """Go on with the tail call in T until there is a value."""
+        while True:
+            e, n = T.e, T.n
+            if n == 2:
+                r = e(T.f, T.a, T.b)
+            elif n == 1:
+                r = e(T.f, T.a)
+            elif n == 3:
+                r = e(T.f, T.a, T.b, T.c)
+            else:
+                r = e(T.f, T.a, T.b, T.c, T.d)
+            if r is not T:
+                return r
+
+    return bounce
+
+
+_adapters: dict[int, Callable[[Code], None]] = {}
+
+
+def install(code: Code, native: Callable[..., Value]) -> None:
+    """Make `native` the code's function, and its entries: adapters by the tuple rule where the count differs."""
+    code.native = native
+    make = _adapters.get(code.arity)
+    if make is None:
+        names: dict[str, Any] = {}
+        exec(compile(_adapters_text(code.arity), "<vlad adapter>", "exec"), names)
+        make = _adapters[code.arity] = names["make"]
+    make(code)
+
+
+def _adapters_text(arity: int) -> str:
+    """Python for the entries of a procedure of so many parameters: `(f . (a . b))` takes its last operand apart,
+    operands too many are packed into the last parameter."""
+    lines = ["def make(code):", " native = code.native"]
+    for count in range(1, 5):
+        if count == arity:
+            lines.append(f" code.entry{count} = native")
+            continue
+        given = [f"x{i}" for i in range(count)]
+        lines.append(f" def entry{count}(self, {', '.join(given)}):")
+        if count < arity:
+            passed = [f"x{i}" for i in range(arity)]
+            for i in range(count - 1, arity - 1):
+                lines.append(f"  x{i}, x{i + 1} = x{i}")
+        else:
+            packed = given[-1]
+            for name in reversed(given[arity - 1 : -1]):
+                packed = f"({name}, {packed})"
+            passed = [*given[: arity - 1], packed]
+        lines.append(f"  return native(self, {', '.join(passed)})")
+        lines.append(f" code.entry{count} = entry{count}")
+    return "\n".join(lines)
+
+
+class Machine:
+    """An evaluator: codes, transforms on demand, limits. One at a time evaluates in it."""
+
+    selectors = {"car": "car", "match-car": "car", "cdr": "cdr", "match-cdr": "cdr"}
+    entry_rows = {"tail-entry": "tail", "forward-entry": "forward"}
+
+    def __init__(
+        self,
+        table: Mapping[str, Primitive],
+        codes: Mapping[str, tuple[str, str, tuple[str, ...]]],
+        procedures: Mapping[str, str],
+        limits: Limits | None = None,
+        metered: bool = False,
+        write: Callable[[str], object] = sys.stdout.write,
+        read: Callable[[], str] = sys.stdin.readline,
+        arguments: Iterable[str] = (),
+    ) -> None:
+        self.table = table
+        self.limits = limits or Limits()
+        self.metered = metered
+        self.counting = metered or self.limits.fuel is not None
+        self.counts: dict[str, int] = {}
+        self.steps: list[float] = [0, float("inf")]
+        self.write = write
+        self.read = read
+        self.arguments = list(arguments)
+        self._pending_words: list[str] = []
+        self._bound: dict[str, Callable[..., Value]] = {}
+        self._counted: dict[str, Callable[..., Value]] = {}
+        self._primitives: dict[str, Value] = {}
+        self._procedure_texts = procedures
+        self._code_texts = codes
+        self.T = Register()
+        self.bounce = make_bounce(self.T)
+        self._shared = {
+            "T": self.T,
+            "bounce": self.bounce,
+            "TRUE": TRUE,
+            "FALSE": FALSE,
+            "ZERO": ZERO,
+            "S": self.steps,
+            "exhausted": self._exhausted,
+        }
+        self.codes: Mapping[str, Code] = _SystemCodes(self)
+        self._ad: tuple[Basis, Rules] | None = None
+        self._watch = Watch(self.limits, self.steps)
+
+    # Codes.
+
+    def family(self) -> Family:
+        return Family(self, self._shared)
+
+    def make_code(
+        self,
+        family: Family,
+        arity: int,
+        make_lambda: Callable[[], Lambda],
+        *,
+        name: str = "",
+        environment: tuple[Variable, ...] = (),
+        group: tuple[tuple[Variable, Lambda], ...] = (),
+        base: Code | None = None,
+        derived: str = "",
+    ) -> Code:
+        """A code that compiles itself when it is first called."""
+        code = Code()
+        code.machine, code.family, code.lambda_, code.make_lambda = self, family, None, make_lambda
+        code.name, code.arity, code.environment, code.group = name, arity, environment, group
+        code.base, code.primitive, code.derived = base or code, None, derived
+        code.tail = code.forward = None
+        code.closed = None if environment else (code,)
+        self.await_first_call(code)
+        return code
+
+    def await_first_call(self, code: Code) -> None:
+        """Entries that compile the code and call again."""
+
+        def native(*operands: Value) -> Value:
+            compile_code(code)
+            return code.native(*operands)
+
+        def entry1(f: Value, a: Value) -> Value:
+            compile_code(code)
+            return code.entry1(f, a)
+
+        def entry2(f: Value, a: Value, b: Value) -> Value:
+            compile_code(code)
+            return code.entry2(f, a, b)
+
+        def entry3(f: Value, a: Value, b: Value, c: Value) -> Value:
+            compile_code(code)
+            return code.entry3(f, a, b, c)
+
+        def entry4(f: Value, a: Value, b: Value, c: Value, d: Value) -> Value:
+            compile_code(code)
+            return code.entry4(f, a, b, c, d)
+
+        code.native, code.entry1, code.entry2, code.entry3, code.entry4 = native, entry1, entry2, entry3, entry4
+
+    def code_of(
+        self,
+        lambda_: Lambda,
+        family: Family,
+        group: tuple[tuple[Variable, Lambda], ...] = (),
+        environment: tuple[Variable, ...] | None = None,
+    ) -> Code:
+        """The code of a lambda that stands inside another; the same one each time."""
+        code = family.codes.get(lambda_)
+        if code is None:
+            code = self.make_code(
+                family,
+                len(lambda_.parameters),
+                lambda: lambda_,
+                name=lambda_.name,
+                environment=lambda_.free if environment is None else environment,
+                group=group,
+            )
+            family.codes[lambda_] = code
+        return code
+
+    def top_level(self, lambda_: Lambda) -> Value:
+        """A closure of a lambda that stands alone. It is resolved and simplified when it is first needed; when a
+        primitive it relied on is redefined, that is done again."""
+        assert not lambda_.free, f"free at top level: {lambda_.free}"
+        family = self.family()
+
+        def prepared() -> Lambda:
+            def relied_on(cell: Global) -> None:
+                if cell.dependents is None:
+                    cell.dependents = []
+                cell.dependents.append(code)
+
+            resolved = run_pass("resolve", lambda it: resolve(it, relied_on, self.table), lambda_)
+            return run_pass("simplify", simplify, resolved)
+
+        code = self.make_code(family, len(lambda_.parameters), prepared, name=lambda_.name)
+        return code.closed
+
+    def redefined(self, cell: Global) -> None:
+        """The primitive that a cell held is no longer what its name means: codes that relied on it start again."""
+        for code in cell.dependents or ():
+            code.lambda_ = code.tail = code.forward = None
+            code.family = self.family()
+            self.await_first_call(code)
+        cell.dependents = None
+
+    def core_of(self, code: Code) -> Lambda:
+        """The lambda that the code evaluates."""
+        if code.lambda_ is None:
+            assert code.make_lambda is not None
+            code.lambda_ = code.make_lambda()
+            code.family.codes[code.lambda_] = code
+        lambda_: Lambda = code.lambda_
+        return lambda_
+
+    # The transforms.
+
+    def ad(self) -> tuple[Basis, Rules]:
+        if self._ad is None:
+            basis = Basis(self.table, closure(self.codes["identity"]))
+            self._ad = basis, Rules(basis)
+        return self._ad
+
+    def tail_code(self, code: Code) -> Code:
+        if code.tail is None:
+            code.tail = self._derive(code, tail_entry, 1, "reverse of ")
+        return code.tail
+
+    def forward_code(self, code: Code) -> Code:
+        if code.forward is None:
+            code.forward = self._derive(code, forward_entry, 2, "forward of ")
+        return code.forward
+
+    def derived_code(self, code: Code, kind: str) -> Code:
+        return self.tail_code(code) if kind == "tail" else self.forward_code(code)
+
+    def _derive(self, code: Code, transform: Callable[..., Lambda], more: int, derived: str) -> Code:
+        def make_lambda() -> Lambda:
+            source = self.core_of(code)
+            owner = self.core_of(code.base)
+            transformed = transform(source, code.environment, code.group, owner, *self.ad())
+            kept = frozenset(lambdas_within(source.body)) | {owner}
+            return run_pass("tidy", lambda it: tidy(it, kept), transformed)
+
+        return self.make_code(
+            code.family,
+            code.arity + more,
+            make_lambda,
+            name=code.name,
+            environment=code.environment,
+            group=code.group,
+            base=code.base,
+            derived=derived + code.derived if code.derived.endswith("of ") else derived,
+        )
+
+    def tail_closure(self, f: Value) -> Value:
+        return self._entry_closure(f, self.tail_code)
+
+    def forward_closure(self, f: Value) -> Value:
+        return self._entry_closure(f, self.forward_code)
+
+    def _entry_closure(self, f: Value, derive: Callable[[Code], Code]) -> Value:
+        seen = look(f)
+        if seen is ZERO:
+            return ZERO
+        if not is_procedure(seen):
+            raise not_a_procedure(seen)
+        return (derive(seen[0]), *seen[1:])
+
+    # Primitives as values, and the system's own procedures.
+
+    def primitive_value(self, row: Primitive) -> Value:
+        """The first-class value of a primitive: a closure whose lambda applies it."""
+        value = self._primitives.get(row.name)
+        if value is None:
+            arity = 1 if row.variadic else len(row.operands)
+            value = self._primitives[row.name] = self._system_closure(closed_form(row), row.name, arity)
+            value[0].primitive = row
+        return value
+
+    def procedure_value(self, name: str) -> Value:
+        """A procedure of the basis that is written in the language."""
+        value = self._primitives.get(name)
+        if value is None:
+            text = self._procedure_texts[name]
+            arity = len(text[text.index("(", 1) + 1 : text.index(")")].split())
+            value = self._primitives[name] = self._system_closure(text, name, arity)
+        return value
+
+    def _system_closure(self, text: str, name: str, arity: int) -> Value:
+        return self.make_code(
+            self.family(), arity, lambda: self.system_lambdas((text,), "")[0][0], name=name
+        ).closed
+
+    def system_lambdas(
+        self, texts: tuple[str, ...], captured: str
+    ) -> tuple[list[Lambda], tuple[Variable, ...]]:
+        """The system's own texts: lambdas that are closed over the same names."""
+        environment = {name: Variable(name) for name in captured.split()}
+        lambdas = []
+        for text in texts:
+            body = read_expression(text, environment, self.table, self._system_cell)
+            (binding,) = body.bindings
+            assert not isinstance(binding, Letrec) and isinstance(binding.rhs, Lambda)
+            read = binding.rhs
+            lambdas.append(Lambda(read.parameters, read.body, tuple(environment.values()), read.name, read.span))
+        return lambdas, tuple(environment.values())
+
+    def _system_cell(self, name: str) -> Global:
+        assert name == "identity", f"the system's own text speaks of the unknown {name}"
+        cell = Global(name)
+        cell.value = closure(self.codes[name])
+        return cell
+
+    def bound(self, row: Primitive) -> Callable[..., Value]:
+        """The value rule of a row that is handed the machine, with the machine in place. One object a row."""
+        found = self._bound.get(row.name)
+        if found is None:
+            found = self._bound[row.name] = _bind(row.value, self, len(row.operands))
+        return found
+
+    def rule(self, row: Primitive) -> Callable[..., Value]:
+        return self.bound(row) if row.needs_machine else row.value
+
+    def counted(self, row: Primitive) -> Callable[..., Value]:
+        """The row's rule, counting its calls: `--metered`."""
+        found = self._counted.get(row.name)
+        if found is None:
+            found = self._counted[row.name] = _count(self.rule(row), self.counts, row.name)
+        return found
+
+    def read_word(self) -> str:
+        """The next word of the input, '' at its end."""
+        while not self._pending_words:
+            line = self.read()
+            if not line:
+                return ""
+            self._pending_words = line.split()[::-1]
+        return self._pending_words.pop()
+
+    def _exhausted(self) -> None:
+        raise out_of_fuel()
+
+    # Applying, from outside.
+
+    def apply(self, f: Value, argument: Value) -> Value:
+        """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions."""
+        f = look(f)
+        if not is_procedure(f):
+            raise not_a_procedure(f)
+        try:
+            with self._watch:
+                result = f[0].entry1(f, argument)
+                return self.bounce() if result is self.T else result
+        except Interrupted as interrupted:
+            reason = self._watch.reason
+            assert reason is not None
+            raise self.located(reason, interrupted) from None
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:
+            raise self.explained(error) from None
+
+    def explained(self, error: Exception) -> VladError:
+        """The error of the language that a Python exception in emitted code stands for."""
+        frames = emitted_frames(error.__traceback__)
+        if isinstance(error, VladError):
+            found = error
+        elif isinstance(error, RecursionError):
+            found = too_deep()
+        elif isinstance(error, MemoryError):
+            found = LimitExceeded("out-of-memory", "The evaluation ran out of memory")
+        else:
+            found = self._meaning(error, frames)
+        return self.located(found, error, frames)
+
+    def located(
+        self, found: VladError, error: BaseException, frames: list[tuple[FrameType, int]] | None = None
+    ) -> VladError:
+        """Add the position and the backtrace."""
+        frames = emitted_frames(error.__traceback__) if frames is None else frames
+        for frame, line in reversed(frames):
+            emission = emission_of(frame)
+            if emission is None:
+                continue
+            span = _span(emission.sites.get(line, []))
+            if found.span is None and span is not None:
+                found.span = span
+            if len(found.backtrace) < LONGEST_BACKTRACE:
+                _extend(found.backtrace, emission.code, span)
+        error.__traceback__ = None
+        found.__traceback__ = None
+        return found
+
+    def _meaning(self, error: Exception, frames: list[tuple[FrameType, int]]) -> VladError:
+        if not frames:
+            raise error
+        frame, line = frames[-1]
+        emission = emission_of(frame)
+        if emission is None:
+            return self._tuple_mismatch(frame)
+        found = _Replay(self, emission, frame).error(emission.sites.get(line, []))
+        if found is None:
+            raise error
+        return found
+
+    def _tuple_mismatch(self, frame: FrameType) -> VladError:
+        code: Code = frame.f_locals["native"].__globals__["FAMILY"].emissions[frame.f_locals["native"].__name__].code
+        given = int(frame.f_code.co_name[-1:])
+        takes = f"{tell(code)} takes {code.arity} arguments" if code.arity > 1 else f"{tell(code)} takes an argument"
+        return VladError(
+            "no-matching-pair",
+            "Argument is not a matching tagged pair with tags ()",
+            hint=f"{takes}; it was given {given}",
+            irritants=(frame.f_locals[f"x{given - 1}"],) if f"x{given - 1}" in frame.f_locals else (),
+        )
+
+
+class _SystemCodes(dict[str, Code]):
+    """The codes of AD values, read from their texts when first needed."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__()
+        self.machine = machine
+
+    def __missing__(self, name: str) -> Code:
+        machine = self.machine
+        derived, captured, texts = machine._code_texts[name]
+        lambdas, environment = machine.system_lambdas(texts, captured)
+        family = machine.family()
+        main = lambdas[0]
+        code = machine.make_code(
+            family, len(main.parameters), _constant(main), name=name, environment=environment, derived=derived
+        )
+        family.codes[main] = code
+        self[name] = code
+        for kind, entry in zip(("tail", "forward"), lambdas[1:], strict=False):
+            derived_code = machine.make_code(
+                family, len(entry.parameters), _constant(entry), name=name, environment=environment, base=code
+            )
+            setattr(code, kind, derived_code)
+        return code
+
+
+def _constant(lambda_: Lambda) -> Callable[[], Lambda]:
+    return lambda: lambda_
+
+
+def _bind(rule: Callable[..., Value], machine: Machine, count: int) -> Callable[..., Value]:
+    """`rule` with the machine as first argument; written out for each count, to stay off the C stack."""
+    if count == 1:
+        return lambda a: rule(machine, a)
+    if count == 2:
+        return lambda a, b: rule(machine, a, b)
+    if count == 3:
+        return lambda a, b, c: rule(machine, a, b, c)
+    return lambda *operands: rule(machine, *operands)
+
+
+def _count(rule: Callable[..., Value], counts: dict[str, int], name: str) -> Callable[..., Value]:
+    def counted(*operands: Value) -> Value:
+        counts[name] = counts.get(name, 0) + 1
+        return rule(*operands)
+
+    return counted
+
+
+def closed_form(row: Primitive) -> str:
+    """A primitive as a procedure. A variadic one folds over its argument, whatever its length."""
+    name, operands = row.name, " ".join(row.operands)
+    if not row.variadic:
+        return f"(lambda ({operands}) ({name} {operands}))"
+    alone = f"(let ((x t)) {row.unary})"
+    if row.nullary is not None:
+        alone = f"(if (null? t) {int(row.nullary)} {alone})"
+    if row.variadic == "left":
+        step, start, end = f"(turn ({name} so-far (car rest)) (cdr rest))", "(car t)", f"({name} so-far rest)"
+    else:
+        step = f"(turn (car rest) (cdr rest) (if ({name} so-far (car rest)) holds #f))"
+        start, end = "(car t)", f"(if ({name} so-far rest) holds #f)"
+        alone = "(let* ((x (real t))) #t)" if row.nullary is None else f"(if (null? t) #t (let ((x (real t))) #t))"
+    parameters, first = ("so-far rest", "") if row.variadic == "left" else ("so-far rest holds", " #t")
+    return f"""(lambda (t)
+        (if (pair? t)
+            (letrec ((turn (lambda ({parameters}) (if (pair? rest) {step} {end}))))
+              (turn {start} (cdr t){first}))
+            {alone}))"""
+
+
+def compile_code(code: Code) -> None:
+    machine: Machine = code.machine
+    machine.core_of(code)
+    install(code, emit(code))
+    if code.primitive is not None and code.primitive.variadic:
+        add_fast_entry(code, machine.counted(code.primitive) if machine.metered else machine.rule(code.primitive))
+
+
+def add_fast_entry(code: Code, rule: Callable[..., Value]) -> None:
+    """A variadic primitive on two reals, as `fold` calls it, without packing them into a tuple."""
+    general = code.entry1
+
+    def entry2(f: Value, a: Value, b: Value) -> Value:
+        if type(a) is float and type(b) is float:
+            return rule(a, b)
+        return general(f, (a, b))
+
+    code.entry2 = entry2
+
+
+def lambdas_within(body: Body) -> Iterable[Lambda]:
+    """The lambdas that a body binds, those in its branches included, those inside other lambdas not."""
+    found: list[Lambda] = []
+    work = [body]
+    while work:
+        current = work.pop()
+        for binding in current.bindings:
+            if isinstance(binding, Letrec):
+                found += [lambda_ for _, lambda_ in binding.members]
+            elif isinstance(binding.rhs, Lambda):
+                found.append(binding.rhs)
+            elif hasattr(binding.rhs, "consequent"):
+                work += [binding.rhs.consequent, binding.rhs.alternative]
+        if hasattr(current.result, "consequent"):
+            work += [current.result.consequent, current.result.alternative]
+    return found
+
+
+# Errors.
+
+
+def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
+    return VladError(
+        "not-a-procedure", "Target is not a procedure", span, hint="only procedures can be called", irritants=(value,)
+    )
+
+
+def unbound(cell: Global, span: Span | None) -> VladError:
+    return VladError("unbound-variable", f"Unbound variable: {cell.name}", span)
+
+
+def tell(code: Code) -> str:
+    """A procedure as people know it."""
+    prefix = "" if code.derived in ("tag", "backpropagator") else code.derived
+    return prefix + (code.name or "an anonymous procedure")
+
+
+def emission_of(frame: FrameType) -> Emission | None:
+    family = frame.f_globals.get("FAMILY")
+    return None if family is None else family.emissions.get(frame.f_code.co_name)
+
+
+def emitted_frames(traceback: TracebackType | None) -> list[tuple[FrameType, int]]:
+    """Frames of emitted code and adapters, outermost first; of a very deep stack the two ends."""
+    frames: list[tuple[FrameType, int]] = []
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename in ("<vlad>", "<vlad adapter>"):
+            frames.append((traceback.tb_frame, traceback.tb_lineno))
+            if len(frames) > 4000:
+                del frames[1000:2000]
+        traceback = traceback.tb_next
+    return frames
+
+
+def _span(operations: list[Operation]) -> Span | None:
+    for _, rhs in reversed(operations):
+        span = getattr(rhs, "span", None)
+        if span is not None:
+            found: Span = span
+            return found
+    return None
+
+
+def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
+    """A line for each procedure; one that calls itself over and over is told once."""
+    if code.derived in ("tag", "backpropagator") or not (code.name or code.derived):
+        return
+    name = tell(code)
+    if not backtrace or backtrace[-1].procedure != name:
+        backtrace.append(Backtrace(name, span))
+
+
+class _Replay:
+    """Does again, by the rows' complete rules, what a line of emitted code did, until one says what is wrong."""
+
+    def __init__(self, machine: Machine, emission: Emission, frame: FrameType) -> None:
+        self.machine = machine
+        self.emission = emission
+        self.locals = frame.f_locals
+        self.again: dict[Variable, Value] = {}
+
+    def value(self, atom: object) -> Value:
+        if isinstance(atom, Constant):
+            return atom.value
+        if isinstance(atom, GlobalReference):
+            return atom.cell.value
+        assert isinstance(atom, Variable)
+        if atom in self.again:
+            return self.again[atom]
+        name = self.emission.locals.get(atom)
+        if name is not None and name in self.locals:
+            return self.locals[name]
+        closure = self.locals["self"]
+        if atom in self.emission.code.environment:
+            return closure[self.emission.code.environment.index(atom) + 1]
+        for member, lambda_ in self.emission.code.group:
+            if member is atom:
+                return (self.machine.code_of(lambda_, self.emission.code.family), *closure[1:])
+        return None
+
+    def error(self, operations: list[Operation]) -> VladError | None:
+        for variable, rhs in operations:
+            found = self._one(variable, rhs)
+            if found is not None:
+                return found
+        return None
+
+    def _one(self, variable: Variable | None, rhs: object) -> VladError | None:
+        match rhs:
+            case GlobalReference():
+                if not hasattr(rhs.cell, "value"):
+                    return unbound(rhs.cell, rhs.span)
+            case Apply():
+                try:
+                    result = self.machine.rule(rhs.primitive)(*[self.value(a) for a in rhs.operands])
+                except VladError as error:
+                    error.span = error.span or rhs.span
+                    return error
+                if variable is not None:
+                    self.again[variable] = result
+            case Call():
+                target = self.value(rhs.operator)
+                if not is_procedure(target) and target is not None:
+                    return not_a_procedure(target, rhs.span)
+        return None
+

@@ -1,0 +1,661 @@
+"""Core → Python: one lambda becomes one Python function, when it is first called.
+
+In: a Code, whose lambda is core.  Out: its native function, which takes the closure (for its environment) and the parameters.
+Called by calls.py, which owns entries, tail calls and errors; knows nothing of derivatives.
+
+How core is laid out in Python:
+- variables are Python locals; those of the environment are loaded from the closure's tuple at the head;
+- arithmetic is Python's own, without checks where a wrong kind makes Python itself raise: `Site`s say which core
+  operations a line stands for, and calls.py asks the rows' complete rules what the error is. Lists and tuples would
+  add and compare, so `+` and `<` test one operand, unless one is known to be real;
+- an operation whose value is used once is written into the expression that uses it, never across an effect;
+- a call in tail position to the procedure itself is a `while` loop; any other stores what to do in the machine's
+  register T and returns T, and each call that is not in tail position tests for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vlad.core.names import make_lambda, operands
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Constant,
+    Field,
+    GlobalReference,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Result,
+    Rhs,
+    Variable,
+)
+from vlad.values import FALSE, NIL, TRUE, ZERO, Code, Primitive, Value
+
+MOST_OPERANDS = 4  # of an entry; more are packed into the last. The registers of T are as many
+DEEPEST_EXPRESSION = 20
+DEEPEST_BLOCK = 60  # Python allows 100
+Operation = tuple[Variable | None, Rhs]  # what a line computes, for the explanation of its errors
+
+
+class Family:
+    """What the codes of one top-level form share: the Python globals of their functions, and the codes themselves."""
+
+    def __init__(self, machine: Any, shared: dict[str, Any]) -> None:
+        self.machine = machine
+        self.names: dict[str, Any] = dict(shared)
+        self.names["FAMILY"] = self
+        self.codes: dict[Lambda, Code] = {}
+        self.emissions: dict[str, Emission] = {}
+        self._named: dict[int, str] = {}
+
+    def name_of(self, value: Any, prefix: str) -> str:
+        """The Python global that holds this object."""
+        name = self._named.get(id(value))
+        if name is None:
+            name = f"{prefix}{len(self._named)}"
+            self._named[id(value)] = name
+            self.names[name] = value
+        return name
+
+
+class Emission:
+    """An emitted function's table: which operations each line does, and where variables live."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.sites: dict[int, list[Operation]] = {}
+        self.locals: dict[Variable, str] = {}
+        self.text = ""
+
+
+class _Pending:
+    """An expression not written out yet, for its value is used once, further down."""
+
+    def __init__(self, text: str, test: bool, depth: int, operations: list[Operation]) -> None:
+        self.text = text
+        self.test = test  # a Python bool rather than TRUE or FALSE
+        self.depth = depth
+        self.operations = operations
+
+
+class Template:
+    """A row's Python form, cut at the operands' names. `once` when each occurs at most once."""
+
+    _cache: dict[int, Template] = {}
+
+    def __init__(self, row: Primitive) -> None:
+        self.pieces = _cut(row.python, row.operands)
+        named = [piece for piece in self.pieces if piece in row.operands]
+        self.once = len(set(named)) == len(named)
+
+    @classmethod
+    def of(cls, row: Primitive) -> Template:
+        found = cls._cache.get(id(row))
+        if found is None:
+            found = cls._cache[id(row)] = cls(row)
+        return found
+
+    def fill(self, actual: dict[str, str]) -> str:
+        return "".join([actual.get(piece, piece) for piece in self.pieces])
+
+
+def _cut(text: str, names: tuple[str, ...]) -> list[str]:
+    pieces, word = [], ""
+    for character in text + " ":
+        if character.isalnum() or character == "_" or (character == "." and word):
+            word += character
+            continue
+        pieces += [word, character] if word else [character]
+        word = ""
+    return pieces[:-1] if pieces[-1] == " " else pieces
+
+
+def accepts_only_reals(row: Primitive) -> bool:
+    kinds = row.type.split("->")[0].split()
+    return bool(kinds) and all(kind == "real" for kind in kinds)
+
+
+def answers_real(row: Primitive) -> bool:
+    return row.type.split("->")[-1].strip() == "real"
+
+
+def answers_boolean(row: Primitive) -> bool:
+    return row.type.split("->")[-1].strip() == "boolean"
+
+
+def is_pure(row: Primitive) -> bool:
+    return not row.effect
+
+
+def emit(code: Code) -> Callable[..., Value]:
+    """Compile a code's lambda. The function's globals are its family's names."""
+    return _Emitter(code).function()
+
+
+def _plain(name: str) -> str:
+    return "".join([c if c.isascii() and (c.isalnum()) else "_" for c in name])[:40]
+
+
+class _Emitter:
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.family: Family = code.family
+        self.machine = code.machine
+        self.emission = Emission(code)
+        self.lines: list[str] = []
+        self.indent = 1
+        self.names: dict[Variable, str] = {}
+        self.aliases: dict[Variable, Atom] = {}
+        self.pending: dict[Variable, _Pending] = {}
+        self.entries: dict[Variable, tuple[str, Atom]] = {}
+        self.known: dict[Variable, Code] = {}
+        self.real: set[Variable] = set()
+        self.uses: dict[Variable, int] = {}
+        self.loops = False
+        self.counter = 0
+        self.operations: list[Operation] = []
+
+    # The frame of the function.
+
+    def function(self) -> Callable[..., Value]:
+        lambda_: Lambda = self.code.lambda_
+        self._count(lambda_.body)
+        parameters = [self.local(p) for p in lambda_.parameters]
+        for member, member_lambda in self.code.group:
+            self.known[member] = self.machine.code_of(member_lambda, self.family, self.code.group, self.code.environment)
+        name = f"e{len(self.family.emissions)}_{_plain(self.code.name)}"
+        self.family.emissions[name] = self.emission
+        self.parameters = parameters
+        self._load_environment()
+        head, self.lines = self.lines, []
+        self.indent = 2
+        self.body(lambda_.body)
+        body = self.lines
+        top = [f"def {name}({', '.join(['self', *parameters])}):"]
+        lines = self._assemble(top + head, body)
+        self.emission.text = "\n".join(lines)
+        self.emission.locals = self.names
+        exec(compile(self.emission.text, "<vlad>", "exec"), self.family.names)
+        function: Callable[..., Value] = self.family.names.pop(name)
+        return function
+
+    def _assemble(self, head: list[str], body: list[str]) -> list[str]:
+        """Head, steps, loop and body. The sites were noted as lines of the body and move with it."""
+        if self.loops:
+            head.append(" while True:")
+        else:
+            body = [line[1:] for line in body]
+        if self.machine.counting:
+            margin = "  " if self.loops else " "
+            head += [margin + "S[0] += 1", margin + "if S[0] > S[1]: exhausted()"]
+        offset = len(head)
+        self.emission.sites = {line + offset: ops for line, ops in self.emission.sites.items()}
+        return head + body
+
+    def _load_environment(self) -> None:
+        for index, variable in enumerate(self.code.environment):
+            if variable in self.uses:
+                self.lines.append(f" {self.local(variable)} = self[{index + 1}]")
+
+    def _count(self, body: Body) -> None:
+        """How often each variable is read; being captured by a group counts twice, for each member reads it."""
+        for binding in body.bindings:
+            if type(binding) is Letrec:
+                for variable in binding.free:
+                    self.uses[variable] = self.uses.get(variable, 0) + 2
+            else:
+                self._count_rhs(binding.rhs)
+        self._count_rhs(body.result)
+
+    def _count_rhs(self, rhs: Rhs | Result) -> None:
+        for atom in operands(rhs):
+            if type(atom) is Variable:
+                self.uses[atom] = self.uses.get(atom, 0) + 1
+        if type(rhs) is If:
+            self._count(rhs.consequent)
+            self._count(rhs.alternative)
+
+    # Lines and names.
+
+    def line(self, text: str) -> None:
+        self.lines.append(" " * self.indent + text)
+        if self.operations:
+            self.emission.sites[len(self.lines)] = self.operations
+            self.operations = []
+
+    def local(self, variable: Variable) -> str:
+        name = self.names.get(variable)
+        if name is None:
+            self.counter += 1
+            name = self.names[variable] = f"{_plain(variable.name)}_{self.counter}"
+            if not (name[0].isalpha() or name[0] == "_"):
+                name = self.names[variable] = "v" + name
+        return name
+
+    def temporary(self) -> str:
+        self.counter += 1
+        return f"t_{self.counter}"
+
+    def constant(self, value: Value) -> str:
+        if type(value) is float and value - value == 0.0:
+            text = repr(value)
+            return f"({text})" if text[0] == "-" else text
+        if type(value) is tuple and not value:
+            return "()"
+        if value is TRUE or value is FALSE or value is ZERO:
+            return repr(value) if value is ZERO else ("TRUE" if value is TRUE else "FALSE")
+        return self.family.name_of(value, "K")
+
+    def text(self, atom: Atom) -> str:
+        """The atom as an expression, to be written exactly once."""
+        if type(atom) is Constant:
+            return self.constant(atom.value)
+        if type(atom) is GlobalReference:
+            self.operations.append((None, atom))
+            return self.family.name_of(atom.cell, "G") + ".value"
+        assert type(atom) is Variable
+        if atom in self.aliases:
+            return self.text(self.aliases[atom])
+        pending = self.pending.pop(atom, None)
+        if pending is not None:
+            self.operations += pending.operations
+            return f"(TRUE if {pending.text} else FALSE)" if pending.test else pending.text
+        if atom in self.known and atom not in self.names:
+            return self.own_closure(atom)
+        return self.local(atom)
+
+    def own_closure(self, member: Variable) -> str:
+        """A member of the procedure's own group as a value: its code over the group's environment, which we have."""
+        code = self.known[member]
+        if code.closed is not None:
+            return self.family.name_of(code.closed, "K")
+        name = self.family.name_of(code, "C")
+        return f"(self if self[0] is {name} else ({name}, *self[1:]))"
+
+    def name(self, atom: Atom) -> str:
+        """The atom as something that may be written more than once."""
+        if type(atom) is Variable:
+            while atom in self.aliases and type(self.aliases[atom]) is Variable:
+                atom = self.aliases[atom]  # type: ignore[assignment]
+            if atom in self.pending:
+                return self.settle(atom)
+            if atom in self.names:
+                return self.names[atom]
+        if type(atom) is Constant:
+            return self.constant(atom.value)
+        saved, self.operations = self.operations, []
+        name, text = self.temporary(), self.text(atom)
+        self.line(f"{name} = {text}")
+        self.operations = saved
+        return name
+
+    def settle(self, variable: Variable) -> str:
+        """Write a pending expression out; what is under construction keeps its own operations."""
+        saved, self.operations = self.operations, []
+        text, name = self.text(variable), self.local(variable)
+        self.line(f"{name} = {text}")
+        self.operations = saved
+        return name
+
+    def settle_all(self) -> None:
+        """Before an effect: nothing that was computed before it may move behind it."""
+        for variable in list(self.pending):
+            if variable in self.pending:
+                self.settle(variable)
+
+    # Bodies.
+
+    def body(self, body: Body) -> None:
+        self.bindings(body)
+        self.result(body.result)
+
+    def bindings(self, body: Body) -> None:
+        skip: Binding | None = None
+        for index, binding in enumerate(body.bindings):
+            if type(binding) is Letrec:
+                self.letrec(binding)
+            elif binding is not skip:
+                following = body.bindings[index + 1] if index + 1 < len(body.bindings) else None
+                skip = self.both_parts(binding, following)
+                if skip is None:
+                    self.binding(binding.variable, binding.rhs)
+
+    def both_parts(self, one: Binding, other: Binding | Letrec | None) -> Binding | None:
+        """car and cdr of the same pair, one after the other, are one instruction."""
+        rows = self.machine.selectors
+        if type(other) is not Binding or self.machine.metered:
+            return None
+        a, b = one.rhs, other.rhs
+        if type(a) is not Apply or type(b) is not Apply or a.operands != b.operands:
+            return None
+        if rows.get(a.primitive.name) != "car" or rows.get(b.primitive.name) != "cdr":
+            return None
+        text = self.text(a.operands[0])
+        self.operations += [(one.variable, a), (other.variable, b)]
+        self.line(f"{self.local(one.variable)}, {self.local(other.variable)} = {text}")
+        return other
+
+    def binding(self, variable: Variable, rhs: Rhs) -> None:
+        match rhs:
+            case Apply():
+                self.apply(variable, rhs)
+            case Call():
+                self.call(variable, rhs)
+            case If():
+                self.branch(variable, rhs)
+            case Lambda():
+                self.lambda_(variable, rhs)
+            case Record():
+                code = self.family.name_of(self.machine.code_of(rhs.owner, self.family), "C")
+                fields = [self.text(field) for field in rhs.fields]
+                self.keep(variable, self.tuple_of(code, fields), False, rhs)
+            case Field():
+                self.keep(variable, f"{self.text(rhs.record)}[{rhs.index + 1}]", False, rhs)
+            case _:
+                self.copy(variable, rhs)
+
+    def copy(self, variable: Variable, atom: Atom) -> None:
+        if type(atom) is Variable:
+            if atom in self.pending:
+                self.settle(atom)
+            self.uses[atom] = self.uses.get(atom, 0) + self.uses.get(variable, 0)
+            if atom in self.real:
+                self.real.add(variable)
+        self.aliases[variable] = atom
+
+    @staticmethod
+    def tuple_of(head: str, parts: list[str]) -> str:
+        if len(parts) == 1:
+            return f"({head}, {parts[0]}, None)"
+        return f"({head}, {', '.join(parts)})" if parts else f"({head},)"
+
+    def keep(self, variable: Variable, text: str, test: bool, rhs: Rhs) -> None:
+        """A pure value: pending when used once, else a line of its own."""
+        operations, self.operations = [*self.operations, (variable, rhs)], []
+        depth = text.count("(")
+        self.pending[variable] = _Pending(text, test, depth, operations)
+        if self.uses.get(variable, 0) != 1 or depth > DEEPEST_EXPRESSION or len(text) > 2000:
+            self.settle(variable)
+
+    # Primitives.
+
+    def apply(self, variable: Variable, rhs: Apply) -> None:
+        row = rhs.primitive
+        if self.machine.metered:
+            self.metered(variable, rhs)
+        elif row.name in self.machine.selectors:
+            self.select(variable, rhs, self.machine.selectors[row.name])
+        elif row.name in self.machine.entry_rows and self.uses.get(variable, 0) == 1:
+            self.entry(variable, rhs)
+        elif row.python:
+            self.inline(variable, rhs)
+        else:
+            self.general(variable, rhs)
+
+    def entry(self, variable: Variable, rhs: Apply) -> None:
+        """An entry that is called at once is not made: the call goes to its code directly."""
+        target = rhs.operands[0]
+        if type(target) is Variable and target in self.pending:
+            self.settle(target)
+        self.entries[variable] = (self.machine.entry_rows[rhs.primitive.name], target)
+
+    def select(self, variable: Variable, rhs: Apply, part: str) -> None:
+        text, name = self.text(rhs.operands[0]), self.local(variable)
+        self.operations.append((variable, rhs))
+        self.line(f"{name}, _ = {text}" if part == "car" else f"_, {name} = {text}")
+
+    def inline(self, variable: Variable, rhs: Apply) -> None:
+        row, template = rhs.primitive, Template.of(rhs.primitive)
+        self.family.names.update(row.uses)
+        guarded = self.guard(rhs)
+        if template.once and not guarded:
+            actual = [self.text(operand) for operand in rhs.operands]
+        else:
+            actual = [self.name(operand) for operand in rhs.operands]
+        text = template.fill(dict(zip(row.operands, actual, strict=True)))
+        test = answers_boolean(row)
+        if guarded:
+            general = f"{self.function_of(row)}({', '.join(actual)})"
+            text = f"{text} if type({actual[0]}) is float else {general}" + (" is TRUE" if test else "")
+        if accepts_only_reals(row):
+            self.real.update([operand for operand in rhs.operands if type(operand) is Variable])
+        if answers_real(row):
+            self.real.add(variable)
+        self.keep(variable, f"({text})", test, rhs)
+
+    def guard(self, rhs: Apply) -> bool:
+        """Would Python's operator accept what the language's does not? Tuples add and compare."""
+        row = rhs.primitive
+        if len(rhs.operands) < 2 or not accepts_only_reals(row) or not any(c in row.python for c in "+<>="):
+            return False
+        return not any(self.is_real(operand) for operand in rhs.operands)
+
+    def is_real(self, atom: Atom) -> bool:
+        return type(atom) is Constant and type(atom.value) is float or atom in self.real
+
+    def function_of(self, row: Primitive) -> str:
+        if row.needs_machine:
+            return self.family.name_of(self.machine.bound(row), "P")
+        return self.family.name_of(row.value, "P")
+
+    def general(self, variable: Variable, rhs: Apply) -> None:
+        """The row's complete rule."""
+        actual = [self.text(operand) for operand in rhs.operands]
+        text = f"{self.function_of(rhs.primitive)}({', '.join(actual)})"
+        if answers_real(rhs.primitive):
+            self.real.add(variable)
+        if is_pure(rhs.primitive):
+            self.keep(variable, text, False, rhs)
+        else:
+            self.effect(variable, text, rhs)
+
+    def effect(self, variable: Variable, text: str, rhs: Rhs) -> None:
+        self.settle_all()
+        self.operations.append((variable, rhs))
+        self.line(f"{self.local(variable)} = {text}")
+
+    def metered(self, variable: Variable, rhs: Apply) -> None:
+        actual = [self.text(operand) for operand in rhs.operands]
+        text = f"{self.family.name_of(self.machine.counted(rhs.primitive), 'N')}({', '.join(actual)})"
+        self.effect(variable, text, rhs)
+
+    # Procedures.
+
+    def lambda_(self, variable: Variable, rhs: Lambda) -> None:
+        code = self.machine.code_of(rhs, self.family)
+        if code.closed is not None:
+            self.aliases[variable] = Constant(code.closed)
+        else:
+            captured = [self.text(free) for free in rhs.free]
+            self.keep(variable, self.tuple_of(self.family.name_of(code, "C"), captured), False, rhs)
+            if variable not in self.pending:
+                self.known[variable] = code
+
+    def letrec(self, group: Letrec) -> None:
+        for free in group.free:
+            if free in self.pending:
+                self.settle(free)
+        for member, member_lambda in group.members:
+            code = self.machine.code_of(member_lambda, self.family, group.members, group.free)
+            if code.closed is not None:
+                self.aliases[member] = Constant(code.closed)
+            else:
+                captured = [self.name(free) for free in group.free]
+                text = self.tuple_of(self.family.name_of(code, "C"), captured)
+                self.line(f"{self.local(member)} = {text}")
+                self.known[member] = code
+
+    def target(self, call: Call) -> tuple[str, str, bool]:
+        """Of a call: the expression for the function, the one for the closure, and whether it takes exactly these operands."""
+        operator, kind = call.operator, ""
+        if type(operator) is Variable and operator in self.entries:
+            kind, operator = self.entries[operator]
+        count = min(len(call.operands), MOST_OPERANDS)
+        code = self.code_behind(operator)
+        if code is not None:
+            code = self.machine.derived_code(code, kind) if kind else code
+            name = self.family.name_of(code, "C")
+            closure = "self" if operator in self.known and operator not in self.names else self.name(operator)
+            if code.arity == len(call.operands):
+                return f"{name}.native", closure, True
+            return f"{name}.entry{count}", closure, False
+        closure = self.name(operator)
+        if kind:
+            maker = self.family.name_of(getattr(self.machine, f"{kind}_code"), "M")
+            return f"({closure}[0].{kind} or {maker}({closure}[0])).entry{count}", closure, False
+        return f"{closure}[0].entry{count}", closure, False
+
+    def code_behind(self, operator: Atom) -> Code | None:
+        """The code of a procedure that is known here: of the own group, a lambda bound above, a constant."""
+        if type(operator) is Variable:
+            aliased = self.aliases.get(operator)
+            return self.code_behind(aliased) if aliased is not None else self.known.get(operator)
+        if type(operator) is Constant and type(operator.value) is tuple and len(operator.value) == 1:
+            code: Code = operator.value[0]
+            return code if code.primitive is None else None
+        return None
+
+    def packed(self, atoms: tuple[Atom, ...], exact: bool) -> list[str]:
+        texts = [self.text(atom) for atom in atoms]
+        if exact or len(texts) <= MOST_OPERANDS:
+            return texts
+        rest = texts[-1]
+        for text in reversed(texts[MOST_OPERANDS - 1 : -1]):
+            rest = f"({text}, {rest})"
+        return [*texts[: MOST_OPERANDS - 1], rest]
+
+    def call(self, variable: Variable, call: Call) -> None:
+        function, closure, exact = self.target(call)
+        arguments = self.packed(call.operands, exact)
+        self.settle_all()
+        self.operations.append((variable, call))
+        name = self.local(variable)
+        # via a variable: calling an attribute directly takes Python's slow way for methods
+        self.line(f"{name} = (e := {function})({', '.join([closure, *arguments])})")
+        self.line(f"if {name} is T: {name} = bounce()")
+
+    def test(self, atom: Atom) -> str:
+        if type(atom) is Variable and atom in self.pending and self.pending[atom].test:
+            pending = self.pending.pop(atom)
+            self.operations += pending.operations
+            return pending.text
+        return f"{self.text(atom)} is not FALSE"
+
+    def branch(self, variable: Variable, branch: If) -> None:
+        test = self.settled_test(branch)
+        name = self.local(variable)
+        self.line(f"if {test}:")
+        self.arm(branch.consequent, name)
+        self.line("else:")
+        self.arm(branch.alternative, name)
+
+    def settled_test(self, branch: If) -> str:
+        test = self.test(branch.test)
+        self.settle_all()
+        self.operations.append((None, branch.test))
+        return test
+
+    def hoisted(self, body: Body) -> Body:
+        """Beyond what Python's blocks nest: the arm as a procedure of its own, called at once."""
+        if self.indent < DEEPEST_BLOCK or not body.bindings:
+            return body
+        arm = Variable("arm")
+        lambda_ = make_lambda((Variable("nothing"),), body, self.code.name)
+        return Body((Binding(arm, lambda_),), Call(arm, (Constant(NIL),)))
+
+    def arm(self, body: Body, name: str) -> None:
+        body = self.hoisted(body)
+        self.indent += 1
+        real = set(self.real)
+        self.bindings(body)
+        if type(body.result) is Variable or not isinstance(body.result, Call | If):
+            text = self.text(body.result)
+            self.settle_all()
+            self.line(f"{name} = {text}")
+        else:
+            result = Variable("r")
+            self.names[result] = name
+            self.uses[result] = 2
+            if type(body.result) is Call:
+                self.call(result, body.result)
+            else:
+                self.branch(result, body.result)
+        self.real = real
+        self.indent -= 1
+
+    def result(self, result: Result) -> None:
+        if type(result) is If:
+            self.line(f"if {self.settled_test(result)}:")
+            self.indent += 1
+            real = set(self.real)
+            self.body(self.hoisted(result.consequent))
+            self.real = real
+            self.indent -= 1
+            self.body(result.alternative)
+        elif type(result) is Call:
+            self.tail_call(result)
+        else:
+            text = self.text(result)
+            self.settle_all()
+            self.line(f"return {text}")
+
+    def tail_call(self, call: Call) -> None:
+        if self.is_itself(call) and len(call.operands) == self.code.arity:
+            self.jump(call)
+            return
+        function, closure, exact = self.target(call)
+        if exact and len(call.operands) > MOST_OPERANDS:
+            function, exact = function.replace(".native", f".entry{MOST_OPERANDS}"), False
+        if self.own_global(call):
+            self.settle_all()
+            self.line(f"if {closure}[0] is {self.family.name_of(self.code.base, 'C')}:")
+            self.indent += 1
+            self.jump(call)
+            self.indent -= 1
+        arguments = self.packed(call.operands, exact)
+        self.settle_all()
+        self.operations.append((None, call))
+        registers = "".join(
+            [f"; T.{r} = {a}" for r, a in zip(("f", "a", "b", "c", "d"), [closure, *arguments], strict=False)]
+        )
+        self.line(f"T.e = {function}{registers}; T.n = {len(arguments)}; return T")
+
+    def is_itself(self, call: Call) -> bool:
+        operator, kind = call.operator, ""
+        if type(operator) is Variable and operator in self.entries:
+            kind, operator = self.entries[operator]
+        if type(operator) is not Variable or operator in self.names or operator not in self.known:
+            return False
+        code = self.known[operator]
+        return (self.machine.derived_code(code, kind) if kind else code) is self.code
+
+    def own_global(self, call: Call) -> bool:
+        """Is it by its top-level name that a closed procedure calls itself? (The name may come to hold another.)"""
+        operator, kind = call.operator, ""
+        if type(operator) is Variable and operator in self.entries:
+            kind, operator = self.entries[operator]
+        if type(operator) is not GlobalReference or len(call.operands) != self.code.arity:
+            return False
+        held = getattr(operator.cell, "value", None)
+        if type(held) is not tuple or len(held) != 1 or held[0] is not self.code.base:
+            return False
+        return (self.machine.derived_code(held[0], kind) if kind else held[0]) is self.code
+
+    def jump(self, call: Call) -> None:
+        """A tail call to itself: the parameters get their new values, and the loop goes on."""
+        self.loops = True
+        texts = [self.text(atom) for atom in call.operands]
+        changed = [(p, t) for p, t in zip(self.parameters, texts, strict=True) if p != t]
+        self.settle_all()
+        if changed:
+            self.line(f"{', '.join([p for p, _ in changed])} = {', '.join([t for _, t in changed])}")
+        self.line("continue")
+
+

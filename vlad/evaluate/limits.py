@@ -1,0 +1,141 @@
+"""What may end an evaluation from outside: fuel, time, memory, depth. Off, they cost nothing.
+
+Called by calls.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
+depth is Python's own recursion limit, for emitted code calls Python functions from Python functions and so does not use the
+C stack; fuel is counted at procedure entry and at loops, by code that is emitted only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import time
+from types import TracebackType
+
+from vlad.errors import LimitExceeded
+from vlad.source import Span
+
+DEFAULT_DEPTH = 2_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
+WATCH_SECONDS = 0.02
+
+
+class Limits:
+    """Limits of each evaluation. None is unlimited.
+
+    fuel: procedure entries and loop turns. seconds: wall-clock time. memory: megabytes of resident memory of the
+    process. depth: nested calls that are not tail calls.
+    """
+
+    __slots__ = ("fuel", "seconds", "memory", "depth")
+
+    def __init__(
+        self,
+        fuel: int | None = None,
+        seconds: float | None = None,
+        memory: float | None = None,
+        depth: int | None = None,
+    ) -> None:
+        self.fuel = fuel
+        self.seconds = seconds
+        self.memory = memory
+        self.depth = depth
+
+
+class Interrupted(BaseException):
+    """Raised in the evaluating thread by the watcher; becomes a LimitExceeded at the border. A BaseException, so that
+    no handler in between takes it for an error of the program."""
+
+
+def resident_megabytes() -> float:
+    """Resident memory of this process in megabytes; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * 4096 / 1e6
+    except OSError:
+        return _peak_megabytes()
+
+
+def _peak_megabytes() -> float:
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def too_deep(span: Span | None = None) -> LimitExceeded:
+    return LimitExceeded(
+        "too-deep",
+        "Recursion is too deep",
+        span,
+        hint="does the recursion end? A call in tail position needs no depth, and `--max-depth` sets the limit",
+    )
+
+
+def out_of_fuel() -> LimitExceeded:
+    return LimitExceeded("out-of-fuel", "The evaluation ran out of fuel", hint="`fuel` sets the limit")
+
+
+class Watch:
+    """A context: the limits hold inside it. Entering again inside it changes nothing."""
+
+    def __init__(self, limits: Limits, steps: list[float]) -> None:
+        self.limits = limits
+        self.steps = steps
+        self.active = 0
+        self.reason: LimitExceeded | None = None
+        self._old_depth = 0
+        self._done = threading.Event()
+        self._watcher: threading.Thread | None = None
+
+    def __enter__(self) -> Watch:
+        self.active += 1
+        if self.active == 1:
+            self.reason = None
+            self._old_depth = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(self._old_depth, (self.limits.depth or DEFAULT_DEPTH) + 1000))
+            fuel = self.limits.fuel
+            self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
+            if self.limits.seconds is not None or self.limits.memory is not None:
+                self._start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.active -= 1
+        if self.active == 0:
+            if self._watcher is not None:
+                self._done.set()
+                self._watcher.join()
+                self._watcher = None
+                if self.reason is not None and kind is not Interrupted:
+                    self._interrupt(threading.get_ident(), None)  # too late: the evaluation had ended
+            sys.setrecursionlimit(self._old_depth)
+
+    def _start(self) -> None:
+        self._done.clear()
+        target = threading.get_ident()
+        self._watcher = threading.Thread(target=self._watch, args=(target,), daemon=True, name="vlad-limits")
+        self._watcher.start()
+
+    def _watch(self, target: int) -> None:
+        end = math.inf if self.limits.seconds is None else time.monotonic() + self.limits.seconds
+        most = math.inf if self.limits.memory is None else self.limits.memory
+        while not self._done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
+            if time.monotonic() >= end:
+                message = f"The evaluation took longer than {self.limits.seconds} seconds"
+                self.reason = LimitExceeded("out-of-time", message, hint="`seconds` sets the limit")
+            elif most < math.inf and resident_megabytes() > most:
+                message = f"The evaluation needs more than {self.limits.memory} megabytes"
+                self.reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
+            if self.reason is not None:
+                self._interrupt(target, Interrupted)
+                return
+
+    @staticmethod
+    def _interrupt(target: int, kind: type[BaseException] | None) -> None:
+        import ctypes  # 3 ms, only where a limit is reached
+
+        exception = None if kind is None else ctypes.py_object(kind)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(target), exception)

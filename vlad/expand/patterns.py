@@ -1,0 +1,114 @@
+"""Parameter patterns → variables and bindings that take the argument apart.
+
+Core's lambdas have variables for parameters, by the tuple rule; what is deeper in a pattern is done by bindings at the head of
+the body (language: dialect, section 4). Called by forms.py for lambda, let, define and do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vlad.core.nodes import Apply, Binding, Constant, Variable
+from vlad.errors import VladError
+from vlad.expand.macros import text_of
+from vlad.expand.normalize import Out
+from vlad.expand.scope import Key, Scope, key_of
+from vlad.reader.parser import Form, Literal, Name, Syntax, datum
+from vlad.source import Span
+from vlad.values import NIL, Boolean, Primitive
+
+SHAPES = "a parameter is a variable, a constant, (cons P P), (cons* P ...) or (list P ...)"
+
+
+def invalid_parameter(syntax: Syntax) -> VladError:
+    return VladError("invalid-parameter", f"Invalid parameter: {text_of(syntax)}", syntax.span, hint=SHAPES)
+
+
+class Patterns:
+    """Binds the variables of one parameter list in a scope."""
+
+    def __init__(self, scope: Scope, primitives: Mapping[str, Primitive], whole: Syntax) -> None:
+        self.scope = scope
+        self.primitives = primitives
+        self.whole = whole
+        self.seen: set[Key] = set()
+
+    def variable(self, name: Name) -> Variable:
+        key = key_of(name)
+        if key in self.seen:
+            message = f"Duplicate variables: {text_of(self.whole)}"
+            raise VladError("duplicate-variables", message, name.span, hint=f"`{name}` is bound twice here")
+        self.seen.add(key)
+        return self.scope.bind(name, Variable(name.symbol.name))
+
+    def parameters(self, patterns: tuple[Syntax, ...], tail: Syntax | None, out: Out) -> tuple[Variable, ...]:
+        """The variables of a lambda, and into `out` what takes them apart."""
+        patterns = patterns if tail is None else (*patterns, tail)
+        if not patterns:
+            nothing = Variable("nothing")
+            self.expect(nothing, Constant(NIL), self.whole.span, out)
+            return (nothing,)
+        patterns = self.flat(patterns)
+        variables = []
+        for pattern in patterns:
+            variables.append(self.variable(pattern) if isinstance(pattern, Name) else Variable("argument"))
+        for pattern, variable in zip(patterns, variables, strict=True):
+            if not isinstance(pattern, Name):
+                self.destructure(pattern, variable, out)
+        return tuple(variables)
+
+    def flat(self, patterns: tuple[Syntax, ...]) -> tuple[Syntax, ...]:
+        """By the tuple rule a last parameter (cons a b) is two parameters."""
+        while isinstance(patterns[-1], Form) and self.head(patterns[-1]) in ("cons", "cons*"):
+            parts = self.parts(patterns[-1])
+            patterns = (*patterns[:-1], *parts)
+        return patterns
+
+    def head(self, pattern: Form) -> str:
+        return str(pattern.items[0]) if pattern.items and pattern.tail is None else ""
+
+    def parts(self, pattern: Form) -> tuple[Syntax, ...]:
+        parts = pattern.items[1:]
+        if not parts or (self.head(pattern) == "cons" and len(parts) != 2):
+            raise invalid_parameter(pattern)
+        return parts
+
+    def destructure(self, pattern: Syntax, value: Variable, out: Out) -> None:
+        """Bind the variables of a pattern to the parts of a value."""
+        if isinstance(pattern, Name):
+            out.append(Binding(self.variable(pattern), value))
+        elif isinstance(pattern, Literal) and (type(pattern.value) is float or isinstance(pattern.value, Boolean)):
+            self.expect(value, Constant(pattern.value), pattern.span, out)
+        elif isinstance(pattern, Form):
+            self.form(pattern, value, out)
+        else:
+            raise invalid_parameter(pattern)
+
+    def form(self, pattern: Form, value: Variable, out: Out) -> None:
+        head = self.head(pattern)
+        if head == "quote" and len(pattern.items) == 2:
+            self.expect(value, Constant(datum(pattern.items[1])), pattern.span, out)
+        elif head == "list":
+            for part in pattern.items[1:]:
+                value = self.split(part, value, pattern.span, out)
+            self.expect(value, Constant(NIL), pattern.span, out)
+        elif head in ("cons", "cons*"):
+            parts = self.parts(pattern)
+            for part in parts[:-1]:
+                value = self.split(part, value, pattern.span, out)
+            self.destructure(parts[-1], value, out)
+        else:
+            raise invalid_parameter(pattern)
+
+    def split(self, first: Syntax, value: Variable, span: Span, out: Out) -> Variable:
+        """Match the first part of a pair with a pattern; answer the variable of the rest."""
+        car = self.variable(first) if isinstance(first, Name) else Variable("first")
+        cdr = Variable("rest")
+        out.append(Binding(car, Apply(self.primitives["match-car"], (value,), span)))
+        out.append(Binding(cdr, Apply(self.primitives["match-cdr"], (value,), span)))
+        if not isinstance(first, Name):
+            self.destructure(first, car, out)
+        return cdr
+
+    def expect(self, value: Variable, constant: Constant, span: Span, out: Out) -> None:
+        out.append(Binding(Variable("matched"), Apply(self.primitives["expect-constant"], (value, constant), span)))

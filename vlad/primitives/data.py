@@ -1,0 +1,223 @@
+"""The rows of pairs, predicates, symbols and strings.
+
+Predicates look at a value as it is; inside transformed code they see bare values and so answer for the primal. The rows that
+take pairs apart have derivatives that put sensitivities together, and the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vlad.errors import VladError
+from vlad.primitives.numbers import invalid
+from vlad.values import (
+    FALSE,
+    NIL,
+    TRUE,
+    ZERO,
+    Boolean,
+    Deferred,
+    Primitive,
+    String,
+    Symbol,
+    Value,
+    is_pair,
+    is_procedure,
+    look,
+    symbol,
+)
+from vlad.write import real_text, written
+
+
+def boolean(value: bool) -> Boolean:
+    return TRUE if value else FALSE
+
+
+def _part(name: str, index: int, mismatch: Callable[[Value], VladError]) -> Callable[[Value], Value]:
+    def part(p: Value) -> Value:
+        if p is ZERO:
+            return ZERO
+        seen = look(p)
+        if type(seen) is not tuple or len(seen) != 2:
+            raise mismatch(seen)
+        return seen[index]
+
+    return part
+
+
+def _no_pair(value: Value) -> VladError:
+    return VladError(
+        "no-matching-pair",
+        "Argument is not a matching tagged pair with tags ()",
+        hint="the parameter list takes a pair apart here: too few arguments, or a list too short",
+        irritants=(value,),
+    )
+
+
+def _expect_constant(x: Value, d: Value) -> Value:
+    if not equal(x, d):
+        hint = "this procedure takes no argument" if d == () else "a constant among the parameters allows only itself"
+        raise VladError(
+            "not-equivalent", f"Argument is not an equivalent value for {written(d)}", hint=hint, irritants=(x,)
+        )
+    return x
+
+
+def same(a: Value, b: Value) -> bool:
+    """eq?: the same object; reals, strings and () by value."""
+    if type(a) is float or type(b) is float:
+        return type(a) is type(b) and (a == b or (a != a and b != b))
+    if type(a) is String and type(b) is String:
+        return bool(a.text == b.text)
+    return a is b or (type(a) is tuple is type(b) and not a and not b)
+
+
+def equal(a: Value, b: Value) -> bool:
+    """equal?: pairs part by part, anything else as eq?. Shared parts are compared once."""
+    work = [(a, b)]
+    seen: set[tuple[int, int]] = set()
+    kept = []
+    while work:
+        x, y = work.pop()
+        x, y = look(x), look(y)
+        if x is y:
+            continue
+        if type(x) is tuple and type(y) is tuple and len(x) == 2 and len(y) == 2:
+            key = (id(x), id(y))
+            if key not in seen:
+                seen.add(key)
+                kept.append((x, y))  # so that their ids stay theirs
+                work += [(x[1], y[1]), (x[0], y[0])]
+        elif not same(x, y):
+            return False
+    return True
+
+
+def _wraps_procedure(value: Value) -> bool:
+    """procedure?: an AD value is one if what it wraps is; a perturbed or sensitized primitive is not."""
+    value = look(value)
+    while is_procedure(value) and value[0].derived == "tag":
+        code, value = value[0], look(value[1])
+        if code.name in ("perturbation", "sensitivity") and is_procedure(value) and value[0].primitive is not None:
+            return False
+    return is_procedure(value)
+
+
+def _predicate(name: str, doc: str, test: Callable[[Value], bool], python: str, **uses: Any) -> Primitive:
+    return Primitive(
+        name, "x", doc, value=lambda x: boolean(test(x)), python=python, uses=uses, type="any -> boolean",
+        forward="zero", reverse={},
+    )  # fmt: skip
+
+
+def _constant_row(
+    name: str, operands: str, doc: str, value: Callable[..., Value], type: str, python: str = ""
+) -> Primitive:
+    """A row whose result has no derivative: symbols, strings, tests."""
+    return Primitive(name, operands, doc, value=value, type=type, python=python, forward="zero", reverse={})
+
+
+def _strings(
+    name: str, rule: Callable[..., Value], result: Callable[[Any], Value]
+) -> Callable[..., Value]:
+    def value(*operands: Value) -> Value:
+        for operand in operands:
+            if type(operand) is not String:
+                raise invalid(name, "strings", *operands)
+        return result(rule(*[operand.text for operand in operands]))
+
+    return value
+
+
+def _substring(text: Value, start: Value, end: Value) -> Value:
+    if type(text) is not String or type(start) is not float or type(end) is not float:
+        raise invalid("substring", "a string and two positions", text, start, end)
+    if not 0 <= start <= end <= len(text.text) or start % 1 or end % 1:
+        raise VladError(
+            "out-of-range", "Argument to substring is invalid: position outside the string",
+            hint=f"the string has {len(text.text)} characters", irritants=(text, start, end),
+        )  # fmt: skip
+    return String(text.text[int(start) : int(end)])
+
+
+def _of_kind(name: str, expected: str, kind: type, rule: Callable[[Any], Value]) -> Callable[[Value], Value]:
+    def value(x: Value) -> Value:
+        if type(x) is not kind:
+            raise invalid(name, expected, x)
+        return rule(x)
+
+    return value
+
+
+def _string_to_number(text: str) -> Value:
+    try:
+        return float(text)
+    except ValueError:
+        return FALSE
+
+
+ROWS: list[Primitive] = [
+    Primitive(
+        "cons", "a d", "The pair of a and d.", value=lambda a, d: (a, d), python="(a, d)", type="any any -> pair",
+        forward="(cons da dd)", reverse={"a": "(car s)", "d": "(cdr s)"},
+    ),
+    Primitive(
+        "car", "p", "The first part of a pair.", value=_part("car", 0, lambda p: invalid("car", "a pair", p)),
+        type="pair -> any", forward="(car dp)", reverse={"p": "(cons s zero)"},
+    ),
+    Primitive(
+        "cdr", "p", "The second part of a pair.", value=_part("cdr", 1, lambda p: invalid("cdr", "a pair", p)),
+        type="pair -> any", forward="(cdr dp)", reverse={"p": "(cons zero s)"},
+    ),
+    Primitive(
+        "match-car", "p", "The first part of an argument that a parameter takes apart.", value=_part("", 0, _no_pair),
+        type="pair -> any", forward="(car dp)", reverse={"p": "(cons s zero)"}, hidden=True,
+    ),
+    Primitive(
+        "match-cdr", "p", "The second part of an argument that a parameter takes apart.", value=_part("", 1, _no_pair),
+        type="pair -> any", forward="(cdr dp)", reverse={"p": "(cons zero s)"}, hidden=True,
+    ),
+    Primitive(
+        "expect-constant", "x d", "x, which must be equal to the constant d.", value=_expect_constant,
+        type="some any -> any", forward="zero", reverse={}, effect=True, hidden=True,
+    ),
+    Primitive(
+        "stop-gradient", "x", "x, with the derivative zero.", value=lambda x: x, type="any -> any", forward="zero",
+        reverse={},
+    ),
+    _predicate("null?", "Is x ()?", lambda x: look(x) == NIL, "x is NIL", NIL=NIL),
+    _predicate("boolean?", "Is x #t or #f?", lambda x: type(x) is Boolean, "type(x) is Boolean", Boolean=Boolean),
+    _predicate("real?", "Is x a real?", lambda x: type(x) is float, "type(x) is float"),
+    _predicate("number?", "Is x a real?", lambda x: type(x) is float, "type(x) is float"),
+    _predicate(
+        "pair?", "Is x a pair?", is_pair,
+        "type(x) is tuple and len(x) == 2 or type(x) is Deferred and is_pair(x)", Deferred=Deferred, is_pair=is_pair,
+    ),
+    _predicate("procedure?", "Can x be applied?", _wraps_procedure, ""),
+    _predicate("symbol?", "Is x a symbol?", lambda x: type(x) is Symbol, "type(x) is Symbol", Symbol=Symbol),
+    _predicate("string?", "Is x a string?", lambda x: type(x) is String, "type(x) is String", String=String),
+    _predicate("not", "#t for #f, else #f.", lambda x: x is FALSE, "x is FALSE"),
+    _constant_row("eq?", "a b", "The same value? Reals and strings by value.", lambda a, b: boolean(same(a, b)),
+                  "any any -> boolean"),
+    _constant_row("eqv?", "a b", "As eq?.", lambda a, b: boolean(same(a, b)), "any any -> boolean"),
+    _constant_row("equal?", "a b", "Equal part by part?", lambda a, b: boolean(equal(a, b)), "any any -> boolean"),
+    _constant_row("string-append", "a b", "The text of a, then that of b.",
+                  _strings("string-append", lambda a, b: a + b, String), "string string -> string"),
+    _constant_row("string-length", "s", "The number of characters.",
+                  _strings("string-length", len, float), "string -> real"),
+    _constant_row("substring", "s start end", "The characters from start up to end.", _substring,
+                  "string real real -> string"),
+    _constant_row("string=?", "a b", "Equal texts?", _strings("string=?", lambda a, b: a == b, boolean),
+                  "string string -> boolean"),
+    _constant_row("string<?", "a b", "Is a before b?", _strings("string<?", lambda a, b: a < b, boolean),
+                  "string string -> boolean"),
+    _constant_row("string->symbol", "s", "The symbol of this name.",
+                  _strings("string->symbol", lambda s: s, symbol), "string -> symbol"),
+    _constant_row("symbol->string", "s", "The name of a symbol.",
+                  _of_kind("symbol->string", "a symbol", Symbol, lambda s: String(s.name)), "symbol -> string"),
+    _constant_row("number->string", "x", "The decimal text of a real.",
+                  _of_kind("number->string", "a real", float, lambda x: String(real_text(x))), "real -> string"),
+    _constant_row("string->number", "s", "The real that a text writes, or #f.",
+                  _strings("string->number", _string_to_number, lambda x: x), "string -> any"),
+]  # fmt: skip

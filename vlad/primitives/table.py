@@ -1,0 +1,10 @@
+"""The one table: every primitive by name, in the order in which it is listed and metered."""
+
+from __future__ import annotations
+
+from vlad.primitives import control, data, numbers, transforms
+from vlad.values import Primitive
+
+TABLE: dict[str, Primitive] = {
+    row.name: row for room in (numbers, data, control, transforms) for row in room.ROWS
+}

@@ -1,0 +1,311 @@
+"""The rows of *j, bundle, perturb, sensitize, zero, plus and of the entries; and the codes of AD values, in the language.
+
+An AD value is a wrapper around a bare value, made in O(1): a closure of one of the codes below over what it wraps
+(design.md section 3, decision 0). What applying it means is therefore ordinary core code, which can be transformed
+in turn: nothing else makes J of J work. The sensitivity of a wrapper is a record of the same shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vlad.ad.vector_space import accumulate, complete, conforms, nonconforming, plus, zero
+from vlad.errors import VladError
+from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, is_procedure, look
+
+# Codes of the system: how each is told to people, the names it is closed over, its lambda; for `with-derivative` also its tail
+# entry and its forward entry, over the same names.
+CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "identity": ("", "", ("(lambda (x) x)",)),
+    "reverse": (
+        "tag",
+        "v",
+        (
+            """(lambda (x)
+                 (let* ((bare (strip-reverse x))
+                        (both ((tail-entry v) identity bare))
+                        (y (car both)))
+                   (cons (*j y) (make-backpropagator v bare y (cdr both)))))""",
+        ),
+    ),
+    "backpropagator": (
+        "backpropagator",
+        "v x y back",
+        (
+            """(lambda (s)
+                 (if (sensitivity? s)
+                     (let ((both (back (check-sensitivity y (unsensitize s)))))
+                       (sensitize (cons (complete v (car both)) (complete x (cdr both)))))
+                     (let ((both (back (check-sensitivity y s))))
+                       (cons (complete v (car both)) (complete x (cdr both))))))""",
+        ),
+    ),
+    "forward": (
+        "tag",
+        "v dv",
+        (
+            """(lambda (x)
+                 (let* ((bundle (strip-forward x))
+                        (both ((forward-entry v) dv (tangent-part bundle) (primal bundle))))
+                   (make-forward (car both) (cdr both))))""",
+        ),
+    ),
+    "perturbation": ("tag", "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
+    "sensitivity": ("tag", "v", ("(lambda (x) (sensitize (v (strip-sensitivity x))))",)),
+    "with-derivative": (
+        "",
+        "f forward reverse",
+        (
+            "(lambda (x) (f x))",
+            """(lambda (k x)
+                 (if reverse
+                     (let* ((both (reverse x)) (y (car both)) (back (cdr both)))
+                       (cons y (lambda (s) (k zero (back (complete y s))))))
+                     (let* ((y (f x))
+                            (linear (lambda (dx) (forward x dx)))
+                            (both ((tail-entry linear) identity (zero x)))
+                            (back (cdr both)))
+                       (cons y (lambda (s) (k zero (cdr (back (complete y s)))))))))""",
+            """(lambda (df dx x)
+                 (if forward
+                     (cons (f x) (forward x (complete x dx)))
+                     (let* ((both (reverse x))
+                            (y (car both))
+                            (linear (cdr both))
+                            (transposed (cdr ((tail-entry linear) identity (zero y)))))
+                       (cons y (cdr (transposed (complete x dx)))))))""",
+        ),
+    ),
+}
+
+
+def _is_tagged(machine: Any, name: str, value: Value) -> bool:
+    value = look(value)
+    return type(value) is tuple and len(value) > 2 and value[0] is machine.codes[name]
+
+
+def _strip(machine: Any, name: str, value: Value, error: VladError) -> Value:
+    seen = look(value)
+    if seen is ZERO or (type(seen) is tuple and len(seen) > 2 and seen[0] is machine.codes[name]):
+        return seen
+    raise error
+
+
+def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
+    article = "a"
+    message = f"Argument to {operation} is not {article} {kind} value"
+    makers = {"perturbation": "perturb", "forward": "bundle", "sensitivity": "sensitize", "reverse": "*j"}
+    return VladError("not-tagged", message, hint=f"{kind} values are made by `{makers[kind]}`", irritants=(value,))
+
+
+def _wrong_target(kind: str, value: Value) -> VladError:
+    hints = {
+        "reverse": "a procedure made by *j takes arguments made by *j, one tag around the whole tuple: (*j x y)",
+        "forward": "a bundled procedure takes bundled arguments: (bundle x (perturb dx))",
+        "perturbation": "a perturbed procedure takes perturbed arguments",
+        "sensitivity": "a sensitized procedure takes sensitized arguments",
+    }
+    return VladError(
+        "wrong-type-for-target", "Argument has wrong type for target", hint=hints[kind], irritants=(value,)
+    )
+
+
+def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> list[Primitive]:
+    """The two rows of a one-field tag: each is linear, and the other's adjoint."""
+
+    def wrap(machine: Any, x: Value) -> Value:
+        return (machine.codes[code], x, None)
+
+    def unwrap(machine: Any, x: Value) -> Value:
+        return _strip(machine, code, x, _not_tagged(inverse, code, x))[1]
+
+    def strip(machine: Any, x: Value) -> Value:
+        return _strip(machine, code, x, _wrong_target(code, x))[1]
+
+    def test(machine: Any, x: Value) -> Value:
+        tagged = _is_tagged(machine, code, x)
+        if code == "sensitivity":
+            tagged = tagged or _is_tagged(machine, "backpropagator", x)
+        return TRUE if tagged else FALSE
+
+    there, back = {"x": f"({inverse} s)"}, {"x": f"({name} s)"}
+    return [
+        Primitive(
+            name, "x", doc, value=wrap, type="any -> any", forward=f"({name} dx)", reverse=there, needs_machine=True
+        ),
+        Primitive(
+            inverse, "x", inverse_doc, value=unwrap, type="any -> any", forward=f"({inverse} dx)", reverse=back,
+            needs_machine=True,
+        ),
+        Primitive(
+            f"strip-{code}", "x", f"Takes the {code} tag off an argument.", value=strip, type="any -> any",
+            forward=f"({inverse} dx)", reverse=back, needs_machine=True, hidden=True,
+        ),
+        Primitive(
+            f"{code}?", "x", f"Is the outermost tag of x {code}?", value=test, type="any -> boolean", forward="zero",
+            reverse={}, needs_machine=True,
+        ),
+    ]  # fmt: skip
+
+
+def _bundle(machine: Any, v: Value, p: Value) -> Value:
+    seen = look(p)
+    if not _is_tagged(machine, "perturbation", seen) and seen is not ZERO:
+        raise nonconforming("bundle", v, p)
+    if not conforms(v, seen[1]):
+        raise nonconforming("bundle", v, seen[1])
+    return (machine.codes["forward"], v, seen[1])
+
+
+def _make_forward(machine: Any, v: Value, d: Value) -> Value:
+    return (machine.codes["forward"], v, d)
+
+
+def _forward_field(name: str, index: int) -> Any:
+    def field(machine: Any, x: Value) -> Value:
+        return _strip(machine, "forward", x, _not_tagged(name, "forward", x))[index]
+
+    return field
+
+
+def _tangent(machine: Any, x: Value) -> Value:
+    seen = _strip(machine, "forward", x, _not_tagged("tangent", "forward", x))
+    if seen is ZERO:
+        return ZERO
+    return (machine.codes["perturbation"], complete(seen[1], seen[2]), None)
+
+
+def _strip_forward(machine: Any, x: Value) -> Value:
+    return _strip(machine, "forward", x, _wrong_target("forward", x))
+
+
+def _is_forward(machine: Any, x: Value) -> Value:
+    return TRUE if _is_tagged(machine, "forward", x) else FALSE
+
+
+def _check_sensitivity(y: Value, s: Value) -> Value:
+    if (type(y) is float) != (type(s) is float) and s is not ZERO:
+        raise nonconforming("plus", y, s)
+    return s
+
+
+def _make_backpropagator(machine: Any, v: Value, x: Value, y: Value, back: Value) -> Value:
+    return (machine.codes["backpropagator"], v, x, y, back)
+
+
+def _with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> Value:
+    for procedure in (f, forward, reverse):
+        if not is_procedure(procedure) and procedure is not FALSE:
+            raise VladError(
+                "invalid-argument", "Argument to with-derivative is invalid", irritants=(procedure,),
+                hint="(with-derivative f #:forward g #:reverse h), each a procedure",
+            )  # fmt: skip
+    if forward is FALSE and reverse is FALSE:
+        raise VladError(
+            "invalid-argument", "Argument to with-derivative is invalid: no rule is given",
+            hint="give #:forward, (x . dx) to dy, or #:reverse, x to (y . backpropagator), or both",
+        )  # fmt: skip
+    return (machine.codes["with-derivative"], f, forward, reverse)
+
+
+def _tail_entry(machine: Any, f: Value) -> Value:
+    return machine.tail_closure(f)
+
+
+def _forward_entry(machine: Any, f: Value) -> Value:
+    return machine.forward_closure(f)
+
+
+def _machine_row(name: str, operands: str, doc: str, value: Any, **columns: Any) -> Primitive:
+    return Primitive(name, operands, doc, value=value, needs_machine=True, **columns)
+
+
+ROWS: list[Primitive] = [
+    *_wrapper("*j", "reverse", "The reverse transform of any value (J).", "*j-inverse", "The inverse of *j."),
+    *_wrapper("perturb", "perturbation", "x as a perturbation.", "unperturb", "The inverse of perturb."),
+    *_wrapper("sensitize", "sensitivity", "x as a sensitivity.", "unsensitize", "The inverse of sensitize."),
+    _machine_row(
+        "bundle", "v p", "The forward value with primal v and perturbation p, which must conform.", _bundle,
+        type="any any -> any", forward="(make-forward dv (unperturb dp))",
+        reverse={"v": "(primal s)", "p": "(perturb (tangent-part s))"},
+    ),
+    _machine_row(
+        "make-forward", "v d", "bundle of bare parts, unchecked.", _make_forward, type="any any -> any", hidden=True,
+        forward="(make-forward dv dd)", reverse={"v": "(primal s)", "d": "(tangent-part s)"},
+    ),
+    _machine_row(
+        "primal", "x", "The primal of a forward value.", _forward_field("primal", 1), type="any -> any",
+        forward="(primal dx)", reverse={"x": "(make-forward s zero)"},
+    ),
+    _machine_row(
+        "tangent", "x", "The perturbation of a forward value.", _tangent, type="any -> any",
+        forward="(perturb (tangent-part dx))", reverse={"x": "(make-forward zero (unperturb s))"},
+    ),
+    _machine_row(
+        "tangent-part", "x", "The bare tangent of a forward value.", _forward_field("tangent", 2), type="any -> any",
+        forward="(tangent-part dx)", reverse={"x": "(make-forward zero s)"}, hidden=True,
+    ),
+    _machine_row(
+        "strip-forward", "x", "The argument of a bundled procedure, checked.", _strip_forward, type="any -> any",
+        forward="dx", reverse={"x": "s"}, hidden=True,
+    ),
+    _machine_row(
+        "forward?", "x", "Is the outermost tag of x forward?", _is_forward, type="any -> boolean", forward="zero",
+        reverse={},
+    ),
+    Primitive(
+        "zero", "x", "The zero of x's tangent space, shaped like x.", value=zero, type="any -> any", forward="zero",
+        reverse={},
+    ),
+    Primitive(
+        "plus", "a b", "The sum of conforming values, part by part.", value=plus, type="any any -> any",
+        forward="(accumulate da db)", reverse={"a": "s", "b": "s"},
+    ),
+    Primitive(
+        "accumulate", "a b", "The sum of two sensitivities.", value=accumulate, type="any any -> any", hidden=True,
+        forward="(accumulate da db)", reverse={"a": "s", "b": "s"},
+    ),
+    Primitive(
+        "complete", "x s", "A sensitivity in the full shape of its primal x.", value=complete, type="any any -> any",
+        forward="ds", reverse={"s": "s"}, hidden=True,
+    ),
+    Primitive(
+        "check-sensitivity", "y s", "s, if it may be a sensitivity of y.", value=_check_sensitivity,
+        type="any any -> any", forward="ds", reverse={"s": "s"}, hidden=True,
+    ),
+    _machine_row(
+        "make-backpropagator", "v x y back", "What (*j v) hands out as backpropagator at x.", _make_backpropagator,
+        type="any any any any -> any", hidden=True, forward="(make-backpropagator dv dx dy dback)",
+        reverse={
+            "v": "(backpropagator-field-1 s)", "x": "(backpropagator-field-2 s)",
+            "y": "(backpropagator-field-3 s)", "back": "(backpropagator-field-4 s)",
+        },
+    ),
+    *[
+        _machine_row(
+            f"backpropagator-field-{i}", "b", "A field of a backpropagator's sensitivity.",
+            (lambda i: lambda machine, b: look(b)[i])(i), type="any -> any", hidden=True,
+            forward=f"(backpropagator-field-{i} db)",
+            reverse={"b": "(make-backpropagator " + " ".join("s" if i == j else "zero" for j in range(1, 5)) + ")"},
+        )
+        for i in range(1, 5)
+    ],
+    _machine_row(
+        "tail-entry", "f", "The reverse transform of f as (k . x) to (y . backpropagator).", _tail_entry,
+        type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True,
+    ),
+    _machine_row(
+        "forward-entry", "f", "The forward transform of f as (df . (dx . x)) to (y . dy).", _forward_entry,
+        type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True,
+    ),
+    _machine_row(
+        "with-derivative", "f forward reverse", "f with derivative rules of the user's own.", _with_derivative,
+        type="procedure procedure procedure -> procedure", keywords={"forward": FALSE, "reverse": FALSE},
+        forward="zero", reverse={},
+    ),
+]  # fmt: skip
+
+# Procedures of the basis that are written in the language.
+PROCEDURES: dict[str, str] = {
+    "j*": "(lambda (x) (bundle x (zero (perturb x))))",
+}

@@ -1,0 +1,75 @@
+"""Text → tokens.
+
+In: a text.  Out: tokens in order, white space and comments included, so that their extents tile the text.
+Called by parser.py, and by the prompt for highlighting and completion; it never fails, for what is no token is a token of
+the kind "wrong". Knows nothing of nesting or keywords.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Token(NamedTuple):
+    """kind: space, comment, open, tensor, close, bracket, quote, string, hash, symbol, keyword, atom or wrong.
+    "atom" is a number or an identifier; "hash" begins with `#` (booleans, prefixed numbers); an unterminated string
+    or comment is "open-string" or "open-comment"."""
+
+    kind: str
+    start: int
+    end: int
+
+
+# Alternatives in the order of frequency. A block comment nests, so its end is found by hand.
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n\f\v]+)
+      | (?P<open>\()
+      | (?P<close>\))
+      | (?P<atom>[^\s()\[\]"';`,#|\x00-\x1f\x7f][^\s()\[\]"';`,|\x00-\x1f\x7f]*)
+      | (?P<quote>'|`|,@|,)
+      | (?P<comment>;[^\n]*)
+      | (?P<string>"(?:[^"\\]|\\(?s:.))*")
+      | (?P<openstring>")
+      | (?P<tensor>\#\[)
+      | (?P<bracket>[\[\]])
+      | (?P<datumcomment>\#;)
+      | (?P<blockcomment>\#\|)
+      | (?P<keyword>\#:[^\s()\[\]"';`,|]*)
+      | (?P<symbol>\|(?:[^|\\]|\\(?s:.))*\|)
+      | (?P<hash>\#(?:\\.)?[^\s()\[\]"';`,]*)
+      | (?P<wrong>(?s:.))""",
+    re.VERBOSE,
+)
+_COMMENT_EDGE = re.compile(r"#\||\|#")
+
+
+def tokens(text: str, start: int = 0) -> Iterator[Token]:
+    """The tokens of a text from an offset on."""
+    match_at = _TOKEN.match
+    at, end = start, len(text)
+    while at < end:
+        match = match_at(text, at)
+        assert match is not None
+        kind, stop = match.lastgroup or "wrong", match.end()
+        if kind == "blockcomment":
+            stop = _comment_end(text, stop)
+            kind = "comment" if stop >= 0 else "open-comment"
+            stop = stop if stop >= 0 else end
+        elif kind == "openstring":
+            kind, stop = "open-string", end
+        yield Token(kind, at, stop)
+        at = stop
+
+
+def _comment_end(text: str, at: int) -> int:
+    """The end of a block comment whose opening ends at `at`; -1 when there is none."""
+    depth = 1
+    while depth:
+        edge = _COMMENT_EDGE.search(text, at)
+        if edge is None:
+            return -1
+        depth += 1 if edge.group() == "#|" else -1
+        at = edge.end()
+    return at

@@ -1,0 +1,389 @@
+"""Tokens → syntax: data that know where they were written.
+
+In: a Source.  Out: its data in order, each with its extent.  Called by the session, by the expander for quoted data, by core's
+own reader; knows no keyword of the language. Nesting costs no stack: 10^6 parentheses are read like any other text.
+
+Raises VladError for text that no continuation makes right, and its kind Incomplete where more text could.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from vlad.errors import Incomplete, VladError
+from vlad.reader.lexer import Token, tokens
+from vlad.source import Source, Span
+from vlad.values import FALSE, NIL, TRUE, String, Symbol, Value, symbol
+
+
+class Name:
+    """An identifier. `marks` belong to the expander: they tell names of macros' templates from the user's."""
+
+    __slots__ = ("symbol", "span", "marks")
+
+    def __init__(self, symbol: Symbol, span: Span, marks: tuple[int, ...] = ()) -> None:
+        self.symbol = symbol
+        self.span = span
+        self.marks = marks
+
+    def __repr__(self) -> str:
+        return self.symbol.name
+
+
+class Literal:
+    """A real, boolean or string."""
+
+    __slots__ = ("value", "span")
+
+    def __init__(self, value: Value, span: Span) -> None:
+        self.value = value
+        self.span = span
+
+
+class Form:
+    """A list; `tail` is what stands behind the dot, None in a proper list."""
+
+    __slots__ = ("items", "tail", "span")
+
+    def __init__(self, items: tuple[Syntax, ...], tail: Syntax | None, span: Span) -> None:
+        self.items = items
+        self.tail = tail
+        self.span = span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keyword:
+    """#:name, before an operand."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorLiteral:
+    """#[...]; brackets inside nest without the #."""
+
+    items: tuple[Syntax, ...]
+    span: Span
+
+
+Syntax: TypeAlias = Name | Literal | Form | Keyword | TensorLiteral
+
+_QUOTES = {"'": "quote", "`": "quasiquote", ",": "unquote", ",@": "unquote-splicing"}
+_BOOLEANS = {"#t": TRUE, "#true": TRUE, "#f": FALSE, "#false": FALSE}
+_SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "-nan.0": math.nan}
+_RADICES = {"b": 2, "o": 8, "x": 16}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", '"': '"', "\\": "\\", "|": "|"}
+
+
+class _Open:
+    """Something begun: a list, a tensor, a quotation or a datum comment, and what it holds so far."""
+
+    __slots__ = ("kind", "start", "end", "items", "dot", "tail")
+
+    def __init__(self, kind: str, start: int, end: int) -> None:
+        self.kind = kind  # "(", "[", a quotation's name, or "#;"
+        self.start = start
+        self.end = end
+        self.items: list[Syntax] = []
+        self.dot: Token | None = None
+        self.tail: Syntax | None = None
+
+
+def read(source: Source) -> list[Syntax]:
+    """All data of a text."""
+    return _Parser(source).data()
+
+
+class _Parser:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.text = source.text
+        self.found: list[Syntax] = []
+        self.stack: list[_Open] = []
+
+    def data(self) -> list[Syntax]:
+        for token in tokens(self.text):
+            self._token(token)
+        if self.stack:
+            raise self._unclosed(self.stack[-1])
+        return self.found
+
+    def _token(self, token: Token) -> None:
+        kind = token.kind
+        if kind in ("space", "comment"):
+            return
+        if kind == "open":
+            self.stack.append(_Open("(", token.start, token.end))
+        elif kind == "close":
+            self._close(token)
+        elif kind == "atom":
+            self._atom(token)
+        elif kind == "quote":
+            self.stack.append(_Open(_QUOTES[self._of(token)], token.start, token.end))
+        elif kind == "string":
+            self._datum(Literal(String(self._unescaped(token)), self._span(token)))
+        elif kind == "hash":
+            self._hash(token)
+        else:
+            self._rare(token)
+
+    def _rare(self, token: Token) -> None:
+        match token.kind:
+            case "tensor":
+                self.stack.append(_Open("[", token.start, token.end))
+            case "bracket":
+                self._bracket(token)
+            case "datumcomment":
+                self.stack.append(_Open("#;", token.start, token.end))
+            case "keyword":
+                name = self._of(token)[2:]
+                if not name:
+                    raise self._wrong(token, "A keyword needs a name: #:", "write `#:name value`")
+                self._datum(Keyword(name, self._span(token)))
+            case "symbol":
+                name = self._unescaped(token)
+                self._datum(Name(symbol(name), self._span(token)))
+            case "open-string":
+                raise self._incomplete(token.start, "The string does not end", 'close it with `"`')
+            case "open-comment":
+                raise self._incomplete(token.start, "The comment does not end", "close it with `|#`")
+            case _:
+                self._wrong_character(token)
+
+    def _wrong_character(self, token: Token) -> None:
+        character = self._of(token)
+        if character == "|":
+            raise self._incomplete(token.start, "The name in bars does not end", "close it with `|`")
+        code = f"U+{ord(character):04X}"
+        raise self._wrong(token, f"The character {code} has no place in a program", "remove it")
+
+    # Finished data.
+
+    def _datum(self, datum: Syntax) -> None:
+        """A datum is finished: it goes where it belongs, and may finish what waits for it."""
+        stack = self.stack
+        while stack:
+            top = stack[-1]
+            if top.kind == "(":
+                if top.dot is None:
+                    top.items.append(datum)
+                elif top.tail is None:
+                    top.tail = datum
+                else:
+                    raise self._error(datum.span, "More than one datum after the dot", "write (a b . c)")
+                return
+            if top.kind == "[":
+                top.items.append(datum)
+                return
+            stack.pop()
+            if top.kind == "#;":
+                return
+            span = Span(self.source, top.start, datum.span.end)
+            name = Name(symbol(top.kind), Span(self.source, top.start, top.end))
+            datum = Form((name, datum), None, span)
+        self.found.append(datum)
+
+    def _close(self, token: Token) -> None:
+        if not self.stack:
+            raise self._wrong(token, "Nothing is open that this `)` could close", "remove it")
+        top = self.stack[-1]
+        if top.kind == "[":
+            raise self._wrong(token, "A tensor is closed with `]`", "write #[1 2 3]")
+        if top.kind != "(":
+            span = Span(self.source, top.start, top.end)
+            raise self._error(span, f"Nothing follows `{self.text[top.start : top.end]}`", "put a datum behind it")
+        if top.dot is not None and top.tail is None:
+            raise self._wrong(top.dot, "Nothing follows the dot `.`", "write (a . b)")
+        self.stack.pop()
+        self._datum(Form(tuple(top.items), top.tail, Span(self.source, top.start, token.end)))
+
+    def _bracket(self, token: Token) -> None:
+        inside = bool(self.stack) and self.stack[-1].kind == "["
+        if self._of(token) == "[":
+            if not inside:
+                raise self._wrong(token, "`[` has no meaning here", "write ( ) for lists, #[ ] for tensors")
+            self.stack.append(_Open("[", token.start, token.end))
+        elif not inside:
+            raise self._wrong(token, "`]` closes nothing", "write ( ) for lists, #[ ] for tensors")
+        else:
+            top = self.stack.pop()
+            self._datum(TensorLiteral(tuple(top.items), Span(self.source, top.start, token.end)))
+
+    # Atoms.
+
+    def _atom(self, token: Token) -> None:
+        text = self._of(token)
+        if text == ".":
+            self._dot(token)
+            return
+        value = number(text)
+        if value is not None:
+            self._datum(Literal(value, self._span(token)))
+        elif looks_like_number(text):
+            raise self._wrong(token, f"Not a number of this language: {text}", "write integers and decimals, 1 2.5 1e-3")
+        else:
+            self._datum(Name(symbol(text), self._span(token)))
+
+    def _dot(self, token: Token) -> None:
+        top = self.stack[-1] if self.stack else None
+        if top is None or top.kind != "(" or not top.items or top.dot is not None:
+            raise self._wrong(token, "The dot `.` stands at a wrong place", "write (a b . c)")
+        top.dot = token
+
+    def _hash(self, token: Token) -> None:
+        text = self._of(token)
+        if text in _BOOLEANS:
+            self._datum(Literal(_BOOLEANS[text], self._span(token)))
+            return
+        if text.startswith("#\\"):
+            raise self._wrong(token, "There are no characters in this language", 'use a string: "a"')
+        value = prefixed_number(text)
+        if value is None:
+            raise self._wrong(token, f"Unknown syntax: {text}", "after # come t, f, ;, |, :name, [ or b o d x and digits")
+        self._datum(Literal(value, self._span(token)))
+
+    def _unescaped(self, token: Token) -> str:
+        body = self.text[token.start + 1 : token.end - 1]
+        if "\\" not in body:
+            return body
+        out: list[str] = []
+        at = 0
+        while at < len(body):
+            slash = body.find("\\", at)
+            if slash < 0:
+                break
+            out.append(body[at:slash])
+            character, at = self._escape(body, slash, token.start + 1)
+            out.append(character)
+        out.append(body[at:])
+        return "".join(out)
+
+    def _escape(self, body: str, slash: int, offset: int) -> tuple[str, int]:
+        """What the escape at `slash` stands for, and where the text goes on."""
+        kind = body[slash + 1]
+        if kind in _ESCAPES:
+            return _ESCAPES[kind], slash + 2
+        span = Span(self.source, offset + slash, offset + slash + 2)
+        if kind == "x":
+            end = body.find(";", slash)
+            digits = body[slash + 2 : end] if end >= 0 else ""
+            code = int(digits, 16) if digits and all(c in "0123456789abcdefABCDEF" for c in digits[:9]) else -1
+            if not 0 <= code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+                raise self._error(span, "Not a character: \\x", "write \\x and the hexadecimal code and `;`: \\x3bb;")
+            return chr(code), end + 1
+        rest = body[slash + 1 :]
+        line = rest.lstrip(" \t\r")
+        if line.startswith("\n"):
+            return "", slash + 1 + len(rest) - len(line) + 1 + len(line[1:]) - len(line[1:].lstrip(" \t"))
+        raise self._error(span, f"Unknown escape in a string: \\{kind}", 'the escapes are \\n \\t \\r \\a \\b \\" \\\\ \\x41;')
+
+    # Errors.
+
+    def _of(self, token: Token) -> str:
+        return self.text[token.start : token.end]
+
+    def _span(self, token: Token) -> Span:
+        return Span(self.source, token.start, token.end)
+
+    def _error(self, span: Span, message: str, hint: str) -> VladError:
+        return VladError("invalid-syntax", message, span, hint=hint)
+
+    def _wrong(self, token: Token, message: str, hint: str) -> VladError:
+        return self._error(self._span(token), message, hint)
+
+    def _incomplete(self, start: int, message: str, hint: str) -> Incomplete:
+        return Incomplete("incomplete", message, Span(self.source, start, start + 1), hint=hint)
+
+    def _unclosed(self, top: _Open) -> Incomplete:
+        opening = self.text[top.start : top.end]
+        if top.kind in ("(", "["):
+            closing = ")" if top.kind == "(" else "]"
+            return self._incomplete(top.start, f"The `{opening}` is never closed", f"add the missing `{closing}`")
+        return self._incomplete(top.start, f"Nothing follows `{opening}`", "put a datum behind it")
+
+
+def looks_like_number(text: str) -> bool:
+    digit = text[1:2] if text[0] in "+-." else text[0]
+    if text[0] in "+-" and digit == ".":
+        digit = text[2:3]
+    return digit.isdigit()
+
+
+def number(text: str) -> float | None:
+    """The real that a token writes, or None."""
+    first = text[0]
+    if not (first in "0123456789" or (first in "+-." and len(text) > 1)):
+        return None
+    if text in _SPECIAL_REALS:
+        return _SPECIAL_REALS[text]
+    if not all(c in "0123456789+-.eE" for c in text) or not any(c in "0123456789" for c in text[:3]):
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def prefixed_number(text: str) -> float | None:
+    """#b101, #o17, #xff, #d10 and the like: an integer in a radix, or a decimal."""
+    kind, digits = text[1:2].lower(), text[2:]
+    if kind == "d" and digits:
+        return number(digits)
+    if kind not in _RADICES or not digits:
+        return None
+    sign, body = (digits[0], digits[1:]) if digits[0] in "+-" else ("+", digits)
+    if not body or not body.isalnum() or not body.isascii():
+        return None
+    try:
+        magnitude = int(body, _RADICES[kind])
+    except ValueError:
+        return None
+    value = math.inf if magnitude.bit_length() > 1024 else _to_float(magnitude)
+    return -value if sign == "-" else value
+
+
+def _to_float(magnitude: int) -> float:
+    try:
+        return float(magnitude)
+    except OverflowError:
+        return math.inf
+
+
+def datum(syntax: Syntax) -> Value:
+    """Quoted data: names are symbols, lists are pairs. Nesting costs no stack."""
+    results: list[Value] = []
+    work: list[tuple[Syntax | None, int, bool]] = [(syntax, 0, False)]
+    while work:
+        item, count, dotted = work.pop()
+        if item is None:
+            parts = results[len(results) - count :]
+            del results[len(results) - count :]
+            value: Value = parts.pop() if dotted else NIL
+            for part in reversed(parts):
+                value = (part, value)
+            results.append(value)
+        elif isinstance(item, Form):
+            tail = () if item.tail is None else (item.tail,)
+            work.append((None, len(item.items) + len(tail), bool(tail)))
+            work += [(part, 0, False) for part in reversed((*item.items, *tail))]
+        else:
+            results.append(_leaf(item, work))
+            if isinstance(item, TensorLiteral):
+                results.pop()
+    return results[0]
+
+
+def _leaf(item: Syntax, work: list[tuple[Syntax | None, int, bool]]) -> Value:
+    if isinstance(item, Name):
+        return item.symbol
+    if isinstance(item, Literal):
+        return item.value
+    if isinstance(item, TensorLiteral):
+        work.append((None, len(item.items), False))
+        work += [(part, 0, False) for part in reversed(item.items)]
+        return NIL
+    assert isinstance(item, Keyword)
+    raise VladError("invalid-syntax", f"A keyword is no datum: #:{item.name}", item.span, hint="write it before an operand")

@@ -1,0 +1,400 @@
+"""One embedding of the language: its globals, modules, files and limits.
+
+In: texts and paths.  Out: values, or what a program prints. The command and the public API stand on this; it drives
+reader, expander and machine, one top-level form after the other, and decides nothing that they decide.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from importlib.resources import files
+from typing import Any
+
+from vlad.convert import from_python, to_python
+from vlad.core.names import make_lambda
+from vlad.core.nodes import Body, Lambda, Letrec, Variable
+from vlad.core.text import print_core
+from vlad.errors import VladError
+from vlad.evaluate.calls import Machine
+from vlad.evaluate.limits import Limits
+from vlad.expand.forms import (
+    Definition,
+    Export,
+    Expression,
+    Import,
+    Include,
+    Item,
+    expand_form,
+    top_level_forms,
+)
+from vlad.expand.scope import Module
+from vlad.primitives.control import PROCEDURES as CONTROL_PROCEDURES
+from vlad.primitives.table import TABLE
+from vlad.primitives.transforms import CODES, PROCEDURES
+from vlad.reader.parser import Syntax, read
+from vlad.source import Source, Span
+from vlad.values import NIL, UNSPECIFIED, Global, Value
+from vlad.write import written
+
+_DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
+
+
+class Library:
+    """The standard library's files. A definition is read when its name is first used."""
+
+    def __init__(self) -> None:
+        self._index: dict[str, tuple[str, int, int]] | None = None
+        self._texts: dict[str, str] = {}
+
+    def index(self) -> dict[str, tuple[str, int, int]]:
+        """For each name: its file, and the extent of its definition there."""
+        if self._index is None:
+            self._index = {}
+            for file in sorted(files("vlad.stdlib").iterdir(), key=lambda entry: entry.name):
+                if file.name.endswith(".vlad"):
+                    self._add(file.name, file.read_text(encoding="utf-8"))
+        return self._index
+
+    def _add(self, name: str, text: str) -> None:
+        assert self._index is not None
+        self._texts[name] = text
+        found = list(_DEFINITION.finditer(text))
+        for match, following in zip(found, [*found[1:], None], strict=False):
+            end = following.start() if following else len(text)
+            self._index[match.group(1)] = (name, match.start(), end)
+
+    def names(self) -> Iterable[str]:
+        return self.index().keys()
+
+    def definition(self, name: str) -> Source | None:
+        """The text of a definition, on the lines on which its file has it."""
+        place = self.index().get(name)
+        if place is None:
+            return None
+        file, start, end = place
+        text = self._texts[file]
+        return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
+
+
+class Session:
+    """An evaluator with its own globals. Threads may share it; they take turns.
+
+    path        folders in which `include` and `import` look after the file's own and the working folder
+    arguments   what `(command-line-arguments)` answers
+    limits      of each evaluation; see `Limits`
+    metered     count primitive operations (`counts`), and print them in `run`
+    write       where output goes; standard output by default
+    read        gives a line of input, "" at its end; standard input by default
+    """
+
+    def __init__(
+        self,
+        path: Iterable[str] = (),
+        *,
+        arguments: Iterable[str] = (),
+        limits: Limits | None = None,
+        metered: bool = False,
+        write: Callable[[str], object] | None = None,
+        read: Callable[[], str] | None = None,
+    ) -> None:
+        self.path = list(path)
+        self.machine = Machine(
+            TABLE,
+            CODES,
+            {**PROCEDURES, **CONTROL_PROCEDURES},
+            limits=limits,
+            metered=metered,
+            write=write or (lambda text: sys.stdout.write(text)),
+            read=read or (lambda: sys.stdin.readline()),
+            arguments=arguments,
+        )
+        self._lock = threading.RLock()
+        self._library = Library()
+        self._loading: set[str] = set()
+        self._including: list[str] = []
+        self._modules: dict[str, Module] = {}
+        self.basis = Module("basis", None, TABLE)
+        self.basis.autoload = self._load_basis
+        self.library = Module("library", self.basis)
+        self.library.autoload = self._load_library
+        self.module = Module("main", self.library)
+        self.module.on_redefine = self.machine.redefined
+
+    # Names that every program knows.
+
+    def _load_basis(self, name: str) -> bool:
+        row = TABLE.get(name)
+        if row is not None and not row.hidden:
+            cell = self.basis.define(name)
+            cell.value, cell.primitive = self.machine.primitive_value(row), row
+            return True
+        if name == "J":
+            cell = self.basis.define(name)
+            cell.value, cell.primitive = self.machine.primitive_value(TABLE["*j"]), TABLE["*j"]
+            return True
+        if name in PROCEDURES or name in CONTROL_PROCEDURES:
+            self.basis.define(name).value = self.machine.procedure_value(name)
+            return True
+        return False
+
+    def _load_library(self, name: str) -> bool:
+        if name in self._loading:
+            return False
+        source = self._library.definition(name)
+        if source is None:
+            return False
+        self._loading.add(name)
+        try:
+            for syntax in read(source):
+                for item in expand_form(syntax, self.library):
+                    self._execute(item, self.library, None)
+        finally:
+            self._loading.discard(name)
+        return True
+
+    def known_names(self) -> set[str]:
+        """Every name that a program may use here: for suggestions and completion."""
+        rows = {name for name, row in TABLE.items() if not row.hidden}
+        defined = {name for name, cell in self.module.cells.items() if hasattr(cell, "value")}
+        return rows | set(PROCEDURES) | set(CONTROL_PROCEDURES) | set(self._library.names()) | {"J"} | defined
+
+    # Evaluating.
+
+    def eval(self, text: str, name: str = "<expression>") -> Any:
+        """Evaluate every form of a text; the value of the last one, as a Python value."""
+        value: Value = UNSPECIFIED
+        with self._lock:
+            for item in self._items(Source(name, text), self.module):
+                value = self._execute(item, self.module, None)
+        return to_python(value, self._apply)
+
+    def run(self, path: str) -> None:
+        """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
+        with self._lock:
+            source = load(self._find(path, [""], None))
+            self._including.append(os.path.realpath(source.name))
+            try:
+                self._run(source, self.module, self._print)
+            finally:
+                self._including.pop()
+
+    def run_text(self, text: str, name: str = "<expression>") -> None:
+        """Run a text as `run` does a file."""
+        with self._lock:
+            self._run(Source(name, text), self.module, self._print)
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a global, as a Python value. Raises KeyError."""
+        with self._lock:
+            cell = self.module.cell(name)
+            if not hasattr(cell, "value"):
+                raise KeyError(name)
+            return to_python(cell.value, self._apply)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Define a global."""
+        with self._lock:
+            self.module.define(name).value = from_python(value)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each primitive was applied since the last top-level expression began; needs `metered`."""
+        return self.machine.counts
+
+    @property
+    def steps(self) -> int:
+        """Procedure entries and loop turns so far; counted when `metered` or with fuel."""
+        return int(self.machine.steps[0])
+
+    def _apply(self, procedure: Value, argument: Value) -> Value:
+        with self._lock:
+            return self._suggesting(lambda: self.machine.apply(procedure, argument))
+
+    def _items(self, source: Source, module: Module) -> Iterator[Item]:
+        """The items of a text, each expanded after the one before was executed."""
+        for syntax in top_level_forms(read(source)):
+            yield from self._expand(syntax, module)
+
+    def _expand(self, syntax: Syntax, module: Module) -> list[Item]:
+        old = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(old, 10_000_000))
+        try:
+            return expand_form(syntax, module)
+        finally:
+            sys.setrecursionlimit(old)
+
+    def _run(self, source: Source, module: Module, show: Callable[[Value], None] | None) -> None:
+        for item in self._items(source, module):
+            self._execute(item, module, show)
+
+    def _execute(self, item: Item, module: Module, show: Callable[[Value], None] | None) -> Value:
+        """Do one top-level form; `show` gets the value of an expression."""
+        match item:
+            case Definition():
+                item.cell.value = self._evaluate(item.body)
+            case Expression():
+                self.machine.counts.clear()
+                value = self._evaluate(item.body)
+                if show is not None:
+                    show(value)
+                return value
+            case Include():
+                self._include(item, module, show)
+            case Import():
+                self._import(item, module)
+            case Export():
+                module.exports = [*(module.exports or []), *item.names]
+        return UNSPECIFIED
+
+    def _evaluate(self, body: Body) -> Value:
+        lambda_ = only_lambda(body)
+        if lambda_ is not None:
+            return self.machine.top_level(lambda_)
+        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), body))
+        return self._suggesting(lambda: self.machine.apply(thunk, NIL))
+
+    def _suggesting(self, evaluate: Callable[[], Value]) -> Value:
+        """Evaluate; an unbound variable is answered with the nearest known name."""
+        try:
+            return evaluate()
+        except VladError as error:
+            if error.code == "unbound-variable" and error.hint is None:
+                error.hint = self._suggestion(error.message.rpartition(" ")[2])
+            raise
+
+    def _suggestion(self, name: str) -> str:
+        import difflib  # 5 ms, only for an error
+
+        near = difflib.get_close_matches(name, sorted(self.known_names()), 1, 0.6)
+        return f"did you mean `{near[0]}`?" if near else "define it, or import the module that does"
+
+    def _print(self, value: Value) -> None:
+        if value is not UNSPECIFIED:
+            self.machine.write(written(value) + "\n")
+        if self.machine.metered:
+            for name in TABLE:
+                if self.machine.counts.get(name):
+                    self.machine.write(f"{self.machine.counts[name]} {name}\n")
+
+    # Files.
+
+    def _include(self, item: Include, module: Module, show: Callable[[Value], None] | None) -> None:
+        found = self._find(item.path, self._folders(item.span), item.span)
+        real = os.path.realpath(found)
+        if real in self._including:
+            raise VladError(
+                "include-cycle", f"The file includes itself: {item.path}", item.span, hint="remove one of the includes"
+            )
+        self._including.append(real)
+        try:
+            self._run(load(found, item.span), module, show)
+        finally:
+            self._including.pop()
+
+    def _import(self, item: Import, module: Module) -> None:
+        found = self._find_module(item)
+        imported = self._modules.get(found)
+        if imported is None:
+            if found in self._including:
+                raise VladError("import-cycle", f"The module imports itself: {item.path}", item.span)
+            imported = Module(item.path, self.library)
+            imported.on_redefine = self.machine.redefined
+            self._including.append(found)
+            try:
+                self._run(load(found, item.span), imported, None)
+            finally:
+                self._including.pop()
+            self._modules[found] = imported
+        prefix = "" if item.prefix is None else item.prefix + ":"
+        for name in imported.exports if imported.exports is not None else imported.defined:
+            module.define(prefix + name).value = self._exported(imported, name, item.span)
+            if name in imported.macros:
+                module.macros[prefix + name] = imported.macros[name]
+
+    def _exported(self, module: Module, name: str, span: Span) -> Value:
+        cell = module.cells.get(name)
+        if cell is None or not hasattr(cell, "value"):
+            raise VladError("unbound-variable", f"Unbound variable: {name}", span, hint="the module exports it")
+        return cell.value
+
+    def _find_module(self, item: Import) -> str:
+        library = str(files("vlad.stdlib"))
+        return os.path.realpath(self._find(item.path, [*self._folders(item.span), library], item.span))
+
+    def _folders(self, span: Span) -> list[str]:
+        """Where to look for a file named in a text: the text's own folder, the working folder, `-I`."""
+        return [os.path.dirname(span.source.name), "", *self.path]
+
+    def _find(self, name: str, folders: list[str], span: Span | None) -> str:
+        for candidate in (name, name + ".vlad"):
+            for folder in [""] if os.path.isabs(name) else folders:
+                path = os.path.join(folder, candidate)
+                if os.path.isfile(path):
+                    return path
+        where = ", ".join(dict.fromkeys([folder or "." for folder in folders]))
+        raise VladError("cannot-find", f"Cannot find: {name}", span, hint=f"looked in {where}")
+
+    # Looking.
+
+    def expand(self, path: str) -> Iterator[str]:
+        """The core of each top-level form of a file."""
+        with self._lock:
+            for item in self._items(load(self._find(path, [""], None)), self.module):
+                if isinstance(item, Definition):
+                    yield f"(define {item.cell.name} {print_core(only_lambda(item.body) or item.body)})"
+                elif isinstance(item, Expression):
+                    yield print_core(item.body)
+                else:
+                    self._execute(item, self.module, None)
+
+    def show(self, path: str, stage: str, name: str | None = None) -> Iterator[str]:
+        """The code of a file's procedures at a stage: core, reverse, forward or python."""
+        with self._lock:
+            source = load(self._find(path, [""], None))
+            for item in self._items(source, self.module):
+                self._execute(item, self.module, lambda value: None) if not isinstance(item, Expression) else None
+                if isinstance(item, Definition) and name in (None, item.cell.name):
+                    text = self._stage(item.cell, stage)
+                    if text is not None:
+                        yield text
+
+    def _stage(self, cell: Global, stage: str) -> str | None:
+        value = cell.value
+        if type(value) is not tuple or len(value) in (0, 2):
+            return None
+        code = value[0]
+        if stage == "reverse":
+            code = self.machine.tail_code(code)
+        elif stage == "forward":
+            code = self.machine.forward_code(code)
+        return f"(define {cell.name} {print_core(self.machine.core_of(code))})"
+
+
+def only_lambda(body: Body) -> Lambda | None:
+    """The lambda, where a body does nothing but answer one."""
+    if len(body.bindings) != 1:
+        return None
+    (binding,) = body.bindings
+    if isinstance(binding, Letrec) or binding.variable is not body.result:
+        return None
+    return binding.rhs if isinstance(binding.rhs, Lambda) else None
+
+
+def load(path: str, span: Span | None = None) -> Source:
+    """The text of a file. Raises VladError where it cannot be read or is no text."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        return Source(path, data.decode("utf-8-sig"))
+    except OSError as error:
+        raise VladError("cannot-read", f"Cannot read: {path}", span, hint=error.strerror or "") from None
+    except UnicodeDecodeError as error:
+        before = Source(path, data[: error.start].decode("utf-8-sig", "replace"))
+        at = Span(before, len(before.text), len(before.text) + 1)
+        raise VladError(
+            "not-text", f"Not a text in UTF-8: {path}", at, hint="save the file as UTF-8; a program is plain text"
+        ) from None

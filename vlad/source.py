@@ -1,0 +1,83 @@
+"""Where a thing was written: texts, the spans in them, the excerpt with its caret.
+
+In: the text of a file, prompt line or string.  Out: `Span`s that every later stage carries along.
+The first room: it imports nothing of the project.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+
+class Source:
+    """A text under a name (a path as the user wrote it, or `<expression>`)."""
+
+    __slots__ = ("name", "text", "_line_starts")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self._line_starts: list[int] | None = None
+
+    def line_starts(self) -> list[int]:
+        """Offsets at which lines begin; found once, when a position is first asked for."""
+        if self._line_starts is None:
+            starts, at = [0], self.text.find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = self.text.find("\n", at + 1)
+            self._line_starts = starts
+        return self._line_starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both counted from 1."""
+        starts = self.line_starts()
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from 1, without its end."""
+        starts = self.line_starts()
+        end = starts[number] - 1 if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r")
+
+
+class Span:
+    """The extent `[start, end)` of something in a source."""
+
+    __slots__ = ("source", "start", "end")
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+
+    @property
+    def line(self) -> int:
+        return self.source.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.source.position(self.start)[1]
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def __str__(self) -> str:
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    def excerpt(self, width: int = 100) -> str:
+        """The line it starts on with carets under it, cut to `width` characters around them."""
+        line, column = self.source.position(self.start)
+        text = self.source.line(line).replace("\t", " ")
+        length = max(1, min(self.end - self.start, len(text) - column + 1))
+        if len(text) > width:
+            first = max(0, column - 1 - width // 3)
+            text = ("…" if first else "") + text[first : first + width]
+            column -= first - (1 if first else 0)
+            length = max(1, min(length, len(text) - column + 1))
+        margin = f"{line:>5} | "
+        shown = "".join(c if c.isprintable() else "�" for c in text)
+        return f"{margin}{shown}\n{' ' * 5} | {' ' * (column - 1)}{'^' * length}"

@@ -1,0 +1,361 @@
+"""What programs compute with. Data only: no rule of the language is decided here.
+
+Representation. Speed and memory of the evaluator follow from these choices, so they are stated once, here:
+
+    real                 float, exactly that type
+    boolean              TRUE, FALSE: not Python's, so that no arithmetic accepts them
+    empty list           NIL, the empty Python tuple
+    pair                 a Python tuple of two: (car, cdr)
+    procedure            a Python tuple headed by its Code, then the values of its environment, in the order of
+                         `Code.environment`; never of length two, for a closure over one value is padded
+    AD values            procedures too: (*j v) is a closure of the code `reverse` over v, and so on; these codes are
+                         written in the language itself (primitives/transforms.py)
+    symbol, string       Symbol, String
+    known zero           ZERO, the sensitivity or tangent of anything to which nothing contributed
+    not yet looked at    Deferred: the zero of a structure, a sum of two; becomes a tuple when somebody looks
+
+Tuples are built and taken apart by single instructions of Python's machine: 18 ns and 56 bytes a pair, where a
+class with slots costs four times as much (measured, 3.11). Values are immutable and acyclic; a recursive procedure finds
+itself through its code, never through its environment, so reference counts free everything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vlad.source import Span
+
+Value = Any
+NIL: tuple[()] = ()
+
+
+class Boolean:
+    """TRUE or FALSE; compare by identity. Only FALSE is false."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+TRUE = Boolean("#t")
+FALSE = Boolean("#f")
+
+
+class Unspecified:
+    """The value of a `define`, an `import` or an effect; the prompt does not print it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "#<unspecified>"
+
+
+UNSPECIFIED = Unspecified()
+
+
+class Symbol:
+    """An interned name as data: equal names are the same object. Made by `symbol`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+_symbols: dict[str, Symbol] = {}
+
+
+def symbol(name: str) -> Symbol:
+    """The one symbol of this name."""
+    found = _symbols.get(name)
+    return found if found is not None else _symbols.setdefault(name, Symbol(name))
+
+
+class String:
+    """Text as a value; not a Python str, so that no arithmetic accepts it."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class Zero:
+    """The known zero. It adds to anything and is every part of itself, so optimistic code may meet it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "ZERO"
+
+    def _zero(self, *_: Value) -> Zero:
+        return self
+
+    def _other(self, other: Value) -> Value:
+        return other
+
+    __mul__ = __rmul__ = __truediv__ = __neg__ = __getitem__ = _zero
+    __add__ = __radd__ = __rsub__ = _other
+
+    def __sub__(self, other: Value) -> Value:
+        return self if other is self else -other
+
+    def __float__(self) -> float:
+        return 0.0
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __rtruediv__(self, other: float) -> float:
+        return other * math.inf
+
+    def __lt__(self, other: Value) -> bool:
+        return bool(0.0 < other)
+
+    def __gt__(self, other: Value) -> bool:
+        return bool(0.0 > other)
+
+    def __le__(self, other: Value) -> bool:
+        return bool(0.0 <= other)
+
+    def __ge__(self, other: Value) -> bool:
+        return bool(0.0 >= other)
+
+    def __iter__(self) -> Any:
+        return iter((self, self))
+
+
+ZERO = Zero()
+
+
+class Deferred:
+    """A structure whose parts are computed when somebody looks: `force()` answers a tuple, each time the same.
+
+    `parts` is called once, with no argument. Looking one level deep costs O(1); so a zero, a sum of sensitivities or a
+    completed sensitivity costs nothing for what is never looked at. Never stands for a real: those are immediate.
+    `zero_of` is the primal when this is its zero (so that `plus` need not look), else None.
+    """
+
+    __slots__ = ("_parts", "_forced", "zero_of")
+
+    def __init__(self, parts: Callable[[], tuple[Value, ...]], zero_of: Value = None) -> None:
+        self._parts: Callable[[], tuple[Value, ...]] | None = parts
+        self._forced: tuple[Value, ...] = ()
+        self.zero_of = zero_of
+
+    def force(self) -> tuple[Value, ...]:
+        if self._parts is not None:
+            self._forced = self._parts()
+            self._parts = None
+        return self._forced
+
+    def __iter__(self) -> Any:
+        return iter(self.force())
+
+    def __getitem__(self, index: Any) -> Value:
+        return self.force()[index]
+
+
+def look(value: Value) -> Value:
+    """The value itself, one level of it computed if it was deferred."""
+    return value.force() if type(value) is Deferred else value
+
+
+def is_pair(value: Value) -> bool:
+    value = look(value)
+    return type(value) is tuple and len(value) == 2
+
+
+def is_procedure(value: Value) -> bool:
+    """Anything that can be applied: closures, primitives, AD values of procedures (and, formally, of anything)."""
+    value = look(value)
+    return type(value) is tuple and len(value) not in (0, 2)
+
+
+def closure(code: Code, *environment: Value) -> tuple[Value, ...]:
+    """A procedure: its code over the values of its environment. Emitted code builds the same tuple in place."""
+    return (code, *environment) if len(environment) != 1 else (code, environment[0], None)
+
+
+class Code:
+    """All that belongs to one lambda expression: the one mutable record, shared by all its closures.
+
+    `entry1` … `entry4` take the closure and as many operands (the tuple rule makes the rest; a procedure of another
+    number of parameters has adapters there); `native` takes the closure and exactly the parameters. All compile on first
+    use, and tier 1 replaces them. `tail` and `forward` are the codes of the transformed lambda, over the same environment,
+    or None until somebody asks. `base` is the code this one was derived from by transforming, or itself.
+    """
+
+    __slots__ = (
+        "machine",
+        "family",
+        "lambda_",
+        "name",
+        "arity",
+        "environment",
+        "group",
+        "base",
+        "primitive",
+        "native",
+        "entry1",
+        "entry2",
+        "entry3",
+        "entry4",
+        "tail",
+        "forward",
+        "derived",
+        "make_lambda",
+        "closed",
+        "__weakref__",
+    )
+
+    machine: Any  # the evaluate.calls.Machine it belongs to
+    family: Any  # what the codes of one top-level form share: evaluate.emit_python.Family
+    lambda_: Any  # core.nodes.Lambda; None until first needed, then `make_lambda` makes it
+    make_lambda: Callable[[], Any] | None
+    name: str  # as the user wrote it; '' for an anonymous lambda
+    arity: int  # number of parameters
+    environment: tuple[Any, ...]  # core.nodes.Variable
+    group: tuple[Any, ...]  # the members (Variable, Lambda) of the letrec it was bound by, itself included
+    base: Code
+    primitive: Primitive | None
+    native: Callable[..., Value]
+    entry1: Callable[..., Value]
+    entry2: Callable[..., Value]
+    entry3: Callable[..., Value]
+    entry4: Callable[..., Value]
+    tail: Code | None
+    forward: Code | None
+    derived: str  # '', 'reverse', 'forward', 'tag', 'backpropagator': how its name is told to people
+    closed: tuple[Value, ...] | None  # the one closure, where the environment is empty
+
+    def __repr__(self) -> str:
+        return f"#<code {self.derived} {self.name}>"
+
+
+class Global:
+    """A top-level name's cell. `value` is unset until the name is defined."""
+
+    __slots__ = ("name", "value", "primitive", "dependents", "__weakref__")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.primitive: Primitive | None = None  # the known primitive it holds, while nobody has redefined it
+        self.dependents: Any = None  # codes that were compiled on the strength of `primitive`
+
+    value: Value
+
+    def __repr__(self) -> str:
+        return f"#<global {self.name}>"
+
+
+class Primitive:
+    """A row of the one table: everything that is known of a primitive operation, side by side.
+
+    operands    their names, which the texts below use: "y x"
+    value       Python function of the operands; the complete rule, raising VladError on a wrong kind. Rows that call
+                procedures or need the machine take it as first argument (`needs_machine`)
+    python      the fast form as a Python expression over the operands' names. It may raise any Python exception where
+                `value` would raise VladError or answer otherwise; then `value` is asked. May use the names in `uses`
+    type        operand kinds and result kind: "real real -> real". A result "boolean" means `python` gives a Python bool
+    partials    for a real function of reals: each operand's partial derivative, as language text over the operands
+                and r, the result. Both directions follow
+    forward     otherwise: text for the result's tangent, over the operands, r, and the tangents, named d + operand
+    reverse     otherwise: for each operand text for its sensitivity, over the operands, r, and s, the result's sensitivity;
+                an operand that receives nothing is left out. `zero` for forward and {} for reverse say: constant
+    variadic    "left" folds more operands from the left, "chain" compares neighbours; `unary` is then the text of a
+                call on x alone and `nullary` the value of a call on nothing
+    effect      True: may not be dropped, repeated or moved
+    keywords    names and default values of `#:name` operands, in the order of the last operands
+    c, array    for the compiler and for tensors; filled when those arrive
+    """
+
+    __slots__ = (
+        "name",
+        "operands",
+        "doc",
+        "value",
+        "python",
+        "uses",
+        "type",
+        "partials",
+        "forward",
+        "reverse",
+        "variadic",
+        "unary",
+        "nullary",
+        "effect",
+        "needs_machine",
+        "keywords",
+        "hidden",
+        "c",
+        "array",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        operands: str,
+        doc: str,
+        *,
+        value: Callable[..., Value],
+        type: str,
+        python: str = "",
+        uses: dict[str, Any] | None = None,
+        partials: dict[str, str] | None = None,
+        forward: str = "",
+        reverse: dict[str, str] | None = None,
+        variadic: str = "",
+        unary: str = "",
+        nullary: Value = None,
+        effect: bool = False,
+        needs_machine: bool = False,
+        keywords: dict[str, Value] | None = None,
+        hidden: bool = False,
+        c: str = "",
+        array: str = "",
+    ) -> None:
+        if (partials is None) == (not forward or reverse is None):
+            raise ValueError(f"{name}: state either partials, or both forward and reverse")
+        self.name = name
+        self.operands = tuple(operands.split())
+        self.doc = doc
+        self.value = value
+        self.python = python
+        self.uses = uses or {}
+        self.type = type
+        self.partials = partials
+        self.forward = forward
+        self.reverse = reverse
+        self.variadic = variadic
+        self.unary = unary
+        self.nullary = nullary
+        self.effect = effect
+        self.needs_machine = needs_machine
+        self.keywords = keywords or {}
+        self.hidden = hidden  # emitted by the system only; no global bears its name
+        self.c = c
+        self.array = array
+
+    def __repr__(self) -> str:
+        return f"#<primitive {self.name}>"
+
+
+class Backtrace:
+    """A line of an error's backtrace: a procedure as people know it, and where it was."""
+
+    __slots__ = ("procedure", "span")
+
+    def __init__(self, procedure: str, span: Span | None) -> None:
+        self.procedure = procedure
+        self.span = span

@@ -1,0 +1,143 @@
+"""Values → text: what `write` and `display` show, and the prompt.
+
+Called by errors, the session and the rows of output. Knows values only; code is asked for its own text. Iterative, so that
+long lists and deep nests cost no stack; with a limit, time is bounded by the limit whatever the value.
+"""
+
+from __future__ import annotations
+
+from vlad.values import NIL, ZERO, Code, Deferred, String, Symbol, Value, look
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!$%&*/:<=>?^_~+-.@")
+TAGS = {"reverse": 1, "perturbation": 1, "sensitivity": 1, "forward": 2}
+
+
+def written(value: Value, limit: int | None = None) -> str:
+    """The text of a value, as `write` shows it; at most about `limit` characters, then `…`."""
+    return _text(value, limit, True)
+
+
+def displayed(value: Value) -> str:
+    """The text of a value, as `display` shows it: strings without quotes."""
+    return _text(value, None, False)
+
+
+def real_text(value: float) -> str:
+    """The shortest decimal that reads back the same; whole numbers without a point."""
+    if value != value:
+        return "+nan.0"
+    if value in (float("inf"), float("-inf")):
+        return "+inf.0" if value > 0 else "-inf.0"
+    text = repr(value)
+    if text.endswith(".0"):
+        return text[:-2]
+    mantissa, exponent, power = text.partition("e")
+    return f"{mantissa}e{int(power)}" if exponent else text
+
+
+def string_text(text: str) -> str:
+    out = []
+    for character in text:
+        if character in _ESCAPES:
+            out.append(_ESCAPES[character])
+        elif character.isprintable():
+            out.append(character)
+        else:
+            out.append(f"\\x{ord(character):x};")
+    return '"' + "".join(out) + '"'
+
+
+def symbol_text(name: str) -> str:
+    """A symbol's name, in bars where it would read as something else."""
+    if name and name != "." and all(c in _PLAIN or ord(c) > 127 and c.isalnum() for c in name):
+        first = name[1:2] if name[0] in "+-." else name[0]
+        if not (first.isdigit() or (name[0] in "+-" and first == "." and name[2:3].isdigit())):
+            if name.lower() not in ("+inf.0", "-inf.0", "+nan.0", "-nan.0"):
+                return name
+    return "|" + name.replace("\\", "\\\\").replace("|", "\\|") + "|"
+
+
+class _Rest:
+    """What of a list is still to be written, inside its parentheses."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+def _text(value: Value, limit: int | None, quoting: bool) -> str:
+    out: list[str] = []
+    length = 0
+    work: list[object] = [value]
+    while work:
+        item = work.pop()
+        if type(item) is _Rest:
+            text = _rest(item.value, work)
+        elif type(item) is str:
+            text = item
+        else:
+            text = _start(item, work, quoting)
+        out.append(text)
+        length += len(text)
+        if limit is not None and length > limit and work:
+            out.append("…")
+            break
+    return "".join(out)
+
+
+def _rest(value: Value, work: list[object]) -> str:
+    """Go on inside a list: the next element, the dotted end, or the parenthesis."""
+    value = look(value)
+    if type(value) is tuple and len(value) == 2:
+        work.append(_Rest(value[1]))
+        work.append(value[0])
+        return " "
+    if type(value) is tuple and not value:
+        return ")"
+    work.append(")")
+    work.append(value)
+    return " . "
+
+
+def _start(value: Value, work: list[object], quoting: bool) -> str:
+    """The text with which a value begins; what follows is put on `work`."""
+    if type(value) is float:
+        return real_text(value)
+    if type(value) is Deferred:
+        value = value.force()
+    if type(value) is tuple:
+        if len(value) == 2:
+            work.append(_Rest(value[1]))
+            work.append(value[0])
+            return "("
+        return _procedure(value, work) if value else "()"
+    if value is ZERO:
+        return "0"
+    if isinstance(value, String):
+        return string_text(value.text) if quoting else value.text
+    if isinstance(value, Symbol):
+        return symbol_text(value.name) if quoting else value.name
+    return repr(value)
+
+
+def _procedure(value: tuple[Value, ...], work: list[object]) -> str:
+    code: Code = value[0]
+    if code.derived == "tag":
+        work.append(")")
+        if TAGS[code.name] == 2:
+            work += [")", value[2], " (perturbation "]
+        work.append(value[1])
+        return f"({code.name} "
+    if code.derived == "backpropagator":
+        work += [">", value[1]]
+        return "#<backpropagator of "
+    if code.derived:
+        return f"#<{code.derived}{code.name or 'a procedure'}>"
+    if code.name:
+        return code.name
+    return str(code.machine.core_of(code))
+
+
+assert NIL == ()
