@@ -235,10 +235,10 @@ class Session:
         """Do one top-level form; `show` gets the value of an expression."""
         match item:
             case Definition():
-                item.cell.value = self._evaluate(item.body)
+                item.cell.value = self._evaluate(item.body, item.span)
             case Expression():
                 self.machine.counts.clear()
-                value = self._evaluate(item.body)
+                value = self._evaluate(item.body, item.span)
                 if show is not None:
                     show(value)
                 return value
@@ -250,18 +250,19 @@ class Session:
                 module.exports = [*(module.exports or []), *item.names]
         return UNSPECIFIED
 
-    def _evaluate(self, body: Body) -> Value:
+    def _evaluate(self, body: Body, span: Span) -> Value:
         lambda_ = only_lambda(body)
         if lambda_ is not None:
             return self.machine.top_level(lambda_)
         thunk = self.machine.top_level(make_lambda((Variable("nothing"),), body))
-        return self._suggesting(lambda: self.machine.apply(thunk, NIL))
+        return self._suggesting(lambda: self.machine.apply(thunk, NIL), span)
 
-    def _suggesting(self, evaluate: Callable[[], Value]) -> Value:
-        """Evaluate; an unbound variable is answered with the nearest known name."""
+    def _suggesting(self, evaluate: Callable[[], Value], span: Span | None = None) -> Value:
+        """Evaluate; an error has at least the form's position, an unbound variable the nearest known name."""
         try:
             return evaluate()
         except VladError as error:
+            error.span = error.span or span
             if error.code == "unbound-variable" and error.hint is None:
                 error.hint = self._suggestion(error.message.rpartition(" ")[2])
             raise

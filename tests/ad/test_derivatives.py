@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from hypothesis import HealthCheck, assume, given, settings
 from programs import functions, points
@@ -30,11 +31,14 @@ def close(a: float, b: float, tolerance: float) -> bool:
     return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
 
 
-def differences(f: vlad.Session, x: float, y: float, step: float) -> tuple[float, float]:
-    return (
-        (f(x + step, y) - f(x - step, y)) / (2 * step),
-        (f(x, y + step) - f(x, y - step)) / (2 * step),
-    )
+def differences(f: Callable[..., float], x: float, y: float, step: float) -> list[list[float]]:
+    """For each argument the differences to the left, to the right, and across."""
+    here = f(x, y)
+    found = []
+    for dx, dy in ((step, 0.0), (0.0, step)):
+        left, right = f(x - dx, y - dy), f(x + dx, y + dy)
+        found.append([(here - left) / step, (right - here) / step, (right - left) / (2 * step)])
+    return found
 
 
 @settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -50,9 +54,9 @@ def test_reverse_equals_forward_equals_differences(program: str, point: tuple[fl
     assume(math.isfinite(value))
     coarse, fine = differences(f, x, y, 2e-4), differences(f, x, y, 1e-4)
     for r, c, d in zip(reverse, coarse, fine, strict=True):
-        # where two step sizes disagree a branch or a steep place is near, and differences say nothing
-        if close(c, d, 1e-6):
-            assert close(r, d, 1e-4), (reverse, fine)
+        # where differences disagree a branch or a steep place is near, and they say nothing
+        if close(c[2], d[2], 1e-6) and close(d[0], d[1], 1e-2):
+            assert close(r, d[2], 1e-4), (reverse, fine)
 
 
 @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -6,6 +6,8 @@ operands as its row names; a lambda's `free` covers what it uses. Called by pass
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vlad.core.names import operands
 from vlad.core.nodes import (
     Apply,
@@ -17,7 +19,6 @@ from vlad.core.nodes import (
     If,
     Lambda,
     Letrec,
-    Record,
     Result,
     Rhs,
     Variable,
@@ -28,17 +29,18 @@ class Malformed(AssertionError):
     """A pass broke a rule of core: an error of this implementation, never of a program."""
 
 
-def check(lambda_: Lambda, after: str = "reading") -> None:
-    """Raise Malformed, with the text, where a rule is broken."""
+def check(lambda_: Lambda, after: str = "reading", group: Iterable[Variable] = ()) -> None:
+    """Raise Malformed, with the text, where a rule is broken. A member of a letrec may speak of its group's members."""
     try:
-        _Checker().lambda_(lambda_, set(lambda_.free))
+        _Checker(set(group)).lambda_(lambda_, set(lambda_.free))
     except Malformed as broken:
         raise Malformed(f"after {after}: {broken}\n{lambda_}") from None
 
 
 class _Checker:
-    def __init__(self) -> None:
+    def __init__(self, group: set[Variable]) -> None:
         self.bound: set[Variable] = set()
+        self.group = group
 
     def bind(self, variable: Variable, scope: set[Variable]) -> None:
         if variable in self.bound:
@@ -50,9 +52,9 @@ class _Checker:
         if not lambda_.parameters:
             raise Malformed("a lambda without parameters")
         for variable in lambda_.free:
-            if variable not in scope:
+            if variable not in scope and variable not in self.group:
                 raise Malformed(f"{variable} is captured where it is not bound")
-        inner = set(lambda_.free)
+        inner = set(lambda_.free) | self.group
         for parameter in lambda_.parameters:
             self.bind(parameter, inner)
         self.body(lambda_.body, inner)
@@ -97,9 +99,6 @@ class _Checker:
                 self.body(rhs.alternative, set(scope))
             case Lambda():
                 self.lambda_(rhs, scope)
-            case Record():
-                if len(rhs.fields) < len(rhs.owner.free):
-                    raise Malformed("a record with too few fields")
             case Field():
                 if not 0 <= rhs.index < rhs.width:
                     raise Malformed("a field outside its record")

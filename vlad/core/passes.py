@@ -7,21 +7,23 @@ Called by evaluate/calls.py (and by the compiler). `CHECKING` is on in the tests
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from vlad.core.check import check
-from vlad.core.nodes import Lambda
+from vlad.core.nodes import Lambda, Variable
 
 CHECKING = False
 observers: list[Callable[[str, Lambda, float], None]] = []
 
 
-def run_pass(name: str, function: Callable[[Lambda], Lambda], node: Lambda) -> Lambda:
+def run_pass(
+    name: str, function: Callable[[Lambda], Lambda], node: Lambda, group: Iterable[Variable] = ()
+) -> Lambda:
     """The result of a pass. Raises AssertionError when checking is on and the pass broke a rule of the grammar."""
     begin = time.perf_counter() if observers else 0.0
     result = function(node)
     if CHECKING:
-        check(result, name)
+        check(result, name, group)
     for observe in observers:
         observe(name, result, time.perf_counter() - begin)
     return result

@@ -161,6 +161,8 @@ class Machine:
             "exhausted": self._exhausted,
         }
         self.codes: Mapping[str, Code] = _SystemCodes(self)
+        self.closure_makers = {"tail": self.tail_closure, "forward": self.forward_closure}
+        self.makers = {"tail": self.tail_code, "forward": self.forward_code}
         self._ad: tuple[Basis, Rules] | None = None
         self._watch = Watch(self.limits, self.steps)
 
@@ -299,7 +301,8 @@ class Machine:
             owner = self.core_of(code.base)
             transformed = transform(source, code.environment, code.group, owner, *self.ad())
             kept = frozenset(lambdas_within(source.body)) | {owner}
-            return run_pass("tidy", lambda it: tidy(it, kept), transformed)
+            members = [variable for variable, _ in code.group]
+            return run_pass("tidy", lambda it: tidy(it, kept), transformed, members)
 
         return self.make_code(
             code.family,

@@ -154,7 +154,7 @@ class _Emitter:
         self.names: dict[Variable, str] = {}
         self.aliases: dict[Variable, Atom] = {}
         self.pending: dict[Variable, _Pending] = {}
-        self.entries: dict[Variable, tuple[str, Atom]] = {}
+        self.entries: dict[Variable, tuple[tuple[str, ...], Atom]] = {}
         self.known: dict[Variable, Code] = {}
         self.real: set[Variable] = set()
         self.uses: dict[Variable, int] = {}
@@ -263,6 +263,8 @@ class _Emitter:
         assert type(atom) is Variable
         if atom in self.aliases:
             return self.text(self.aliases[atom])
+        if atom in self.entries:
+            return self.entry_closure(atom)
         pending = self.pending.pop(atom, None)
         if pending is not None:
             self.operations += pending.operations
@@ -278,6 +280,14 @@ class _Emitter:
             return self.family.name_of(code.closed, "K")
         name = self.family.name_of(code, "C")
         return f"(self if self[0] is {name} else ({name}, *self[1:]))"
+
+    def entry_closure(self, variable: Variable) -> str:
+        """An entry as a value, where it is more than called."""
+        kinds, target = self.entries[variable]
+        text = self.text(target)
+        for kind in kinds:
+            text = f"{self.family.name_of(self.machine.closure_makers[kind], 'M')}({text})"
+        return text
 
     def name(self, atom: Atom) -> str:
         """The atom as something that may be written more than once."""
@@ -392,7 +402,7 @@ class _Emitter:
             self.metered(variable, rhs)
         elif row.name in self.machine.selectors:
             self.select(variable, rhs, self.machine.selectors[row.name])
-        elif row.name in self.machine.entry_rows and self.uses.get(variable, 0) == 1:
+        elif row.name in self.machine.entry_rows:
             self.entry(variable, rhs)
         elif row.python:
             self.inline(variable, rhs)
@@ -400,11 +410,24 @@ class _Emitter:
             self.general(variable, rhs)
 
     def entry(self, variable: Variable, rhs: Apply) -> None:
-        """An entry that is called at once is not made: the call goes to its code directly."""
+        """An entry that is called is not made: the call goes to its code directly."""
         target = rhs.operands[0]
         if type(target) is Variable and target in self.pending:
             self.settle(target)
-        self.entries[variable] = (self.machine.entry_rows[rhs.primitive.name], target)
+        kind = self.machine.entry_rows[rhs.primitive.name]
+        kinds, target = self.entered(target)
+        self.entries[variable] = ((*kinds, kind), target)
+
+    def entered(self, operator: Atom) -> tuple[tuple[str, ...], Atom]:
+        """What an operator is an entry of, and the kinds of entries on the way to it."""
+        if type(operator) is Variable and operator in self.entries:
+            return self.entries[operator]
+        return (), operator
+
+    def derived(self, code: Code, kinds: tuple[str, ...]) -> Code:
+        for kind in kinds:
+            code = self.machine.derived_code(code, kind)
+        return code
 
     def select(self, variable: Variable, rhs: Apply, part: str) -> None:
         text, name = self.text(rhs.operands[0]), self.local(variable)
@@ -494,23 +517,22 @@ class _Emitter:
 
     def target(self, call: Call) -> tuple[str, str, bool]:
         """Of a call: the expression for the function, the one for the closure, and whether it takes exactly these operands."""
-        operator, kind = call.operator, ""
-        if type(operator) is Variable and operator in self.entries:
-            kind, operator = self.entries[operator]
+        kinds, operator = self.entered(call.operator)
         count = min(len(call.operands), MOST_OPERANDS)
         code = self.code_behind(operator)
         if code is not None:
-            code = self.machine.derived_code(code, kind) if kind else code
+            code = self.derived(code, kinds)
             name = self.family.name_of(code, "C")
             closure = "self" if operator in self.known and operator not in self.names else self.name(operator)
             if code.arity == len(call.operands):
                 return f"{name}.native", closure, True
             return f"{name}.entry{count}", closure, False
         closure = self.name(operator)
-        if kind:
-            maker = self.family.name_of(getattr(self.machine, f"{kind}_code"), "M")
-            return f"({closure}[0].{kind} or {maker}({closure}[0])).entry{count}", closure, False
-        return f"{closure}[0].entry{count}", closure, False
+        behind = f"{closure}[0]"
+        for index, kind in enumerate(kinds):
+            maker = self.family.name_of(self.machine.makers[kind], "M")
+            behind = f"{maker}({behind})" if index else f"({behind}.{kind} or {maker}({behind}))"
+        return f"{behind}.entry{count}", closure, False
 
     def code_behind(self, operator: Atom) -> Code | None:
         """The code of a procedure that is known here: of the own group, a lambda bound above, a constant."""
@@ -628,25 +650,21 @@ class _Emitter:
         self.line(f"T.e = {function}{registers}; T.n = {len(arguments)}; return T")
 
     def is_itself(self, call: Call) -> bool:
-        operator, kind = call.operator, ""
-        if type(operator) is Variable and operator in self.entries:
-            kind, operator = self.entries[operator]
+        kinds, operator = self.entered(call.operator)
         if type(operator) is not Variable or operator in self.names or operator not in self.known:
             return False
         code = self.known[operator]
-        return (self.machine.derived_code(code, kind) if kind else code) is self.code
+        return self.derived(code, kinds) is self.code
 
     def own_global(self, call: Call) -> bool:
         """Is it by its top-level name that a closed procedure calls itself? (The name may come to hold another.)"""
-        operator, kind = call.operator, ""
-        if type(operator) is Variable and operator in self.entries:
-            kind, operator = self.entries[operator]
+        kinds, operator = self.entered(call.operator)
         if type(operator) is not GlobalReference or len(call.operands) != self.code.arity:
             return False
         held = getattr(operator.cell, "value", None)
         if type(held) is not tuple or len(held) != 1 or held[0] is not self.code.base:
             return False
-        return (self.machine.derived_code(held[0], kind) if kind else held[0]) is self.code
+        return self.derived(held[0], kinds) is self.code
 
     def jump(self, call: Call) -> None:
         """A tail call to itself: the parameters get their new values, and the loop goes on."""

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 
 from vlad.errors import VladError
+from vlad.primitives.special import gamma, log_gamma, polygamma, two_product
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
 
 INFINITY = math.inf
@@ -31,10 +32,11 @@ def kind(value: Value) -> str:
 def invalid(name: str, expected: str, *operands: Value) -> VladError:
     """An operand of the wrong kind."""
     found = " and ".join([kind(operand) for operand in operands])
+    these = "this is" if len(operands) == 1 else "these are"
     return VladError(
         "invalid-argument",
         f"Argument to {name} is invalid",
-        hint=f"{name} takes {expected}; this is {found}",
+        hint=f"{name} takes {expected}; {these} {found}",
         irritants=operands,
     )
 
@@ -65,6 +67,16 @@ def _checked2(name: str, rule: Callable[[float, float], Value]) -> Callable[[Val
         if a is None or b is None:
             raise invalid(name, "reals", x, y)
         return rule(a, b)
+
+    return value
+
+
+def _checked(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
+    def value(*operands: Value) -> Value:
+        reals = [_real(operand) for operand in operands]
+        if None in reals:
+            raise invalid(name, "reals", *operands)
+        return rule(*reals)
 
     return value
 
@@ -145,91 +157,6 @@ def power(x: float, y: float) -> float:
         return NAN
 
 
-def gamma(x: float) -> float:
-    try:
-        return math.gamma(x)
-    except OverflowError:
-        return INFINITY
-    except ValueError:
-        return math.copysign(INFINITY, x) if x == 0 else NAN
-
-
-def log_gamma(x: float) -> float:
-    try:
-        return math.lgamma(x)
-    except (ValueError, OverflowError):
-        return INFINITY
-
-
-# Bernoulli numbers B2, B4, … for the asymptotic series of the polygamma functions (Abramowitz & Stegun 6.4.11).
-_BERNOULLI = (
-    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138,
-)  # fmt: skip
-_ASYMPTOTIC_FROM = 15.0
-
-
-def polygamma(n: float, x: float) -> float:
-    """The n-th derivative of digamma: recurrence up to where the asymptotic series is exact, reflection for x < 0."""
-    if n != math.floor(n) or n < 0 or x != x or n > 150:
-        return NAN
-    if x <= 0 and x == math.floor(x):
-        return NAN if n == 0 or n % 2 == 0 else INFINITY
-    if x < 0:
-        return _reflected(int(n), x)
-    if x == INFINITY:
-        return INFINITY if n == 0 else 0.0
-    return _polygamma_positive(int(n), x)
-
-
-def _polygamma_positive(n: int, x: float) -> float:
-    terms: list[float] = []
-    sign = -1.0 if n % 2 == 0 else 1.0
-    factorial = math.factorial(n)
-    start = _ASYMPTOTIC_FROM + n
-    while x < start:
-        terms.append(sign * factorial * power(x, -(n + 1.0)))
-        x += 1.0
-    if n == 0:
-        terms += [math.log(x), -0.5 / x]
-        terms += [-b / (2 * k * x ** (2 * k)) for k, b in enumerate(_BERNOULLI, 1)]
-    else:
-        terms += [sign * math.factorial(n - 1) / x**n, sign * factorial / (2 * x ** (n + 1))]
-        for k, b in enumerate(_BERNOULLI, 1):
-            terms.append(sign * b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) / x ** (2 * k + n))
-    try:
-        return math.fsum(terms)
-    except (OverflowError, ValueError):
-        return sum(terms)
-
-
-def _reflected(n: int, x: float) -> float:
-    """(-1)^n ψₙ(1-x) - ψₙ(x) = π dⁿ/dxⁿ cot πx."""
-    sign = 1.0 if n % 2 == 0 else -1.0
-    return sign * _polygamma_positive(n, 1.0 - x) - _cotangent_derivative(n, x)
-
-
-def _cotangent_derivative(n: int, x: float) -> float:
-    """The n-th derivative of π cot πx, as a polynomial in c = cot πx: dc/dx = -π (1 + c²)."""
-    fraction = x - math.floor(x)
-    cot = 1.0 / math.tan(math.pi * fraction) if fraction <= 0.5 else -1.0 / math.tan(math.pi * (1.0 - fraction))
-    coefficients = [0.0, math.pi]
-    for _ in range(n):
-        derivative = [k * c for k, c in enumerate(coefficients)][1:]
-        coefficients = [0.0] * (len(derivative) + 2)
-        for k, c in enumerate(derivative):
-            coefficients[k] -= math.pi * c
-            coefficients[k + 2] -= math.pi * c
-    total = 0.0
-    for c in reversed(coefficients):
-        total = total * cot + c
-    return total
-
-
-def real_round(x: float) -> float:
-    """The nearest integer, halves to even."""
-    return float(round(x)) if math.isfinite(x) else x
-
-
 def _integral(function: Callable[[float], int]) -> Rule1:
     def rule(x: float) -> float:
         if not math.isfinite(x):
@@ -258,8 +185,14 @@ def remainder(x: float, y: float) -> float:
 
 
 def quotient(x: float, y: float) -> float:
-    result = divide(x, y)
-    return float(math.trunc(result)) if math.isfinite(result) else result
+    """truncate(x/y), of the exact quotient: x/y itself may have been rounded up to an integer."""
+    if math.isfinite(x) and math.isfinite(y) and y != 0:
+        return truncate(_integer_nearest((x - math.fmod(x, y)) / y))
+    return truncate(divide(x, y))
+
+
+def _integer_nearest(x: float) -> float:
+    return float(round(x)) if math.isfinite(x) else x
 
 
 def sign(x: float) -> float:
@@ -267,19 +200,93 @@ def sign(x: float) -> float:
 
 
 def larger(x: float, y: float) -> float:
-    return x if x != x or x >= y else y
+    if x > y or x != x:
+        return x
+    return y if x < y or y != y else x + y if x == 0 else x  # of 0 and -0 it is 0
 
 
 def smaller(x: float, y: float) -> float:
-    return x if x != x or x <= y else y
+    if x < y or x != x:
+        return x
+    return y if x > y or y != y else -(-x - y) if x == 0 else x  # of 0 and -0 it is -0
 
 
-def hypot(x: float, y: float) -> float:
-    return math.hypot(x, y)
+def half_over_root(x: float) -> float:
+    try:
+        return 0.5 / math.sqrt(x)
+    except ValueError:
+        return NAN
+    except ZeroDivisionError:
+        return INFINITY
+
+
+def conic(c: float, d: float, k: float, x: float) -> float:
+    """(c + d x²) to the -k/2, the sum taken to twice the precision."""
+    if abs(x) > 1e50:
+        return power(d, -0.5 * k) * power(abs(x), -k)
+    square, error = two_product(x, x)
+    square, error = d * square, d * error
+    total = c + square
+    back = total - c
+    error += (c - (total - back)) + (square - back)
+    result = power(total, -0.5 * k)
+    return result * (1.0 - 0.5 * k * (error / total)) if total and result < INFINITY else result
+
+
+def direction(x: float, y: float) -> float:
+    """x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin."""
+    distance = math.hypot(x, y)
+    if distance == 0:
+        return x
+    if math.isinf(x):
+        return NAN if math.isinf(y) else math.copysign(1.0, x)
+    if not 1e-60 < distance < 1e140:
+        return x / distance
+    (xx, x_error), (yy, y_error), (hh, h_error) = two_product(x, x), two_product(y, y), two_product(distance, distance)
+    long, short = (xx, yy) if xx > yy else (yy, xx)
+    excess = (hh - long - short) + (h_error - x_error - y_error)
+    return x / distance * (1.0 + 0.5 * excess / hh)
+
+
+def gaussian(x: float) -> float:
+    """exp(-x²); the error of x² is made up for, as exp would multiply it by x²."""
+    square, error = two_product(x, x)
+    return math.exp(-square) * (1.0 - error)
+
+
+def sech(x: float) -> float:
+    """1 / cosh x, which does not underflow before it must."""
+    if abs(x) < 700.0:
+        return 1.0 / math.cosh(x)
+    half = math.exp(-0.5 * abs(x))
+    return 2.0 * half * half if x == x else x
+
+
+def lowered_power(x: float, y: float, n: float) -> float:
+    """x to the (y - n), the exact difference: its rounding error counts log x times."""
+    exponent = y - n
+    result = power(x, exponent)
+    if not (0.0 < x < INFINITY and 0.0 < result < INFINITY and abs(y) < INFINITY and abs(n) < INFINITY):
+        return result
+    back = exponent - y
+    error = (y - (exponent - back)) + (-n - back)
+    return result * (1.0 + error * math.log(x)) if error else result
+
+
+floor = _integral(math.floor)
+ceiling = _integral(math.ceil)
+truncate = _integral(math.trunc)
 
 
 def _function(
-    name: str, doc: str, rule: Rule1, partial: str, c: str = "", array: str = "", python: str = ""
+    name: str,
+    doc: str,
+    rule: Rule1,
+    partial: str,
+    c: str = "",
+    array: str = "",
+    python: str = "",
+    hidden: bool = False,
 ) -> Primitive:
     """A real function of one real."""
     used = "_" + "".join([character if character.isalnum() else "_" for character in name])
@@ -292,6 +299,7 @@ def _function(
         uses={} if python else {used: rule},
         type="real -> real",
         partials={"x": partial},
+        hidden=hidden,
         c=c,
         array=array,
     )
@@ -319,7 +327,7 @@ def _test(name: str, doc: str, rule: Callable[[float], bool], python: str) -> Pr
         doc,
         value=_checked1(name, lambda x: TRUE if rule(x) else FALSE),
         python=python,
-        uses={"isfinite": math.isfinite, "isinf": math.isinf},
+        uses={"isfinite": math.isfinite, "isinf": math.isinf, "isnan": math.isnan},
         type="real -> boolean",
         forward="zero",
         reverse={},
@@ -368,75 +376,106 @@ ROWS: list[Primitive] = [
         "real", "x", "x itself, which must be a real; hides a constant from the compiler.",
         value=_checked1("real", lambda x: x), type="real -> real", partials={"x": "1"},
     ),
-    _function("sqrt", "Square root; nan of negatives.", quiet(math.sqrt), "(/ 0.5 r)", "sqrt({x})", "sqrt"),
+    _function("sqrt", "Square root; nan of negatives.", quiet(math.sqrt), "(half-over-root x)", "sqrt({x})", "sqrt"),
+    _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* -0.5 r) x)", "(0.5 / sqrt({x}))", hidden=True),
     _function("exp", "e to the x.", quiet(math.exp), "r", "exp({x})", "exp"),
     _function("log", "Natural logarithm.", log, "(/ 1 x)", "log({x})", "log"),
     _function("log1p", "log of 1 + x, exact for small x.", log1p, "(/ 1 (+ 1 x))", "log1p({x})", "log1p"),
     _function("expm1", "exp x - 1, exact for small x.", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
     _function("sin", "Sine of x in radians.", quiet(math.sin), "(cos x)", "sin({x})", "sin"),
     _function("cos", "Cosine of x in radians.", quiet(math.cos), "(negate (sin x))", "cos({x})", "cos"),
+    # 1 + r² rather than 1/cos²: all its derivatives are sums of terms of one sign
+    _function("tan", "Tangent of x in radians.", quiet(math.tan), "(+ 1 (* r r))", "tan({x})", "tan"),
     _function(
-        "tan", "Tangent of x in radians.", quiet(math.tan), "(let ((c (cos x))) (/ 1 (* c c)))", "tan({x})", "tan"
-    ),
-    _function(
-        "asin", "Angle in [-pi/2, pi/2] whose sine is x.", quiet(math.asin), "(/ 1 (sqrt (* (- 1 x) (+ 1 x))))",
+        "asin", "Angle in [-pi/2, pi/2] whose sine is x.", quiet(math.asin), "(conic 1 -1 1 x)",
         "asin({x})", "asin",
     ),
     _function(
-        "acos", "Angle in [0, pi] whose cosine is x.", quiet(math.acos), "(/ -1 (sqrt (* (- 1 x) (+ 1 x))))",
+        "acos", "Angle in [0, pi] whose cosine is x.", quiet(math.acos), "(negate (conic 1 -1 1 x))",
         "acos({x})", "acos",
+    ),
+    # one row for the slopes of four inverse functions: its derivatives have the fewest roundings
+    Primitive(
+        "conic", "c d k x", "(c + d x x) to the -k/2, for constant c, d and k.", value=_checked("conic", conic),
+        python="_conic(c, d, k, x)", uses={"_conic": conic}, type="real real real real -> real",
+        partials={
+            "c": "zero", "d": "zero", "k": "zero",
+            "x": "(if (= x 0) 0 (* (* (negate (* k d)) x) (conic c d (+ k 2) x)))",
+        },
+        hidden=True, c="pow({c} + {d} * {x} * {x}, -0.5 * {k})",
     ),
     _function("sinh", "Hyperbolic sine.", quiet(math.sinh, _same_sign), "(cosh x)", "sinh({x})", "sinh"),
     _function("cosh", "Hyperbolic cosine.", quiet(math.cosh), "(sinh x)", "cosh({x})", "cosh"),
+    # 1 - r² cancels, 1/cosh² overflows in its derivatives where the quotient does not
     _function(
-        "tanh", "Hyperbolic tangent.", quiet(math.tanh), "(let ((c (cosh x))) (/ (/ 1 c) c))", "tanh({x})", "tanh"
+        "tanh", "Hyperbolic tangent.", quiet(math.tanh), "(let ((q (sech x))) (* q q))", "tanh({x})", "tanh"
+    ),
+    _function("sech", "1 / cosh x.", sech, "(negate (* r (tanh x)))", "(1 / cosh({x}))", hidden=True),
+    _function(
+        "asinh", "Inverse of sinh.", quiet(math.asinh), "(conic 1 1 1 x)", "asinh({x})", "asinh"
     ),
     _function(
-        "asinh", "Inverse of sinh.", quiet(math.asinh), "(/ 1 (hypot 1 x))", "asinh({x})", "asinh"
-    ),
-    _function(
-        "acosh", "Inverse of cosh, for x >= 1.", quiet(math.acosh), "(/ (/ 1 (sqrt (- x 1))) (sqrt (+ x 1)))",
+        "acosh", "Inverse of cosh, for x >= 1.", quiet(math.acosh), "(conic -1 1 1 x)",
         "acosh({x})", "acosh",
     ),
-    _function("atanh", "Inverse of tanh.", atanh, "(/ 1 (* (- 1 x) (+ 1 x)))", "atanh({x})", "atanh"),
+    _function("atanh", "Inverse of tanh.", atanh, "(conic 1 -1 2 x)", "atanh({x})", "atanh"),
+    _function("erf", "The error function.", math.erf, "(* 1.1283791670955126 (gaussian x))", "erf({x})"),
     _function(
-        "erf", "The error function.", math.erf, "(* 1.1283791670955126 (exp (negate (* x x))))", "erf({x})"
+        "erfc", "1 - erf x, exact for large x.", math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})"
     ),
     _function(
-        "erfc", "1 - erf x, exact for large x.", math.erfc, "(* -1.1283791670955126 (exp (negate (* x x))))",
-        "erfc({x})",
+        "gaussian", "exp(-x x).", gaussian, "(if (= r 0) 0 (* -2 (* x r)))", "exp(-{x} * {x})", hidden=True
     ),
-    _function("gamma", "The gamma function.", gamma, "(* r (polygamma 0 x))", "tgamma({x})"),
-    _function("log-gamma", "log of |gamma x|.", log_gamma, "(polygamma 0 x)", "lgamma({x})"),
+    _function("gamma", "The gamma function.", gamma, "(* r (digamma x))", "tgamma({x})"),
+    _function("lgamma", "log of |gamma x|.", log_gamma, "(digamma x)", "lgamma({x})"),
+    _function("log-gamma", "log of |gamma x|.", log_gamma, "(digamma x)", "lgamma({x})"),
     _function("digamma", "Derivative of log-gamma.", lambda x: polygamma(0.0, x), "(polygamma 1 x)"),
     Primitive(
         "polygamma", "n x", "n-th derivative of digamma, n = 0, 1, 2, …", value=_checked2("polygamma", polygamma),
-        type="real real -> real", partials={"n": "zero", "x": "(polygamma (+ n 1) x)"},
+        python="_polygamma(n, x)", uses={"_polygamma": polygamma}, type="real real -> real",
+        partials={"n": "zero", "x": "(polygamma (+ n 1) x)"},
     ),
     Primitive(
         "atan", "y x", "Angle of the point (x, y) in radians, in (-pi, pi].", value=_checked2("atan", math.atan2),
         python="_atan2(y, x)", uses={"_atan2": math.atan2}, type="real real -> real",
         partials={
-            "y": "(let ((h (hypot x y))) (/ (/ x h) h))",
-            "x": "(let ((h (hypot x y))) (negate (/ (/ y h) h)))",
+            "y": "(/ (direction x y) (hypot x y))",
+            "x": "(negate (/ (direction y x) (hypot x y)))",
         },
         c="atan2({y}, {x})", array="atan2",
     ),
     Primitive(
-        "hypot", "x y", "Distance of (x, y) from the origin, without overflow.", value=_checked2("hypot", hypot),
+        "hypot", "x y", "Distance of (x, y) from the origin, without overflow.", value=_checked2("hypot", math.hypot),
         python="_hypot(x, y)", uses={"_hypot": math.hypot}, type="real real -> real",
-        partials={"x": "(if (= r 0) 0 (/ x r))", "y": "(if (= r 0) 0 (/ y r))"}, c="hypot({x}, {y})", array="hypot",
+        partials={"x": "(direction x y)", "y": "(direction y x)"}, c="hypot({x}, {y})", array="hypot",
+    ),
+    # its own slope is (y/h)²/h, where differentiating x/h would cancel
+    Primitive(
+        "direction", "x y", "x / hypot(x, y); 0 at the origin.", value=_checked2("direction", direction),
+        python="_direction(x, y)", uses={"_direction": direction}, type="real real -> real",
+        partials={
+            "x": "(let ((h (hypot x y)) (v (direction y x))) (if (= h 0) 0 (* v (/ v h))))",
+            "y": "(let ((h (hypot x y)) (v (direction y x))) (if (= h 0) 0 (negate (* r (/ v h)))))",
+        },
+        hidden=True, c="({x} / hypot({x}, {y}))",
     ),
     Primitive(
         "expt", "x y", "x to the y.", value=_checked2("expt", power), python="_power(x, y)", uses={"_power": power},
         type="real real -> real",
-        partials={
-            "x": "(if (= y 0) 0 (* y (expt x (- y 1))))",
-            "y": "(if (= x 0) (if (> y 0) 0 (* r (log x))) (* r (log x)))",
-        },
+        partials={"x": "(if (= y 0) 0 (* y (lowered-power x y 1)))", "y": "(if (> x 0) (* r (log x)) (* 0 r))"},
         c="pow({x}, {y})", array="pow",
     ),
-    _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs", "abs(x)"),
+    Primitive(
+        "lowered-power", "x y n", "x to the (y - n).", value=_checked("lowered-power", lowered_power), python="_lowered_power(x, y, n)",
+        uses={"_lowered_power": lowered_power}, type="real real real -> real",
+        partials={
+            "x": "(if (= y n) 0 (* (- y n) (lowered-power x y (+ n 1))))",
+            "y": "(if (> x 0) (* r (log x)) (* 0 r))",
+            "n": "(if (> x 0) (negate (* r (log x))) (* 0 r))",
+        },
+        hidden=True, c="pow({x}, {y} - {n})",
+    ),
+    _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs"),
     Primitive(
         "max", "x y", "The larger one; nan if either is.", value=_checked2("max", larger), python="_larger(x, y)",
         uses={"_larger": larger}, type="real real -> real",
@@ -449,23 +488,24 @@ ROWS: list[Primitive] = [
         partials={"x": "(if (< x y) 1 (if (= x y) 0.5 0))", "y": "(if (< y x) 1 (if (= x y) 0.5 0))"},
         variadic="left", unary="x", array="minimum",
     ),
-    _function("floor", "The largest integer not above x.", _integral(math.floor), "zero", "floor({x})", "floor"),
-    _function("ceiling", "The smallest integer not below x.", _integral(math.ceil), "zero", "ceil({x})", "ceil"),
-    _function("truncate", "x without its fraction.", _integral(math.trunc), "zero", "trunc({x})", "trunc"),
+    _function("floor", "The largest integer not above x.", floor, "zero", "floor({x})", "floor"),
+    _function("ceiling", "The smallest integer not below x.", ceiling, "zero", "ceil({x})", "ceil"),
+    _function("truncate", "x without its fraction.", truncate, "zero", "trunc({x})", "trunc"),
     _function("round", "The nearest integer, halves to even.", _integral(round), "zero", "rint({x})", "round"),
     _function("sign", "-1, 0 or 1.", sign, "zero", "", "sign"),
     Primitive(
         "modulo", "x y", "x - y floor(x/y): the sign of y.", value=_checked2("modulo", modulo), python="_modulo(x, y)",
-        uses={"_modulo": modulo}, type="real real -> real", partials={"x": "1", "y": "(negate (floor (/ x y)))"},
+        uses={"_modulo": modulo}, type="real real -> real", partials={"x": "1", "y": "(round (/ (- r x) y))"},
         array="remainder",
     ),
     Primitive(
         "remainder", "x y", "x - y truncate(x/y): the sign of x.", value=_checked2("remainder", remainder),
         python="_remainder(x, y)", uses={"_remainder": remainder}, type="real real -> real",
-        partials={"x": "1", "y": "(negate (truncate (/ x y)))"}, c="fmod({x}, {y})",
+        partials={"x": "1", "y": "(round (/ (- r x) y))"}, c="fmod({x}, {y})",
     ),
     Primitive(
-        "quotient", "x y", "truncate(x/y).", value=_checked2("quotient", quotient), type="real real -> real",
+        "quotient", "x y", "truncate(x/y).", value=_checked2("quotient", quotient), python="_quotient(x, y)",
+        uses={"_quotient": quotient}, type="real real -> real",
         partials={"x": "zero", "y": "zero"},
     ),
     # `x <= y <= x` rather than `x == y`, which would answer for an operand that is no real instead of raising
@@ -477,10 +517,9 @@ ROWS: list[Primitive] = [
     _test("zero?", "Is x 0?", lambda x: x == 0, "0.0 <= x <= 0.0"),
     _test("positive?", "Is x above 0?", lambda x: x > 0, "x > 0.0"),
     _test("negative?", "Is x below 0?", lambda x: x < 0, "x < 0.0"),
-    _test("integer?", "Is x a whole number?", lambda x: math.isfinite(x) and x == math.floor(x), ""),
-    _test("even?", "Is x an even whole number?", lambda x: math.isfinite(x) and x % 2 == 0, ""),
-    _test("odd?", "Is x an odd whole number?", lambda x: math.isfinite(x) and x % 2 == 1, ""),
-    _test("nan?", "Is x not a number?", lambda x: x != x, ""),
+    _test("even?", "Is x an even whole number?", lambda x: x % 2.0 == 0.0, "x % 2.0 == 0.0"),
+    _test("odd?", "Is x an odd whole number?", lambda x: x % 2.0 == 1.0, "x % 2.0 == 1.0"),
+    _test("nan?", "Is x not a number?", math.isnan, "isnan(x)"),
     _test("finite?", "Is x neither infinite nor nan?", math.isfinite, "isfinite(x)"),
     _test("infinite?", "Is x infinite?", math.isinf, "isinf(x)"),
 ]  # fmt: skip

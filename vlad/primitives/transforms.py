@@ -263,6 +263,7 @@ ROWS: list[Primitive] = [
     ),
     Primitive(
         "accumulate", "a b", "The sum of two sensitivities.", value=accumulate, type="any any -> any", hidden=True,
+        python="a + b if type(a) is float else accumulate(a, b)", uses={"accumulate": accumulate},
         forward="(accumulate da db)", reverse={"a": "s", "b": "s"},
     ),
     Primitive(
