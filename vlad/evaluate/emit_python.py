@@ -155,6 +155,7 @@ class _Emitter:
         self.aliases: dict[Variable, Atom] = {}
         self.pending: dict[Variable, _Pending] = {}
         self.entries: dict[Variable, tuple[tuple[str, ...], Atom]] = {}
+        self.made: dict[Variable, list[Operation]] = {}  # how each entry is made
         self.known: dict[Variable, Code] = {}
         self.real: set[Variable] = set()
         self.uses: dict[Variable, int] = {}
@@ -285,6 +286,7 @@ class _Emitter:
         """An entry as a value, where it is more than called."""
         kinds, target = self.entries[variable]
         text = self.text(target)
+        self.operations += self.made[variable]
         for kind in kinds:
             text = f"{self.family.name_of(self.machine.closure_makers[kind], 'M')}({text})"
         return text
@@ -416,7 +418,9 @@ class _Emitter:
             self.settle(target)
         kind = self.machine.entry_rows[rhs.primitive.name]
         kinds, target = self.entered(target)
+        made = self.made.get(rhs.operands[0], []) if type(rhs.operands[0]) is Variable else []
         self.entries[variable] = ((*kinds, kind), target)
+        self.made[variable] = [*made, (variable, rhs)]
 
     def entered(self, operator: Atom) -> tuple[tuple[str, ...], Atom]:
         """What an operator is an entry of, and the kinds of entries on the way to it."""
@@ -518,6 +522,8 @@ class _Emitter:
     def target(self, call: Call) -> tuple[str, str, bool]:
         """Of a call: the expression for the function, the one for the closure, and whether it takes exactly these operands."""
         kinds, operator = self.entered(call.operator)
+        if kinds and type(call.operator) is Variable:
+            self.operations += self.made[call.operator]
         count = min(len(call.operands), MOST_OPERANDS)
         code = self.code_behind(operator)
         if code is not None:

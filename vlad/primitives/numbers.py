@@ -11,7 +11,17 @@ import math
 from collections.abc import Callable
 
 from vlad.errors import VladError
-from vlad.primitives.special import gamma, log_gamma, polygamma, two_product
+from vlad.primitives.special import (
+    conic,
+    direction,
+    gamma,
+    gaussian,
+    inversion,
+    log_gamma,
+    lowered_power,
+    polygamma,
+    power,
+)
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
 
 INFINITY = math.inf
@@ -145,18 +155,6 @@ def atanh(x: float) -> float:
         return math.copysign(INFINITY, x) if abs(x) == 1 else NAN
 
 
-def power(x: float, y: float) -> float:
-    """x to the y, as C's pow."""
-    try:
-        return math.pow(x, y)
-    except OverflowError:
-        return -INFINITY if x < 0 and y % 2 == 1 else INFINITY
-    except ValueError:
-        if x == 0:  # a negative power of zero
-            return math.copysign(INFINITY, x) if y % 2 == 1 else INFINITY
-        return NAN
-
-
 def _integral(function: Callable[[float], int]) -> Rule1:
     def rule(x: float) -> float:
         if not math.isfinite(x):
@@ -220,57 +218,12 @@ def half_over_root(x: float) -> float:
         return INFINITY
 
 
-def conic(c: float, d: float, k: float, x: float) -> float:
-    """(c + d x²) to the -k/2, the sum taken to twice the precision."""
-    if abs(x) > 1e50:
-        return power(d, -0.5 * k) * power(abs(x), -k)
-    square, error = two_product(x, x)
-    square, error = d * square, d * error
-    total = c + square
-    back = total - c
-    error += (c - (total - back)) + (square - back)
-    result = power(total, -0.5 * k)
-    return result * (1.0 - 0.5 * k * (error / total)) if total and result < INFINITY else result
-
-
-def direction(x: float, y: float) -> float:
-    """x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin."""
-    distance = math.hypot(x, y)
-    if distance == 0:
-        return x
-    if math.isinf(x):
-        return NAN if math.isinf(y) else math.copysign(1.0, x)
-    if not 1e-60 < distance < 1e140:
-        return x / distance
-    (xx, x_error), (yy, y_error), (hh, h_error) = two_product(x, x), two_product(y, y), two_product(distance, distance)
-    long, short = (xx, yy) if xx > yy else (yy, xx)
-    excess = (hh - long - short) + (h_error - x_error - y_error)
-    return x / distance * (1.0 + 0.5 * excess / hh)
-
-
-def gaussian(x: float) -> float:
-    """exp(-x²); the error of x² is made up for, as exp would multiply it by x²."""
-    square, error = two_product(x, x)
-    return math.exp(-square) * (1.0 - error)
-
-
 def sech(x: float) -> float:
     """1 / cosh x, which does not underflow before it must."""
     if abs(x) < 700.0:
         return 1.0 / math.cosh(x)
     half = math.exp(-0.5 * abs(x))
     return 2.0 * half * half if x == x else x
-
-
-def lowered_power(x: float, y: float, n: float) -> float:
-    """x to the (y - n), the exact difference: its rounding error counts log x times."""
-    exponent = y - n
-    result = power(x, exponent)
-    if not (0.0 < x < INFINITY and 0.0 < result < INFINITY and abs(y) < INFINITY and abs(n) < INFINITY):
-        return result
-    back = exponent - y
-    error = (y - (exponent - back)) + (-n - back)
-    return result * (1.0 + error * math.log(x)) if error else result
 
 
 floor = _integral(math.floor)
@@ -400,7 +353,7 @@ ROWS: list[Primitive] = [
         python="_conic(c, d, k, x)", uses={"_conic": conic}, type="real real real real -> real",
         partials={
             "c": "zero", "d": "zero", "k": "zero",
-            "x": "(if (= x 0) 0 (* (* (negate (* k d)) x) (conic c d (+ k 2) x)))",
+            "x": "(* (* (negate (* k d)) x) (conic c d (+ k 2) x))",
         },
         hidden=True, c="pow({c} + {d} * {x} * {x}, -0.5 * {k})",
     ),
@@ -439,10 +392,20 @@ ROWS: list[Primitive] = [
         "atan", "y x", "Angle of the point (x, y) in radians, in (-pi, pi].", value=_checked2("atan", math.atan2),
         python="_atan2(y, x)", uses={"_atan2": math.atan2}, type="real real -> real",
         partials={
-            "y": "(/ (direction x y) (hypot x y))",
-            "x": "(negate (/ (direction y x) (hypot x y)))",
+            "y": "(inversion x y)",
+            "x": "(negate (inversion y x))",
         },
         c="atan2({y}, {x})", array="atan2",
+    ),
+    # with v = y/(x² + y²): the parts of 1/z, whose derivative is -1/z²
+    Primitive(
+        "inversion", "x y", "x / (x x + y y).", value=_checked2("inversion", inversion),
+        python="_inversion(x, y)", uses={"_inversion": inversion}, type="real real -> real",
+        partials={
+            "x": "(let ((v (inversion y x))) (* (- v r) (+ v r)))",
+            "y": "(* (* -2 r) (inversion y x))",
+        },
+        hidden=True, c="({x} / ({x} * {x} + {y} * {y}))",
     ),
     Primitive(
         "hypot", "x y", "Distance of (x, y) from the origin, without overflow.", value=_checked2("hypot", math.hypot),
@@ -462,14 +425,14 @@ ROWS: list[Primitive] = [
     Primitive(
         "expt", "x y", "x to the y.", value=_checked2("expt", power), python="_power(x, y)", uses={"_power": power},
         type="real real -> real",
-        partials={"x": "(if (= y 0) 0 (* y (lowered-power x y 1)))", "y": "(if (> x 0) (* r (log x)) (* 0 r))"},
+        partials={"x": "(if (if (= x 0) (= y 0) #f) 0 (* y (lowered-power x y 1)))", "y": "(if (> x 0) (* r (log x)) (* 0 r))"},
         c="pow({x}, {y})", array="pow",
     ),
     Primitive(
         "lowered-power", "x y n", "x to the (y - n).", value=_checked("lowered-power", lowered_power), python="_lowered_power(x, y, n)",
         uses={"_lowered_power": lowered_power}, type="real real real -> real",
         partials={
-            "x": "(if (= y n) 0 (* (- y n) (lowered-power x y (+ n 1))))",
+            "x": "(if (if (= x 0) (= y n) #f) 0 (* (- y n) (lowered-power x y (+ n 1))))",
             "y": "(if (> x 0) (* r (log x)) (* 0 r))",
             "n": "(if (> x 0) (negate (* r (log x))) (* 0 r))",
         },

@@ -1,4 +1,4 @@
-"""The gamma family to the last place, and the exact-product helpers of other rows.
+"""Functions for which plain floating point is not good enough: slopes that cancel, and the gamma family.
 
 In: floats.  Out: floats, correctly rounded but for rare ties. Called by the rows of numbers.py and by nobody else; knows
 no row, no value but floats.
@@ -34,6 +34,102 @@ def two_product(x: float, y: float) -> tuple[float, float]:
     return product, ((high_x * high_y - product) + high_x * low_y + low_x * high_y) + low_x * low_y
 
 
+def _two_sum(x: float, y: float) -> tuple[float, float]:
+    total = x + y
+    back = total - x
+    return total, (x - (total - back)) + (y - back)
+
+
+def _ratio_of_sum(x: float, total: float, error: float) -> float:
+    """x / (total + error), rounded once."""
+    quotient = x / total
+    product, product_error = two_product(quotient, total)
+    return quotient + ((x - product) - product_error - quotient * error) / total
+
+
+def direction(x: float, y: float) -> float:
+    """x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin."""
+    distance = math.hypot(x, y)
+    if distance == 0:
+        return x
+    if math.isinf(x):
+        return NAN if math.isinf(y) else math.copysign(1.0, x)
+    if not 1e-60 < distance < 1e140 or abs(x) < 1e-130:
+        return x / distance
+    total, error = _sum_of_squares(x, y)
+    square, square_error = two_product(distance, distance)
+    return _ratio_of_sum(x, distance, 0.5 * ((total - square) + (error - square_error)) / distance)
+
+
+def _sum_of_squares(x: float, y: float) -> tuple[float, float]:
+    (xx, x_error), (yy, y_error) = two_product(x, x), two_product(y, y)
+    total, error = _two_sum(xx, yy)
+    return total, error + (x_error + y_error)
+
+
+def inversion(x: float, y: float) -> float:
+    """x / (x² + y²); nan at the origin."""
+    distance = math.hypot(x, y)
+    if distance == 0 or math.isinf(distance):
+        return NAN if distance == 0 else math.copysign(0.0, x) if not math.isinf(x) or not math.isinf(y) else NAN
+    if not 1e-60 < distance < 1e140 or abs(x) < 1e-130:
+        return x / distance / distance
+    return _ratio_of_sum(x, *_sum_of_squares(x, y))
+
+
+def gaussian(x: float) -> float:
+    """exp(-x²); the error of x² is made up for, as exp would multiply it by x²."""
+    square, error = two_product(x, x)
+    result = math.exp(-square)
+    return result - result * error
+
+
+def power(x: float, y: float) -> float:
+    """x to the y, as C's pow."""
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -INFINITY if x < 0 and y % 2 == 1 else INFINITY
+    except ValueError:
+        if x == 0:  # a negative power of zero
+            return math.copysign(INFINITY, x) if y % 2 == 1 else INFINITY
+        return NAN
+
+
+def lowered_power(x: float, y: float, n: float) -> float:
+    """x to the (y - n), the exact difference: its rounding error counts log x times."""
+    exponent, error = _two_sum(y, -n)
+    result = power(x, exponent)
+    correct = error != 0 and 0.0 < x < INFINITY and 0.0 < result < INFINITY and abs(error) < INFINITY
+    return result + result * (error * math.log(x)) if correct else result
+
+
+def conic(c: float, d: float, k: float, x: float) -> float:
+    """(c + d x²) to the -k/2 for c, d = ±1 and k = 1, 2, 3, …, rounded once: exact on integers up to the root."""
+    if abs(x) < 1e-10 or not abs(x) < 1e10:
+        return power(c, -0.5 * k) if abs(x) < 1 else power(d, -0.5 * k) * power(abs(x), -k)
+    numerator, denominator = x.as_integer_ratio()
+    square, exponent = denominator * denominator, int(k)
+    total = int(c) * square + int(d) * numerator * numerator
+    if total == 0:
+        return INFINITY
+    if exponent % 2 == 0:
+        return _quotient(square ** (exponent // 2), total ** (exponent // 2))
+    if total < 0:
+        return NAN
+    above, below = square**exponent, total**exponent
+    shift = max(0, 66 + (below.bit_length() - above.bit_length()) // 2)
+    return _quotient(math.isqrt((above << 2 * shift) // below), 1 << shift)
+
+
+def _quotient(numerator: int, denominator: int) -> float:
+    """The nearest float."""
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return INFINITY if (numerator > 0) == (denominator > 0) else -INFINITY
+
+
 # Fixed point: an integer v stands for v / 2^p.
 
 
@@ -43,11 +139,7 @@ def _fixed(x: float, p: int) -> int:
 
 
 def _real(v: int, p: int) -> float:
-    """The nearest float."""
-    try:
-        return v / (1 << p)
-    except OverflowError:
-        return INFINITY if v > 0 else -INFINITY
+    return _quotient(v, 1 << p)
 
 
 def _artanh_of_inverse(n: int, p: int) -> int:
@@ -178,12 +270,9 @@ def polygamma(n: float, x: float) -> float:
 
 
 def _ratio(factorial: int, x: float, power: int) -> float:
-    """factorial / x^power, exactly rounded."""
+    """factorial / x^power."""
     numerator, denominator = x.as_integer_ratio()
-    try:
-        return factorial * denominator**power / numerator**power
-    except OverflowError:
-        return -INFINITY if x < 0 and power % 2 else INFINITY
+    return _quotient(factorial * denominator**power, numerator**power)
 
 
 def _polygamma(n: int, x: float, p: int, shift: int | None = None) -> int:
@@ -303,8 +392,5 @@ def gamma(x: float) -> float:
     p = GUARD + 64
     logarithm = _log_gamma(_fixed(x, p), p) if x > 0 else _log_gamma_reflected(x, p)
     mantissa, k = _exp(logarithm, p)
-    try:
-        size = (mantissa << k) / (1 << p) if k >= 0 else mantissa / (1 << p - k)
-    except OverflowError:
-        size = INFINITY
+    size = _quotient(mantissa << k, 1 << p) if k >= 0 else _quotient(mantissa, 1 << p - k)
     return size if x > 0 or math.floor(x) % 2 == 0 else -size
