@@ -166,7 +166,12 @@ class Case:
     has zeros in the domain (there the last place of the operand is worth more than that of the result)."""
 
     def __init__(
-        self, name: str, exact: Callable[..., list[Real]], index: int, where: list[tuple[Where, ...]], zeros: str = ""
+        self,
+        name: str,
+        exact: Callable[..., list[Real]],
+        index: int,
+        where: list[tuple[Where, ...]],
+        zeros: str = "",
     ) -> None:
         self.name = name
         self.exact = exact

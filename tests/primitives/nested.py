@@ -1,8 +1,8 @@
 """Derivatives of rows, of any order, straight from the table: nested forward mode over the rows' own texts.
 
-A value is a float, or a Dual of two values of lower levels. Applying a row to duals applies it to the primals, then sums partial ·
-tangent, where the partial's text is evaluated on the primals by this same rule. This is what transformed code computes, without the
-transforms, the evaluator and the compiler: what it gets wrong, the table has wrong.
+A value is a float, or a Dual of two values of lower levels. Applying a row to duals applies it to the primals, then sums
+partial · tangent, where the partial's text is evaluated on the primals by this same rule. This is what transformed code
+computes, without the transforms, the evaluator and the compiler: what is wrong here, the table has wrong.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from vlad.core.nodes import (
     If,
     Lambda,
     Letrec,
+    Record,
     Result,
     Rhs,
     Variable,
@@ -29,18 +30,23 @@ class Malformed(AssertionError):
     """A pass broke a rule of core: an error of this implementation, never of a program."""
 
 
-def check(lambda_: Lambda, after: str = "reading", group: Iterable[Variable] = ()) -> None:
-    """Raise Malformed, with the text, where a rule is broken. A member of a letrec may speak of its group's members."""
+def check(
+    lambda_: Lambda, after: str = "reading", group: Iterable[Variable] = (), spans: bool = False
+) -> None:
+    """Raise Malformed, with the text, where a rule is broken. A member of a letrec may speak of its group's members.
+    `spans`: must calls say where they were written? Those of the system's own procedures and of rules do not."""
     try:
-        _Checker(set(group)).lambda_(lambda_, set(lambda_.free))
+        _Checker(set(group), spans).lambda_(lambda_, set(lambda_.free))
     except Malformed as broken:
         raise Malformed(f"after {after}: {broken}\n{lambda_}") from None
 
 
 class _Checker:
-    def __init__(self, group: set[Variable]) -> None:
+    def __init__(self, group: set[Variable], spans: bool) -> None:
         self.bound: set[Variable] = set()
         self.group = group
+        self.spans = spans
+        self.widths: dict[Lambda, int] = {}  # of the environments of the lambdas met so far
 
     def bind(self, variable: Variable, scope: set[Variable]) -> None:
         if variable in self.bound:
@@ -54,6 +60,7 @@ class _Checker:
         for variable in lambda_.free:
             if variable not in scope and variable not in self.group:
                 raise Malformed(f"{variable} is captured where it is not bound")
+        self.widths.setdefault(lambda_, len(lambda_.free))
         inner = set(lambda_.free) | self.group
         for parameter in lambda_.parameters:
             self.bind(parameter, inner)
@@ -75,18 +82,21 @@ class _Checker:
             self.bind(variable, scope)
         own = {variable for variable, _ in group.members}
         for _, member in group.members:
+            self.widths[member] = len(group.free)
             for variable in member.free:
                 if variable not in own and variable not in group.free:
                     raise Malformed(f"{variable} is missing in the environment of its group")
             self.lambda_(member, scope)
 
     def rhs(self, rhs: Rhs | Result, scope: set[Variable]) -> None:
-        for atom in operands(rhs):
+        for atom in () if isinstance(rhs, Lambda) else operands(rhs):
             if isinstance(atom, Variable):
                 if atom not in scope:
                     raise Malformed(f"{atom} is used where it is not bound")
             elif not isinstance(atom, Constant | GlobalReference):
                 raise Malformed("an operand is an atom")
+        if self.spans and isinstance(rhs, Apply | Call) and rhs.span is None:
+            raise Malformed("an operation that does not say where it was written")
         match rhs:
             case Apply():
                 if len(rhs.operands) != len(rhs.primitive.operands):
@@ -99,6 +109,14 @@ class _Checker:
                 self.body(rhs.alternative, set(scope))
             case Lambda():
                 self.lambda_(rhs, scope)
+            case Record():
+                self.width(rhs.owner, len(rhs.fields))
             case Field():
+                self.width(rhs.owner, rhs.width)
                 if not 0 <= rhs.index < rhs.width:
                     raise Malformed("a field outside its record")
+
+    def width(self, owner: Lambda, width: int) -> None:
+        """A record has a field for each variable of its owner's environment; of an owner elsewhere that is not known here."""
+        if self.widths.get(owner, width) != width:
+            raise Malformed(f"a record of {width} fields for an environment of {self.widths[owner]}")

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from vlad.core.nodes import (
     Apply,
     Atom,
-    Binding,
     Body,
     Call,
     Field,
@@ -42,7 +41,7 @@ def operands(rhs: Rhs | Result) -> tuple[Atom, ...]:
 
 def _note(body: Body, bound: set[Variable], found: dict[Variable, None]) -> None:
     for binding in body.bindings:
-        if type(binding) is Letrec:
+        if isinstance(binding, Letrec):
             bound.update(variable for variable, _ in binding.members)
             for variable in binding.free:
                 if variable not in bound:

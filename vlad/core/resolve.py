@@ -1,13 +1,14 @@
 """Core → core: calls of names that hold primitives become applications of those primitives.
 
-In: a lambda as expanded, in which every call of a top-level name is a Call.  Out: the same with Apply nodes where the name still means
-what the table says; more operands than two of a variadic primitive become nested applications. Called when a
-code is first used; `note` hears of each cell that was relied on, for a later definition of its name undoes this.
+In: a lambda as expanded, in which every call of a top-level name is a Call.  Out: the same with Apply nodes where the
+name still means what the table says; more operands than two of a variadic primitive become nested applications. Called
+when a code is first used; `note` hears of each cell that was relied on, for a later definition of its name undoes this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from vlad.core.names import make_lambda, make_letrec
 from vlad.core.nodes import (
@@ -114,7 +115,7 @@ class _Resolver:
     ) -> Rhs:
         """(< a b c) compares all neighbours, then says whether all held."""
         held = []
-        for a, b in zip(operands, operands[1:], strict=False):
+        for a, b in pairwise(operands):
             held.append(self.bound(Apply(row, (a, b), span), "holds", out))
         result: Atom = held[-1]
         for test in reversed(held[:-1]):

@@ -7,13 +7,17 @@ effect or an error, and never makes a program apply more primitives.
 `tidy` works on what the AD transforms emit. There a pure operation nobody reads may go even if it could raise, for the
 forward phase has the operation too. The user's lambdas inside stay the very nodes they are: they are memo keys, and
 records speak of their environments.
+
+Both are two walks over the nest. The first, in order of evaluation, rewrites right-hand sides and knows what the
+variables met so far mean. The second, against that order, keeps what somebody reads; so a chain of values that
+only feed each other goes at once. Inlining makes more to do: then `simplify` walks again, a few times at most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from vlad.core.names import make_lambda, make_letrec, operands
+from vlad.core.names import make_lambda, make_letrec, operands, sub_bodies
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -32,34 +36,47 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.errors import VladError
-from vlad.values import FALSE, NIL, ZERO, Boolean, String, Symbol, Value, look
+from vlad.source import Span
+from vlad.values import FALSE, NIL, ZERO, Boolean, Primitive, String, Symbol, Value, look
 
 ROUNDS = 4
 SMALL = 4  # bindings of a procedure that is copied to each of its calls
+DEEP_SUM = 8  # terms of a sum that are looked through for their parts
+LONGEST = 1000  # characters of a folded string: texts that double must not do so here
+
+PARTS = {"car": 0, "match-car": 0, "cdr": 1, "match-cdr": 1}
+# Kinds whose values `eq?` tells apart only by what they are. Two equal pairs are two: making them is not shared.
+IMMEDIATE = {"real", "boolean", "string", "symbol"}
+COSTLY = {"polygamma"}  # the cost grows with an operand's value, so it is left to the run, which has limits
 
 
 def simplify(lambda_: Lambda) -> Lambda:
     """The simplified lambda; the parameters and the name stay."""
     for _ in range(ROUNDS):
-        pass_ = _Simplifier(lambda_, frozenset(), inline=True, lossy=False)
-        lambda_ = pass_.top(lambda_)
-        if not pass_.changed:
+        rewriter = _Rewriter(lambda_, frozenset(), inline=True)
+        rewritten = rewriter.top(lambda_)
+        lambda_ = _Sweeper(frozenset(), rewriter.droppable, every=False).top(rewritten)
+        if not rewriter.again:
             break
     return lambda_
 
 
-def tidy(lambda_: Lambda, keep: frozenset[Lambda]) -> Lambda:
+def tidy(lambda_: Lambda, keep: frozenset[Lambda], source: Lambda | None = None) -> Lambda:
     """Transformed code without copies, repetitions and unread values. Lambdas in `keep`, and owners of records, are
-    not touched."""
-    for _ in range(ROUNDS):
-        pass_ = _Simplifier(lambda_, keep | _owners(lambda_), inline=False, lossy=True)
-        lambda_ = pass_.top(lambda_)
-        if not pass_.changed:
-            break
-    return lambda_
+    not touched. What `source` binds, the lambda that was transformed, goes only where it could not have raised."""
+    keep = keep | _owners(lambda_)
+    rewriter = _Rewriter(lambda_, keep, inline=False)
+    primal = frozenset[Variable]() if source is None else _bound(source.body)
+    return _Sweeper(keep, rewriter.droppable, every=True, primal=primal).top(rewriter.top(lambda_))
 
 
-def _walk(lambda_: Lambda, visit: Callable[[Rhs | Result | Letrec], None], enter: Callable[[Lambda], bool]) -> None:
+Visit = Callable[[Rhs | Result | Letrec], None]
+Enter = Callable[[Lambda], bool]
+Out = list[Binding | Letrec]
+Key = tuple[object, ...]
+
+
+def _walk(lambda_: Lambda, visit: Visit, enter: Enter) -> None:
     """Visit every right-hand side of a nest, entering the lambdas that `enter` allows."""
     work: list[Body] = [lambda_.body]
     while work:
@@ -73,12 +90,7 @@ def _walk(lambda_: Lambda, visit: Callable[[Rhs | Result | Letrec], None], enter
         _visit_one(body.result, visit, enter, work)
 
 
-def _visit_one(
-    rhs: Rhs | Result,
-    visit: Callable[[Rhs | Result | Letrec], None],
-    enter: Callable[[Lambda], bool],
-    work: list[Body],
-) -> None:
+def _visit_one(rhs: Rhs | Result, visit: Visit, enter: Enter, work: list[Body]) -> None:
     visit(rhs)
     if isinstance(rhs, If):
         work += [rhs.consequent, rhs.alternative]
@@ -97,38 +109,76 @@ def _owners(lambda_: Lambda) -> frozenset[Lambda]:
     return frozenset(found)
 
 
-Out = list[Binding | Letrec]
+def _bound(body: Body) -> frozenset[Variable]:
+    """The variables that a body binds, those in its branches included, those inside lambdas not."""
+    found: set[Variable] = set()
+    work = [body]
+    while work:
+        current = work.pop()
+        for binding in current.bindings:
+            if isinstance(binding, Binding):
+                found.add(binding.variable)
+                work += sub_bodies(binding.rhs)
+        work += sub_bodies(current.result)
+    return frozenset(found)
 
 
-class _Simplifier:
-    def __init__(self, lambda_: Lambda, keep: frozenset[Lambda], inline: bool, lossy: bool) -> None:
+def is_kept(group: Letrec, keep: frozenset[Lambda]) -> bool:
+    """The members share one environment, so a kept member keeps them all."""
+    return any(member in keep for _, member in group.members)
+
+
+# The first walk.
+
+
+class _Rewriter:
+    """
+    uses        how often each variable is read, in the nest as it came in
+    fitting     of a variable that is called: how often with how many operands
+    protected   variables that kept lambdas capture, which must stay bound
+    become      what a variable that is not bound any more is replaced by
+    means       the right-hand side that a variable is bound to, where that is of interest
+    real        variables known to hold reals at the place where the walk is
+    shared      what pure applications met so far, and still in scope, are bound to
+    droppable   variables whose right-hand sides neither act nor raise
+    again       was something called put in place of something else? Then more may be known next time
+    """
+
+    def __init__(self, lambda_: Lambda, keep: frozenset[Lambda], inline: bool) -> None:
         self.keep = keep
         self.inline = inline
-        self.lossy = lossy
-        self.changed = False
+        self.again = False
         self.uses: dict[Variable, int] = {}
-        self.fitting: dict[Variable, dict[int, int]] = {}  # of a variable that is called: how often with how many operands
+        self.fitting: dict[Variable, dict[int, int]] = {}
         self.protected: set[Variable] = set()
         self.become: dict[Variable, Atom] = {}
         self.means: dict[Variable, Rhs] = {}
-        self.real: set[Variable] = set()
-        _walk(lambda_, self.count, lambda inner: inner not in keep)
+        self.real: dict[Variable, None] = {}
+        self.shared: dict[Key, Variable] = {}
+        self.droppable: set[Variable] = set()
+        _walk(lambda_, self.count, self.enters)
+
+    def enters(self, lambda_: Lambda) -> bool:
+        return lambda_ not in self.keep
 
     def count(self, rhs: Rhs | Result | Letrec) -> None:
         """Census of uses. A lambda that is entered counts by what it holds, a kept one by what it captures."""
         if isinstance(rhs, Letrec):
-            for _, member in rhs.members:
-                self.count(member)
-            return
-        if isinstance(rhs, Lambda):
+            if is_kept(rhs, self.keep):
+                for _, member in rhs.members:
+                    self.capture(member)
+        elif isinstance(rhs, Lambda):
             if rhs in self.keep:
-                self.protected.update(rhs.free)
-                self.use(rhs.free)
-            return
-        self.use(operands(rhs))
-        if isinstance(rhs, Call) and isinstance(rhs.operator, Variable):
-            counts = self.fitting.setdefault(rhs.operator, {})
-            counts[len(rhs.operands)] = counts.get(len(rhs.operands), 0) + 1
+                self.capture(rhs)
+        else:
+            self.use(operands(rhs))
+            if isinstance(rhs, Call) and isinstance(rhs.operator, Variable):
+                counts = self.fitting.setdefault(rhs.operator, {})
+                counts[len(rhs.operands)] = counts.get(len(rhs.operands), 0) + 1
+
+    def capture(self, kept: Lambda) -> None:
+        self.protected.update(kept.free)
+        self.use(kept.free)
 
     def use(self, atoms: tuple[Atom, ...]) -> None:
         for atom in atoms:
@@ -138,81 +188,72 @@ class _Simplifier:
     # Lambdas and bodies.
 
     def top(self, lambda_: Lambda) -> Lambda:
-        body = self.body(lambda_.body, {})
-        return Lambda(lambda_.parameters, body, lambda_.free, lambda_.name, lambda_.span)
+        return Lambda(lambda_.parameters, self.body(lambda_.body), lambda_.free, lambda_.name, lambda_.span)
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
+        """What was computed before is not shared with it: to capture one more value is not free."""
         if lambda_ in self.keep:
             return lambda_
-        real = set(self.real)
-        body = self.body(lambda_.body, {})
-        self.real = real
+        outer, self.shared = self.shared, {}
+        body = self.arm(lambda_.body)
+        self.shared = outer
         return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
 
-    def body(self, body: Body, shared: dict[tuple[object, ...], Variable]) -> Body:
+    def arm(self, body: Body) -> Body:
+        """A body that may not be evaluated: what is learned in it is forgotten after it."""
+        reals, shared = len(self.real), len(self.shared)
+        result = self.body(body)
+        forget(self.real, reals)
+        forget(self.shared, shared)
+        return result
+
+    def body(self, body: Body) -> Body:
         out: Out = []
-        result = self.bindings(body, out, shared)
+        result = self.bindings(body, out)
         return Body(tuple(out), result)
 
-    def bindings(self, body: Body, out: Out, shared: dict[tuple[object, ...], Variable]) -> Result:
+    def bindings(self, body: Body, out: Out) -> Result:
         """Simplify a body into `out` and answer its result."""
         for binding in body.bindings:
             if isinstance(binding, Letrec):
                 self.letrec(binding, out)
             else:
-                self.binding(binding.variable, binding.rhs, out, shared)
-        return self.result(body.result, out, shared)
+                self.binding(binding.variable, binding.rhs, out)
+        return self.result(body.result, out)
 
     def letrec(self, group: Letrec, out: Out) -> None:
-        if not any(self.uses.get(variable, 0) for variable, _ in group.members):
-            self.changed = True
-            return
-        if all(member in self.keep for _, member in group.members):
-            out.append(group)
-            return
-        members = []
-        for variable, member in group.members:
-            members.append((variable, self.lambda_(member)))
-        out.append(make_letrec(tuple(members)))
+        if not is_kept(group, self.keep):
+            members = []
+            for variable, member in group.members:
+                members.append((variable, self.lambda_(member)))
+            group = make_letrec(tuple(members))
+        out.append(group)
 
-    def binding(self, variable: Variable, rhs: Rhs, out: Out, shared: dict[tuple[object, ...], Variable]) -> None:
+    def binding(self, variable: Variable, rhs: Rhs, out: Out) -> None:
         match rhs:
             case Apply():
-                self.apply(variable, self.substituted_apply(rhs), out, shared)
+                self.apply(variable, Apply(rhs.primitive, self.atoms(rhs.operands), rhs.span), out)
             case Call():
-                self.call(variable, self.substituted_call(rhs), out, shared)
+                self.call(variable, self.substituted_call(rhs), out)
             case If():
-                self.branch(variable, rhs, out, shared)
+                self.branch(variable, rhs, out)
             case Lambda():
                 self.procedure(variable, rhs, out)
             case Record():
-                record = Record(rhs.owner, self.atoms(rhs.fields), rhs.span)
-                self.means[variable] = record
-                self.emit(variable, record, out)
+                self.means[variable] = record = Record(rhs.owner, self.atoms(rhs.fields), rhs.span)
+                out.append(Binding(variable, record))
             case Field():
-                self.field(variable, rhs, out, shared)
+                self.field(variable, rhs, out)
             case _:
                 self.copy(variable, self.atom(rhs), out)
 
-    def emit(self, variable: Variable, rhs: Rhs, out: Out) -> None:
-        """Bind a pure value that cannot raise, if anybody reads it."""
-        if self.uses.get(variable, 0):
-            out.append(Binding(variable, rhs))
-        else:
-            self.changed = True
-
     def copy(self, variable: Variable, atom: Atom, out: Out) -> None:
-        if isinstance(atom, GlobalReference):
-            # reading the name may raise, and it may come to mean something else
-            out.append(Binding(variable, atom))
-        elif variable in self.protected:
-            self.become[variable] = variable
+        """A reference to a global stays where it is: reading it may raise, and it may come to mean something else."""
+        if isinstance(atom, GlobalReference) or variable in self.protected:
             out.append(Binding(variable, atom))
         else:
             self.become[variable] = atom
-            self.changed = True
-            if atom in self.real:
-                self.real.add(variable)
+            self.again |= variable in self.fitting
 
     # Operands.
 
@@ -222,133 +263,165 @@ class _Simplifier:
     def atoms(self, atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
         return tuple([self.atom(atom) for atom in atoms])
 
-    def substituted_apply(self, rhs: Apply) -> Apply:
-        return Apply(rhs.primitive, self.atoms(rhs.operands), rhs.span)
-
     def substituted_call(self, rhs: Call) -> Call:
         return Call(self.atom(rhs.operator), self.atoms(rhs.operands), rhs.span)
 
     # Primitives.
 
-    def apply(
-        self, variable: Variable, rhs: Apply, out: Out, shared: dict[tuple[object, ...], Variable]
-    ) -> None:
+    def apply(self, variable: Variable, rhs: Apply, out: Out) -> None:
         row = rhs.primitive
-        known = None if row.effect else self.known_value(rhs)
+        known = self.known_value(rhs)
         if known is not None:
             self.copy(variable, known, out)
             return
+        if row.name in PARTS:
+            rhs = self.summed_part(rhs.operands[0], PARTS[row.name], rhs.span) or rhs
+            row = rhs.primitive
         if not row.effect:
             key = (row.name, *[atom_key(a) for a in rhs.operands])
-            if key in shared:
-                self.copy(variable, shared[key], out)
+            if key in self.shared:
+                self.copy(variable, self.shared[key], out)
                 return
-            if not self.uses.get(variable, 0) and (self.lossy or self.cannot_raise(rhs)):
-                self.changed = True
-                return
-            shared[key] = variable
+            if is_shareable(row):
+                self.shared[key] = variable
             self.means[variable] = rhs
+            if self.cannot_raise(rhs):
+                self.droppable.add(variable)
         self.note_kinds(variable, rhs)
         out.append(Binding(variable, rhs))
 
     def note_kinds(self, variable: Variable, rhs: Apply) -> None:
-        kinds, _, answer = rhs.primitive.type.partition("->")
-        if answer.strip() == "real":
-            self.real.add(variable)
-        for kind, operand in zip(kinds.split(), rhs.operands, strict=False):
+        """The result's kind; and had an operand been of another kind, this would have ended in an error."""
+        kinds, answer = kinds_of(rhs.primitive)
+        if answer == "real":
+            self.real[variable] = None
+        for kind, operand in zip(kinds, rhs.operands, strict=False):
             if kind == "real" and isinstance(operand, Variable):
-                self.real.add(operand)
+                self.real[operand] = None
 
     def cannot_raise(self, rhs: Apply) -> bool:
-        kinds = rhs.primitive.type.partition("->")[0].split()
-        return len(kinds) == len(rhs.operands) and all(
-            kind == "any" or (kind == "real" and self.is_real(operand))
-            for kind, operand in zip(kinds, rhs.operands, strict=True)
-        )
+        """Arithmetic on reals answers for all of them; so do `cons` and the tests of anything. To read a global may raise."""
+        row = rhs.primitive
+        if any(isinstance(operand, GlobalReference) for operand in rhs.operands):
+            return False
+        kinds, answer = kinds_of(row)
+        if all(kind == "any" for kind in kinds):
+            return answer == "boolean" or row.name in ("cons", "stop-gradient")
+        known = [
+            kind == "real" and self.is_real(operand)
+            for kind, operand in zip(kinds, rhs.operands, strict=False)
+        ]
+        return len(kinds) == len(rhs.operands) and row.partials is not None and all(known)
 
     def is_real(self, atom: Atom) -> bool:
         return atom in self.real or (isinstance(atom, Constant) and type(atom.value) is float)
 
     def known_value(self, rhs: Apply) -> Atom | None:
         """What the application is known to answer: a constant, or a part of a pair that was just made."""
-        name, first = rhs.primitive.name, rhs.operands[0] if rhs.operands else None
-        if name in ("car", "cdr", "match-car", "match-cdr") and isinstance(first, Variable):
-            pair = self.means.get(first)
-            if isinstance(pair, Apply) and pair.primitive.name == "cons":
-                return pair.operands[0 if name.endswith("car") else 1]
+        name = rhs.primitive.name
+        if name in PARTS:
+            return self.known_part(rhs.operands[0], PARTS[name])
         if name == "accumulate":
-            for zero, other in (rhs.operands, rhs.operands[::-1]):
-                if isinstance(zero, Constant) and zero.value is ZERO:
-                    return other
+            a, b = rhs.operands
+            return other_of(a, b) or other_of(b, a)
+        if name == "expect-constant":
+            x, d = rhs.operands
+            known = isinstance(x, Constant) and isinstance(d, Constant) and is_plain(d.value)
+            return x if known and atom_key(x) == atom_key(d) else None
         return self.folded(rhs)
 
+    def known_part(self, whole: Atom, index: int, depth: int = 0) -> Atom | None:
+        """Part `index` of a pair or record that was made here, of a constant, or of a sum in which one side has nothing there."""
+        if isinstance(whole, Constant):
+            value = look(whole.value)
+            if value is ZERO:
+                return whole
+            return Constant(value[index]) if type(value) is tuple and len(value) == 2 else None
+        made = self.means.get(whole) if isinstance(whole, Variable) else None
+        part: Atom | None = None
+        if isinstance(made, Record):
+            part = made.fields[index]
+        elif isinstance(made, Apply) and made.primitive.name == "cons":
+            part = made.operands[index]
+        elif isinstance(made, Apply) and made.primitive.name == "accumulate":
+            a, b = self.known_terms(made, index, depth)
+            part = None if a is None or b is None else other_of(a, b) or other_of(b, a)
+        return None if isinstance(part, GlobalReference) else part
+
+    def known_terms(self, total: Apply, index: int, depth: int) -> tuple[Atom | None, Atom | None]:
+        """A part of a sum is the sum of the parts; of long sums only the last terms are looked at."""
+        if depth == DEEP_SUM:
+            return None, None
+        a, b = total.operands
+        return self.known_part(a, index, depth + 1), self.known_part(b, index, depth + 1)
+
+    def summed_part(self, whole: Atom, index: int, span: Span | None) -> Apply | None:
+        """A part of a sum whose terms' parts are known, as the sum of these."""
+        made = self.means.get(whole) if isinstance(whole, Variable) else None
+        if isinstance(made, Apply) and made.primitive.name == "accumulate":
+            a, b = self.known_terms(made, index, 0)
+            if a is not None and b is not None:
+                return Apply(made.primitive, (a, b), span)
+        return None
+
     def folded(self, rhs: Apply) -> Constant | None:
+        """The constant that a pure row answers on constants. Where its rule raises, so will the program, if it gets there."""
         row = rhs.primitive
-        if row.needs_machine or not all(isinstance(operand, Constant) for operand in rhs.operands):
+        if row.effect or row.needs_machine or row.name in COSTLY:
             return None
-        if row.name == "zero" or any(is_zero(operand) for operand in rhs.operands):
+        values = [atom.value for atom in rhs.operands if isinstance(atom, Constant) and is_plain(atom.value)]
+        if len(values) < len(rhs.operands) or kinds_of(row)[1] not in IMMEDIATE:
             return None
         try:
-            value = look(row.value(*[operand.value for operand in rhs.operands if isinstance(operand, Constant)]))
-        except VladError:
-            return None  # it is raised when, and if, the program comes to it
+            value = row.value(*values)
+        except (VladError, ArithmeticError, ValueError):
+            return None
         return Constant(value) if is_plain(value) else None
 
-    def field(
-        self, variable: Variable, rhs: Field, out: Out, shared: dict[tuple[object, ...], Variable]
-    ) -> None:
+    def field(self, variable: Variable, rhs: Field, out: Out) -> None:
         record = self.atom(rhs.record)
-        made = self.means.get(record) if isinstance(record, Variable) else None
         key = ("field", rhs.index, atom_key(record))
-        if isinstance(made, Record):
-            self.copy(variable, made.fields[rhs.index], out)
-        elif key in shared:
-            self.copy(variable, shared[key], out)
+        part, total = self.known_part(record, rhs.index), self.summed_part(record, rhs.index, rhs.span)
+        if part is not None:
+            self.copy(variable, part, out)
+        elif total is not None:
+            self.apply(variable, total, out)
+        elif key in self.shared:
+            self.copy(variable, self.shared[key], out)
         else:
-            shared[key] = variable
-            self.emit(variable, Field(rhs.owner, rhs.index, rhs.width, record, rhs.span), out)
+            self.shared[key] = variable
+            out.append(Binding(variable, Field(rhs.owner, rhs.index, rhs.width, record, rhs.span)))
 
     # Procedures.
 
     def procedure(self, variable: Variable, rhs: Lambda, out: Out) -> None:
-        uses = self.uses.get(variable, 0)
-        if not uses:
-            self.changed = True
-        elif self.inline and self.fitting.get(variable, {}) == {len(rhs.parameters): uses} and (
-            uses == 1 or is_small(rhs)
-        ):
-            self.means[variable] = rhs  # every use is a call that takes its body in
-            self.changed = True
+        if self.inline and self.is_taken_in(variable, rhs):
+            self.means[variable] = rhs
         else:
             out.append(Binding(variable, self.lambda_(rhs)))
 
-    def inlined(
-        self, call: Call, out: Out, shared: dict[tuple[object, ...], Variable]
-    ) -> Result | None:
-        """The result of a known procedure's body, put in place of its call; None when it is not known or does not fit."""
-        if not self.inline or not isinstance(call.operator, Variable):
-            return None
-        known = self.means.get(call.operator)
+    def is_taken_in(self, variable: Variable, rhs: Lambda) -> bool:
+        """Is every use of it a call that will be replaced by its body?"""
+        uses = self.uses.get(variable, 0)
+        fits = self.fitting.get(variable, {}) == {len(rhs.parameters): uses}
+        return fits and (uses == 1 or is_small(rhs))
+
+    def inlined(self, call: Call, out: Out) -> Result | None:
+        """The result of a known procedure's body, put in place of its call; None when it is not known."""
+        known = self.means.get(call.operator) if isinstance(call.operator, Variable) else None
         if not isinstance(known, Lambda):
             return None
-        if self.uses.get(call.operator, 0) > 1:
-            known = copied(known)
-            _walk(known, self.count, lambda inner: True)
+        self.again = True
+        if is_small(known):
+            known = copied(known)  # there may be other calls
+            _walk(known, self.count, self.enters)
         for parameter, operand in zip(known.parameters, call.operands, strict=True):
-            if isinstance(operand, GlobalReference):
-                out.append(Binding(parameter, operand))
-            else:
-                self.become[parameter] = operand
-        return self.bindings(known.body, out, shared)
+            self.copy(parameter, operand, out)
+        return self.bindings(known.body, out)
 
-    def call(
-        self, variable: Variable, call: Call, out: Out, shared: dict[tuple[object, ...], Variable]
-    ) -> None:
-        result = self.inlined(call, out, shared)
-        if result is None:
-            out.append(Binding(variable, call))
-        else:
-            self.bind_result(variable, result, out)
+    def call(self, variable: Variable, call: Call, out: Out) -> None:
+        result = self.inlined(call, out)
+        self.bind_result(variable, call if result is None else result, out)
 
     def bind_result(self, variable: Variable, result: Result, out: Out) -> None:
         if isinstance(result, Call | If):
@@ -358,66 +431,73 @@ class _Simplifier:
 
     # Branches.
 
-    def known_test(self, test: Atom) -> bool | None:
-        return test.value is not FALSE if isinstance(test, Constant) else None
-
     def unnegated(self, branch: If) -> tuple[Atom, Body, Body]:
         """The test and the arms; (not x) tests x, with the arms exchanged."""
-        test = self.atom(branch.test)
+        test, consequent, alternative = self.atom(branch.test), branch.consequent, branch.alternative
         means = self.means.get(test) if isinstance(test, Variable) else None
-        if isinstance(means, Apply) and means.primitive.name == "not":
-            self.changed = True
-            return means.operands[0], branch.alternative, branch.consequent
-        return test, branch.consequent, branch.alternative
+        while isinstance(means, Apply) and means.primitive.name == "not":
+            (negated,) = means.operands
+            if isinstance(negated, GlobalReference):
+                break
+            test, consequent, alternative = negated, alternative, consequent
+            means = self.means.get(test) if isinstance(test, Variable) else None
+        return test, consequent, alternative
 
-    def arm(self, body: Body, shared: dict[tuple[object, ...], Variable]) -> Body:
-        real = set(self.real)
-        result = self.body(body, dict(shared))
-        self.real = real
-        return result
-
-    def branch(
-        self, variable: Variable, branch: If, out: Out, shared: dict[tuple[object, ...], Variable]
-    ) -> None:
+    def decided(self, branch: If, out: Out) -> Result:
+        """The branch with its arms simplified, or the result of the one arm that is evaluated, its bindings in `out`."""
         test, consequent, alternative = self.unnegated(branch)
-        known = self.known_test(test)
-        if known is None:
-            arms = If(test, self.arm(consequent, shared), self.arm(alternative, shared), branch.span)
-            out.append(Binding(variable, arms))
-        else:
-            self.changed = True
-            self.bind_result(variable, self.bindings(consequent if known else alternative, out, shared), out)
+        if isinstance(test, Constant):
+            return self.bindings(alternative if test.value is FALSE else consequent, out)
+        arms = self.arm(consequent), self.arm(alternative)
+        return If(test, arms[0], arms[1], branch.span)
 
-    def result(self, result: Result, out: Out, shared: dict[tuple[object, ...], Variable]) -> Result:
+    def branch(self, variable: Variable, branch: If, out: Out) -> None:
+        self.bind_result(variable, self.decided(branch, out), out)
+
+    def result(self, result: Result, out: Out) -> Result:
         if isinstance(result, Call):
             call = self.substituted_call(result)
-            inlined = self.inlined(call, out, shared)
+            inlined = self.inlined(call, out)
             return call if inlined is None else inlined
-        if isinstance(result, If):
-            test, consequent, alternative = self.unnegated(result)
-            known = self.known_test(test)
-            if known is None:
-                return If(test, self.arm(consequent, shared), self.arm(alternative, shared), result.span)
-            self.changed = True
-            return self.bindings(consequent if known else alternative, out, shared)
-        return self.atom(result)
+        return self.decided(result, out) if isinstance(result, If) else self.atom(result)
+
+
+def forget(known: dict[Variable, None] | dict[Key, Variable], size: int) -> None:
+    """Drop what was added last, until `size` entries are left."""
+    while len(known) > size:
+        known.popitem()
+
+
+def kinds_of(row: Primitive) -> tuple[list[str], str]:
+    """The kinds of the operands and that of the result."""
+    kinds, _, answer = row.type.partition("->")
+    return kinds.split(), answer.strip()
+
+
+def is_shareable(row: Primitive) -> bool:
+    """May two applications to the same operands be one? Not where the results are told apart by `eq?`."""
+    return kinds_of(row)[1] in IMMEDIATE or row.name in PARTS or (row.hidden and row.name.endswith("-entry"))
+
+
+def other_of(zero: Atom, other: Atom) -> Atom | None:
+    """What a sum with the known zero is."""
+    is_zero = isinstance(zero, Constant) and zero.value is ZERO
+    return other if is_zero and not isinstance(other, GlobalReference) else None
 
 
 def atom_key(atom: Atom) -> object:
     """Equal for atoms that are certainly the same value."""
     if isinstance(atom, Constant):
         value = atom.value
-        return ("real", value, str(value)) if type(value) is float else id(value)
+        return ("real", repr(value)) if type(value) is float else id(value)
     return atom
-
-
-def is_zero(atom: Atom) -> bool:
-    return isinstance(atom, Constant) and atom.value is ZERO
 
 
 def is_plain(value: Value) -> bool:
     """May a folded result stand in a program as a constant?"""
-    return type(value) is float or value == NIL or isinstance(value, Boolean | Symbol | String)
+    if isinstance(value, String):
+        return len(value.text) <= LONGEST
+    return type(value) is float or value is NIL or isinstance(value, Boolean | Symbol)
 
 
 def is_small(lambda_: Lambda) -> bool:
@@ -432,17 +512,120 @@ def is_small(lambda_: Lambda) -> bool:
 
 def copied(lambda_: Lambda) -> Lambda:
     """A small lambda with variables of its own."""
-    fresh: dict[Variable, Atom] = {parameter: Variable(parameter.name) for parameter in lambda_.parameters}
+    fresh: dict[Atom, Variable] = {parameter: Variable(parameter.name) for parameter in lambda_.parameters}
     bindings = []
     for binding in lambda_.body.bindings:
         assert isinstance(binding, Binding) and isinstance(binding.rhs, Apply)
-        atoms = tuple([fresh.get(a, a) if isinstance(a, Variable) else a for a in binding.rhs.operands])
-        variable = Variable(binding.variable.name)
-        fresh[binding.variable] = variable
-        bindings.append(Binding(variable, Apply(binding.rhs.primitive, atoms, binding.rhs.span)))
+        atoms = tuple([fresh.get(atom, atom) for atom in binding.rhs.operands])
+        fresh[binding.variable] = Variable(binding.variable.name)
+        copy = Apply(binding.rhs.primitive, atoms, binding.rhs.span)
+        bindings.append(Binding(fresh[binding.variable], copy))
     result = lambda_.body.result
     assert not isinstance(result, Call | If)
-    answer = fresh.get(result, result) if isinstance(result, Variable) else result
-    parameters = tuple([fresh[p] for p in lambda_.parameters])
-    return make_lambda(parameters, Body(tuple(bindings), answer), lambda_.name, lambda_.span)  # type: ignore[arg-type]
+    body = Body(tuple(bindings), fresh.get(result, result))
+    return make_lambda(tuple([fresh[p] for p in lambda_.parameters]), body, lambda_.name, lambda_.span)
 
+
+# The second walk.
+
+
+class _Sweeper:
+    """Drops the bindings that nobody reads, the last first. `every`: also those of pure operations that could raise, but for
+    those of the variables `primal`."""
+
+    def __init__(
+        self,
+        keep: frozenset[Lambda],
+        droppable: set[Variable],
+        every: bool,
+        primal: frozenset[Variable] = frozenset(),
+    ) -> None:
+        self.keep = keep
+        self.droppable = droppable
+        self.every = every
+        self.primal = primal
+        self.live: set[Atom] = set()
+
+    def top(self, lambda_: Lambda) -> Lambda:
+        return Lambda(lambda_.parameters, self.body(lambda_.body), lambda_.free, lambda_.name, lambda_.span)
+
+    def lambda_(self, lambda_: Lambda) -> Lambda:
+        if lambda_ in self.keep:
+            self.live.update(lambda_.free)
+            return lambda_
+        return make_lambda(lambda_.parameters, self.body(lambda_.body), lambda_.name, lambda_.span)
+
+    def body(self, body: Body, is_read: bool = True) -> Body:
+        """`is_read`: is the body's result?"""
+        result: Result = body.result
+        if isinstance(result, If):
+            swept = self.branch(result, is_read)
+            result = Constant(NIL) if swept is None else swept
+        elif is_read or isinstance(result, Call | GlobalReference):
+            self.live.update(operands(result))
+        else:
+            result = Constant(NIL)
+        kept: Out = []
+        for binding in reversed(body.bindings):
+            remains = self.letrec(binding) if isinstance(binding, Letrec) else self.binding(binding)
+            if remains is not None:
+                kept.append(remains)
+        return Body(tuple(reversed(kept)), result)
+
+    def binding(self, binding: Binding) -> Binding | None:
+        rhs, is_read = binding.rhs, binding.variable in self.live
+        if isinstance(rhs, If):
+            branch = self.branch(rhs, is_read)
+            return None if branch is None else Binding(binding.variable, branch)
+        if not is_read and self.may_go(binding):
+            return None
+        if isinstance(rhs, Lambda):
+            return Binding(binding.variable, self.lambda_(rhs))
+        self.live.update(operands(rhs))
+        return binding
+
+    def may_go(self, binding: Binding) -> bool:
+        match binding.rhs:
+            case Apply() as rhs:
+                optimistic = self.every and not rhs.primitive.effect and binding.variable not in self.primal
+                return optimistic or binding.variable in self.droppable
+            case Call() | GlobalReference():
+                return False
+        return True
+
+    def branch(self, branch: If, is_read: bool) -> If | None:
+        """None where nobody reads it and its arms do nothing else."""
+        consequent = self.body(branch.consequent, is_read)
+        alternative = self.body(branch.alternative, is_read)
+        if (
+            not is_read
+            and is_idle(consequent)
+            and is_idle(alternative)
+            and not isinstance(branch.test, GlobalReference)
+        ):
+            return None
+        self.live.add(branch.test)
+        return If(branch.test, consequent, alternative, branch.span)
+
+    def letrec(self, group: Letrec) -> Letrec | None:
+        """Members that nobody reads go; those that live members speak of stay."""
+        if not any(variable in self.live for variable, _ in group.members):
+            return None
+        if is_kept(group, self.keep):
+            self.live.update(group.free)
+            return group
+        swept: dict[Variable, Lambda] = {}
+        found = True
+        while found:
+            found = False
+            for variable, member in group.members:
+                if variable in self.live and variable not in swept:
+                    swept[variable] = self.lambda_(member)
+                    found = True
+        return make_letrec(
+            tuple([(variable, swept[variable]) for variable, _ in group.members if variable in swept])
+        )
+
+
+def is_idle(body: Body) -> bool:
+    return not body.bindings and isinstance(body.result, Variable | Constant)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from vlad.core.names import free_in_body, make_lambda, make_letrec, sub_bodies
+from vlad.core.names import make_lambda, make_letrec, operands, sub_bodies
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -35,11 +35,13 @@ from vlad.core.nodes import (
 )
 from vlad.errors import VladError
 from vlad.reader.parser import Form, Literal, Name, Syntax, datum, read
-from vlad.source import Source
-from vlad.values import NIL, TRUE, FALSE, ZERO, Boolean, Global, Primitive, String, Value, symbol
+from vlad.source import Source, Span
+from vlad.values import NIL, ZERO, Boolean, Global, Primitive, String, Value, is_procedure
 from vlad.write import symbol_text, written
 
 WIDTH = 100
+DEEPEST = 60  # columns of indentation: a deep nest is not made quadratic by its margin
+KEYWORDS = frozenset(["lambda", "let", "let*", "letrec", "if", "quote", "record", "field", "zero"])
 
 # Printing.
 
@@ -47,47 +49,69 @@ WIDTH = 100
 def print_core(node: Lambda | Body) -> str:
     """The text of a lambda or a body; names are made unique in order of appearance."""
     printer = _Printer()
-    printer.name_owners(node)
+    printer.survey(node)
     return printer.lambda_(node, 0) if isinstance(node, Lambda) else printer.body(node, 0)
 
 
 class _Printer:
     def __init__(self) -> None:
         self.names: dict[Variable, str] = {}
-        self.taken: set[str] = set()
+        self.taken: set[str] = set(KEYWORDS)
         self.labels: dict[Lambda, str] = {}
         self.inside: set[Lambda] = set()
 
-    def name_owners(self, node: Lambda | Body) -> None:
-        """Owners of records get labels when they stand in the text, else go by name."""
-        owners: list[Lambda] = []
+    def survey(self, node: Lambda | Body) -> None:
+        """Names of globals and primitives are not given to variables. Owners of records get labels when they stand in the
+        text, else go by name."""
+        owners: dict[Lambda, None] = {}
         bodies = [node.body if isinstance(node, Lambda) else node]
         if isinstance(node, Lambda):
             self.inside.add(node)
         while bodies:
             body = bodies.pop()
+            rhss: list[Rhs | Result] = [body.result]
             for binding in body.bindings:
-                lambdas = [m for _, m in binding.members] if isinstance(binding, Letrec) else [binding.rhs]
-                for rhs in lambdas:
-                    if isinstance(rhs, Lambda):
-                        self.inside.add(rhs)
-                        bodies.append(rhs.body)
-                    elif isinstance(rhs, Record | Field):
-                        owners.append(rhs.owner)
-                    bodies += sub_bodies(rhs)
-            bodies += sub_bodies(body.result)
-        for owner in dict.fromkeys(owners):
-            label = str(len(self.labels) + 1) if owner in self.inside else (owner.name or "outer")
-            self.labels[owner] = label
+                if isinstance(binding, Letrec):
+                    rhss += [member for _, member in binding.members]
+                else:
+                    rhss.append(binding.rhs)
+            for rhs in rhss:
+                self.survey_rhs(rhs, owners)
+                if isinstance(rhs, Lambda):
+                    bodies.append(rhs.body)
+                bodies += sub_bodies(rhs)
+        self.label(owners)
+
+    def survey_rhs(self, rhs: Rhs | Result, owners: dict[Lambda, None]) -> None:
+        if isinstance(rhs, Lambda):
+            self.inside.add(rhs)
+            return
+        if isinstance(rhs, Record | Field):
+            owners[rhs.owner] = None
+        if isinstance(rhs, Apply):
+            self.taken.add(rhs.primitive.name)
+        for atom in operands(rhs):
+            if isinstance(atom, GlobalReference):
+                self.taken.add(atom.cell.name)
+            elif isinstance(atom, Constant) and is_procedure(atom.value):
+                self.taken.add(procedure_name(atom.value))
+
+    def label(self, owners: dict[Lambda, None]) -> None:
+        inside, used = 0, set[str]()
+        for owner in owners:
+            if owner in self.inside:
+                inside += 1
+                self.labels[owner] = str(inside)
+            else:
+                name = _ODD.sub("_", owner.name) or "outer"
+                label = unused("_" + name if name.isdigit() else name, used)
+                used.add(label)
+                self.labels[owner] = label
 
     def name(self, variable: Variable) -> str:
         found = self.names.get(variable)
         if found is None:
-            base = found = variable.name or "_"
-            count = 0
-            while found in self.taken:
-                count += 1
-                found = f"{base}.{count}"
+            found = unused(variable.name or "_", self.taken)
             self.taken.add(found)
             self.names[variable] = found
         return symbol_text(found)
@@ -97,12 +121,15 @@ class _Printer:
             return self.name(atom)
         if isinstance(atom, GlobalReference):
             return symbol_text(atom.cell.name)
-        return constant_text(atom.value)
+        return (
+            constant_text(atom.value) if isinstance(atom, Constant) else f"#<{type(atom).__name__}>"
+        )  # malformed
 
     def atoms(self, *atoms: Atom) -> str:
         return " ".join([self.atom(atom) for atom in atoms])
 
     def lambda_(self, node: Lambda, indent: int) -> str:
+        indent = min(indent, DEEPEST)
         label = f"#{self.labels[node]}=" if node in self.labels else ""
         head = f"{label}(lambda ({self.atoms(*node.parameters)})"
         return self.laid_out(head, [self.body(node.body, indent + 2)], indent)
@@ -110,6 +137,7 @@ class _Printer:
     def body(self, body: Body, indent: int) -> str:
         if not body.bindings:
             return self.rhs(body.result, indent)
+        indent = min(indent, DEEPEST)
         lines = []
         for binding in body.bindings:
             lines.append(self.binding(binding, indent + 7))
@@ -142,7 +170,8 @@ class _Printer:
             case Lambda():
                 return self.lambda_(rhs, indent)
             case Record():
-                return f"(record #{self.labels[rhs.owner]}#{''.join([' ' + self.atom(a) for a in rhs.fields])})"
+                fields = "".join([" " + self.atom(field) for field in rhs.fields])
+                return f"(record #{self.labels[rhs.owner]}#{fields})"
             case Field():
                 owner = f"#{self.labels[rhs.owner]}#"
                 return f"(field {owner} {rhs.index} {rhs.width} {self.atom(rhs.record)})"
@@ -150,18 +179,34 @@ class _Printer:
 
     def laid_out(self, head: str, parts: list[str], indent: int) -> str:
         """In one line where it fits, else each part on a line of its own."""
-        flat = " ".join([head, *parts]) + ")"
-        if "\n" not in flat and len(flat) + indent <= WIDTH:
-            return flat
+        if sum([len(part) for part in parts]) < WIDTH:
+            flat = " ".join([head, *parts]) + ")"
+            if "\n" not in flat and len(flat) + indent <= WIDTH:
+                return flat
         margin = "\n" + " " * (indent + 2)
         return head + "".join([margin + part for part in parts]) + ")"
+
+
+def unused(base: str, taken: set[str]) -> str:
+    """The name, numbered where it is taken."""
+    name, count = base, 0
+    while name in taken:
+        count += 1
+        name = f"{base}.{count}"
+    return name
+
+
+def procedure_name(procedure: Value) -> str:
+    """Procedures are constants where the system put them: primitives as values, the identity."""
+    code = procedure[0]
+    return code.primitive.name if code.primitive is not None else code.name or "procedure"
 
 
 def constant_text(value: Value) -> str:
     if value is ZERO:
         return "#zero"
-    if type(value) is tuple and len(value) == 1 and value[0].primitive is not None:
-        return symbol_text(value[0].primitive.name)
+    if is_procedure(value):
+        return symbol_text(procedure_name(value))
     text = written(value)
     return text if type(value) is float or isinstance(value, Boolean | String) else f"(quote {text})"
 
@@ -169,8 +214,19 @@ def constant_text(value: Value) -> str:
 # Reading.
 
 Cells = Callable[[str], Global]
-_OWNER = re.compile(r"#([^\s()#=]+)#")
-_LABEL = re.compile(r"#(\d+)=")
+_ODD = re.compile(r"[\s()\[\]#=|\"\\';`,]")
+# Texts in quotes and bars stay; what core's notation adds to the language's is read as symbols that begin with #.
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|\|(?:[^|\\]|\\.)*\||#(\d+)=|#([^\s()#=|"]+)#|#zero', re.DOTALL)
+_KNOWN_ZERO = "#zero"
+
+
+def _as_symbol(mark: re.Match[str]) -> str:
+    label, owner = mark.groups()
+    if label is not None:
+        return f"|#={label}| "
+    if owner is not None:
+        return f"|#:{owner}|"
+    return f"|{_KNOWN_ZERO}|" if mark.group() == _KNOWN_ZERO else mark.group()
 
 
 def read_core(
@@ -178,13 +234,14 @@ def read_core(
     cells: Cells | None,
     primitives: Mapping[str, Primitive],
     owners: Mapping[str, Lambda] | None = None,
+    variables: Mapping[str, Variable] | None = None,
 ) -> Lambda | Body:
-    """The core that a text shows. A body that is just a lambda is answered as the lambda."""
-    body = read_expression(text, {}, primitives, cells, owners)
-    if len(body.bindings) == 1 and isinstance(body.bindings[0], Binding):
-        (binding,) = body.bindings
-        if isinstance(binding.rhs, Lambda) and body.result is binding.variable:
-            return binding.rhs
+    """The core that a text shows: a lambda where it begins with `lambda`, else a body. `owners` are those outside the text
+    by name, `variables` the free ones."""
+    body = read_expression(text, variables or {}, primitives, cells, owners)
+    is_lambda = re.match(r"\s*(;[^\n]*\s+)*(#\d+=\s*)?\(lambda[\s(]", text) is not None
+    if is_lambda and isinstance(body.bindings[0], Binding) and isinstance(body.bindings[0].rhs, Lambda):
+        return body.bindings[0].rhs
     return body
 
 
@@ -196,11 +253,9 @@ def read_expression(
     owners: Mapping[str, Lambda] | None = None,
 ) -> Body:
     """An expression over free variables, in A-normal form. `zero` that is not called is the known zero."""
-    text = _OWNER.sub(r"|#\1|", _LABEL.sub(r"|=\1| ", text)).replace("#zero", "zero")
-    source = Source("<core>", text)
-    data = _labelled(read(source))
+    data = _labelled(read(Source("<core>", _MARK.sub(_as_symbol, text))))
     if len(data) != 1:
-        raise VladError("invalid-core", "A core text is one expression")
+        raise invalid_core("one expression is expected", None)
     return _Reader(primitives, cells, dict(owners or {})).body(data[0], dict(variables))
 
 
@@ -210,10 +265,9 @@ def _labelled(data: list[Syntax]) -> list[Syntax]:
     for item in data:
         if isinstance(item, Form):
             item = Form(tuple(_labelled(list(item.items))), item.tail, item.span)
-        if out and isinstance(out[-1], Name) and out[-1].symbol.name.startswith("=") and out[-1].symbol.name[1:].isdigit():
-            label = out.pop()
-            assert isinstance(item, Form)
-            item = Form((item.items[0], label, *item.items[1:]), None, item.span)
+            if out and isinstance(out[-1], Name) and out[-1].symbol.name.startswith("#="):
+                label = out.pop()
+                item = Form((item.items[0], label, *item.items[1:]), None, item.span)
         out.append(item)
     return out
 
@@ -256,7 +310,7 @@ class _Reader:
         if isinstance(syntax, Name):
             return self.reference(syntax, scope)
         if not isinstance(syntax, Form) or not syntax.items:
-            raise VladError("invalid-core", "Invalid core", syntax.span)
+            raise invalid_core("neither an atom nor an operation", syntax.span)
         head = syntax.items[0]
         if isinstance(head, Name) and head.symbol.name not in scope:
             return self.special(head.symbol.name, syntax, scope, out)
@@ -266,7 +320,7 @@ class _Reader:
         name = syntax.symbol.name
         if name in scope:
             return scope[name]
-        if name == "zero":
+        if name in ("zero", _KNOWN_ZERO):
             return Constant(ZERO)
         if self.cells is None:
             raise VladError("unbound-variable", f"Unbound variable: {name}", syntax.span)
@@ -281,7 +335,7 @@ class _Reader:
             case "let" | "let*":
                 return self.let(form, scope, out, sequential=name == "let*")
             case "letrec":
-                inner = self.letrec(form.items[1].items, scope, out)  # type: ignore[union-attr]
+                inner = self.letrec(form_of(form.items[1]).items, scope, out)
                 return self.rhs(form.items[2], inner, out, "r")
             case "if":
                 test = self.atom(form.items[1], scope, out)
@@ -306,9 +360,8 @@ class _Reader:
         items = list(form.items[1:])
         label = None
         if isinstance(items[0], Name):
-            label = items.pop(0).symbol.name[1:]  # type: ignore[union-attr]
-        parameters = items[0]
-        assert isinstance(parameters, Form)
+            label = str(items.pop(0))[2:]
+        parameters = form_of(items[0])
         variables = {str(p): Variable(str(p)) for p in parameters.items}
         lambda_ = make_lambda(tuple(variables.values()), self.body(items[1], {**scope, **variables}), name)
         if label is not None:
@@ -317,10 +370,8 @@ class _Reader:
 
     def let(self, form: Form, scope: Scope, out: list[Binding | Letrec], sequential: bool) -> Rhs:
         inner = dict(scope)
-        bindings = form.items[1]
-        assert isinstance(bindings, Form)
-        for item in bindings.items:
-            assert isinstance(item, Form)
+        for binding in form_of(form.items[1]).items:
+            item = form_of(binding)
             name = str(item.items[0])
             if name == "letrec":
                 inner = self.letrec(item.items[1:], inner, out)
@@ -334,38 +385,50 @@ class _Reader:
         return self.rhs(form.items[2], inner, out, "r")
 
     def named(self, syntax: Syntax, scope: Scope, out: list[Binding | Letrec], name: str) -> Rhs:
-        is_lambda = isinstance(syntax, Form) and syntax.items and str(syntax.items[0]) == "lambda" not in scope
-        return self.lambda_(syntax, scope, name) if is_lambda else self.rhs(syntax, scope, out, name)  # type: ignore[arg-type]
+        if isinstance(syntax, Form) and syntax.items and str(syntax.items[0]) == "lambda" not in scope:
+            return self.lambda_(syntax, scope, name)
+        return self.rhs(syntax, scope, out, name)
 
     def letrec(self, members: tuple[Syntax, ...], scope: Scope, out: list[Binding | Letrec]) -> Scope:
         inner = dict(scope)
         names = []
         for member in members:
-            assert isinstance(member, Form)
-            names.append(str(member.items[0]))
+            names.append(str(form_of(member).items[0]))
             inner[names[-1]] = Variable(names[-1])
         lambdas = []
         for name, member in zip(names, members, strict=True):
-            assert isinstance(member, Form) and isinstance(member.items[1], Form)
-            lambdas.append((inner[name], self.lambda_(member.items[1], inner, name)))
+            lambdas.append((inner[name], self.lambda_(form_of(form_of(member).items[1]), inner, name)))
         out.append(make_letrec(tuple(lambdas)))
         return inner
 
     def record(self, kind: str, form: Form, scope: Scope, out: list[Binding | Letrec]) -> Rhs:
-        owner = self.owners[str(form.items[1])[1:]]
+        label = str(form.items[1])[2:]
+        owner = self.owners.get(label)
+        if owner is None:
+            raise invalid_core(f"no lambda #{label}# before this", form.span)
         if kind == "record":
             fields = []
             for item in form.items[2:]:
                 fields.append(self.atom(item, scope, out))
             return Record(owner, tuple(fields))
         index, width = form.items[2], form.items[3]
-        assert isinstance(index, Literal) and isinstance(width, Literal)
+        if not isinstance(index, Literal) or not isinstance(width, Literal):
+            raise invalid_core("a field has an index and a width", form.span)
         return Field(owner, int(index.value), int(width.value), self.atom(form.items[4], scope, out))
+
+
+def form_of(syntax: Syntax) -> Form:
+    if not isinstance(syntax, Form):
+        raise invalid_core("a list is expected", syntax.span)
+    return syntax
+
+
+def invalid_core(why: str, span: Span | None) -> VladError:
+    return VladError("invalid-core", f"Invalid core: {why}", span)
 
 
 def _lambda_text(node: Lambda) -> str:
     return print_core(node)
 
 
-Lambda.__str__ = _lambda_text  # type: ignore[method-assign]  # so that write.py need not know core
-assert TRUE and FALSE and free_in_body and symbol
+Lambda.__str__ = _lambda_text  # type: ignore[method-assign, assignment]  # so that write.py need not know core

@@ -540,6 +540,17 @@ class _Emitter:
             behind = f"{maker}({behind})" if index else f"({behind}.{kind} or {maker}({behind}))"
         return f"{behind}.entry{count}", closure, False
 
+    def subscriptable(self, operator: Atom) -> str:
+        """A name for an operator. Python warns of literals that are subscripted, before they are."""
+        name = self.name(operator)
+        if type(operator) is Variable and (operator in self.names or operator in self.known):
+            return name
+        if name[0].isalpha():
+            return name
+        held = self.temporary()
+        self.line(f"{held} = {name}")
+        return held
+
     def code_behind(self, operator: Atom) -> Code | None:
         """The code of a procedure that is known here: of the own group, a lambda bound above, a constant."""
         if type(operator) is Variable:

@@ -16,7 +16,7 @@ from types import TracebackType
 from vlad.errors import LimitExceeded
 from vlad.source import Span
 
-DEFAULT_DEPTH = 2_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
+DEFAULT_DEPTH = 1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
 WATCH_SECONDS = 0.02
 
 

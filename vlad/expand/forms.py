@@ -3,7 +3,8 @@
 In: one top-level form and the module it stands in.  Out: items for the session to execute, in order; their bodies have no free
 variables. Called by the session. The order of evaluation is fixed here: operator, then operands from left to right.
 
-A keyword is a keyword only where no local name shadows it and no definition of the module does.
+A keyword is a keyword only where no local name shadows it and no definition of the module does. Expanding costs Python frames for
+nested forms, never C stack, so programs may nest as deeply as memory allows.
 """
 
 from __future__ import annotations
@@ -27,15 +28,24 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.errors import VladError
-from vlad.expand.macros import Macro, Marks, expand_macro, invalid, parse_rules, text_of
-from vlad.expand.normalize import Defined, Out, arrange, as_atom, as_result
-from vlad.expand.patterns import Patterns
-from vlad.expand.scope import Module, Scope, key_of
+from vlad.expand.macros import (
+    ExpandedSpan,
+    Expansions,
+    Macro,
+    fresh_mark,
+    invalid,
+    parse_rules,
+    text_of,
+    user_span,
+)
+from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom, as_result, for_effect
+from vlad.expand.patterns import Patterns, invalid_parameter
+from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
 from vlad.source import Span
 from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, Global, String, symbol
 
-DEEPEST_EXPANSION = 5_000
+DEEPEST_EXPANSION = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,9 +97,8 @@ def top_level_forms(data: Iterable[Syntax]) -> Iterator[Syntax]:
 
 def expand_form(syntax: Syntax, module: Module) -> list[Item]:
     """The items of one top-level form. Raises VladError where its syntax is wrong."""
-    expander = _Expander(module)
     items: list[Item] = []
-    expander.top_level(syntax, Scope(None, module), items)
+    _Expander(module).top_level(syntax, items)
     return items
 
 
@@ -102,112 +111,141 @@ class _Core(Name):
 
     __slots__ = ("meaning",)
 
-    def __init__(self, name: Any, span: Span, meaning: Any) -> None:
-        super().__init__(name, span)
-        self.meaning = meaning
+    def __init__(self, keyword: str, span: Span) -> None:
+        super().__init__(symbol(keyword), span)
+        self.meaning = KEYWORDS[keyword]
+
+
+def made(keyword: str, span: Span, *items: Syntax) -> Form:
+    """A form that the expander itself makes up."""
+    return Form((_Core(keyword, span), *items), None, span)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Of a body: a definition, with what its name means meanwhile, or an expression."""
+
+    name: Name | None
+    pending: Pending | None
+    value: Syntax
 
 
 class _Expander:
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.marks = Marks()
-        self.depth = 0
+        self.outside = Scope(module)
+        self.expansions = Expansions(self.same)
 
     # What a name means here.
 
-    def resolve(self, name: Name, scope: Scope) -> Any:
-        """A Variable, a Macro, a keyword's function, or the text of a top-level name."""
+    def meaning(self, name: Name, scope: Scope) -> Any:
+        """A Variable or Pending, a Macro, a keyword's function, or a TopLevel name."""
         if type(name) is _Core:
             return name.meaning
-        marks = name.marks
-        while True:
-            found = scope.find((name.symbol, marks))
-            if found is not None:
-                return found
-            if not marks:
-                break
-            scope = self.marks.scopes[marks[-1]] if marks[-1] < len(self.marks.scopes) else scope
-            marks = marks[:-1]
-        text = name.symbol.name
-        module = scope.module
-        macro = module.macro(text)
+        found = local_meaning(name, scope)
+        if type(found) is not TopLevel:
+            return found
+        macro = found.module.macro(found.name)
         if macro is not None:
             return macro
-        if text in KEYWORDS and module.is_inherited(text):
-            return KEYWORDS[text]
-        return text
+        if found.name in KEYWORDS and found.module.is_inherited(found.name):
+            return KEYWORDS[found.name]
+        return found
 
-    def head(self, form: Form, scope: Scope) -> Any:
-        """What the operator of a form means, when it is a name."""
-        first = form.items[0] if form.items else None
-        return self.resolve(first, scope) if isinstance(first, Name) else None
+    def same(self, a: Name, scope_of_a: Scope, b: Name, scope_of_b: Scope) -> bool:
+        """Do two names mean the same, each in its scope?"""
+        means_a, means_b = self.meaning(a, scope_of_a), self.meaning(b, scope_of_b)
+        if type(means_a) is TopLevel and type(means_b) is TopLevel:
+            return means_a.name == means_b.name
+        return means_a is means_b
 
-    def expanded(self, syntax: Syntax, scope: Scope) -> Syntax:
-        """The syntax with macro uses at its head expanded."""
-        count = 0
-        while isinstance(syntax, Form) and syntax.items:
-            macro = self.head(syntax, scope)
-            if not isinstance(macro, Macro):
-                break
-            count += 1
-            if count + self.depth > DEEPEST_EXPANSION:
-                raise VladError(
-                    "endless-macro", f"The macro {macro.name} expands without end", syntax.span,
-                    hint="one of its templates uses it again without getting smaller",
-                )  # fmt: skip
-            syntax = expand_macro(macro, syntax, scope, self.marks, self.resolve)
-        return syntax
+    def is_word(self, syntax: Syntax, word: str, scope: Scope) -> bool:
+        """Is this `else` or `=>`, and not a local name that looks like it?"""
+        if not isinstance(syntax, Name) or syntax.symbol.name != word:
+            return False
+        return type(self.meaning(syntax, scope)) is TopLevel
 
-    def is_form(self, syntax: Syntax, keyword: str, scope: Scope) -> bool:
-        return (
-            isinstance(syntax, Form)
-            and bool(syntax.items)
-            and isinstance(syntax.items[0], Name)
-            and self.resolve(syntax.items[0], scope) is KEYWORDS[keyword]
-        )
+    def expanded(self, syntax: Syntax, scope: Scope) -> tuple[Syntax, Any]:
+        """The syntax with macro uses at its head expanded, and what its operator then means, if that is a name."""
+        while isinstance(syntax, Form):
+            if isinstance(syntax.tail, Form):
+                syntax = Form((*syntax.items, *syntax.tail.items), syntax.tail.tail, syntax.span)
+                continue
+            head = syntax.items[0] if syntax.items else None
+            if not isinstance(head, Name):
+                return syntax, None
+            meaning = self.meaning(head, scope)
+            if type(meaning) is not Macro:
+                return syntax, meaning
+            if type(syntax.span) is ExpandedSpan and syntax.span.depth >= DEEPEST_EXPANSION:
+                raise endless(meaning, syntax.span)
+            syntax = self.expansions.expand(meaning, syntax, scope)
+        return syntax, None
 
     # Top level.
 
-    def top_level(self, syntax: Syntax, scope: Scope, items: list[Item]) -> None:
-        syntax = self.expanded(syntax, scope)
-        if isinstance(syntax, Form) and syntax.items:
-            head = self.head(syntax, scope)
-            if head is KEYWORDS["begin"] and len(syntax.items) > 1:
-                for part in syntax.items[1:]:
-                    self.top_level(part, scope, items)
-                return
-            special = TOP_LEVEL.get(head) if callable(head) else None
-            if special is not None:
-                special(self, syntax, scope, items)
-                return
-        out: Out = []
-        result = as_result(self.expression(syntax, scope, out), out)
-        items.append(Expression(Body(tuple(out), result), syntax.span))
+    def top_level(self, syntax: Syntax, items: list[Item]) -> None:
+        work = [(syntax, True)]
+        while work:
+            syntax, last = work.pop()
+            syntax, meaning = self.expanded(syntax, self.outside)
+            if (
+                isinstance(syntax, Form)
+                and meaning is _begin
+                and len(syntax.items) > 1
+                and syntax.tail is None
+            ):
+                work += [(part, False) for part in reversed(syntax.items[1:])]
+                work[-len(syntax.items) + 1] = (syntax.items[-1], last)
+            elif isinstance(syntax, Form) and meaning in TOP_LEVEL:
+                TOP_LEVEL[meaning](self, syntax, items)
+            else:
+                items.append(self.top_expression(syntax, last))
 
-    def top_define(self, form: Form, scope: Scope, items: list[Item]) -> None:
-        name, value, span = self.definition(form)
-        self.module.defined.setdefault(name.symbol.name)
+    def top_expression(self, syntax: Syntax, last: bool) -> Expression:
+        """Only the last expression of a `begin` has a value to show."""
         out: Out = []
-        result = as_result(self.value(value, scope, out, name), out)
-        cell = self.module.define(name.symbol.name)
-        items.append(Definition(cell, Body(tuple(out), result), span))
+        rhs = self.expression(syntax, self.outside, out)
+        if not last:
+            for_effect(rhs, out)
+            rhs = UNSPECIFIED_ATOM
+        result = as_result(rhs, out)
+        return Expression(Body(tuple(out), result), syntax.span)
 
-    def top_define_syntax(self, form: Form, scope: Scope, items: list[Item]) -> None:
-        name, macro = self.macro_definition(form, scope)
+    def top_define(self, form: Form, items: list[Item]) -> None:
+        name, value = self.definition(form)
+        text = name.symbol.name
+        defined, macros = self.module.defined, self.module.macros
+        was_defined, macro = text in defined, macros.pop(text, None)
+        defined.setdefault(text)  # its value may speak of it, also where it is a keyword elsewhere
+        try:
+            out: Out = []
+            result = as_result(self.expression(value, self.outside, out, text), out)
+        except VladError:
+            if not was_defined:
+                del defined[text]
+            if macro is not None:
+                macros[text] = macro
+            raise
+        items.append(Definition(self.module.define(text), Body(tuple(out), result), form.span))
+
+    def top_define_syntax(self, form: Form, items: list[Item]) -> None:
+        name, macro = self.macro_definition(form, self.outside)
         self.module.macros[name.symbol.name] = macro
 
-    def top_include(self, form: Form, scope: Scope, items: list[Item]) -> None:
+    def top_include(self, form: Form, items: list[Item]) -> None:
         items.append(Include(self.path(form, 2, '(include "FILE")'), form.span))
 
-    def top_import(self, form: Form, scope: Scope, items: list[Item]) -> None:
+    def top_import(self, form: Form, items: list[Item]) -> None:
         shape = '(import "MODULE") or (import "MODULE" as NAME)'
         parts = form.items
-        prefix = None
-        if len(parts) == 4 and str(parts[2]) == "as" and isinstance(parts[3], Name):
-            prefix = parts[3].symbol.name
-        elif len(parts) != 2:
+        if len(parts) != 4:
+            items.append(Import(self.path(form, 2, shape), None, form.span))
+            return
+        word, prefix = parts[2], parts[3]
+        if not isinstance(word, Name) or word.symbol.name != "as" or not isinstance(prefix, Name):
             raise invalid(form, shape)
-        items.append(Import(self.path(form, len(parts), shape), prefix, form.span))
+        items.append(Import(self.path(form, 4, shape), prefix.symbol.name, form.span))
 
     def path(self, form: Form, count: int, shape: str) -> str:
         if len(form.items) != count or form.tail is not None:
@@ -220,40 +258,41 @@ class _Expander:
             raise invalid(form, "a file has a name")
         return text
 
-    def top_export(self, form: Form, scope: Scope, items: list[Item]) -> None:
-        if not all(isinstance(name, Name) for name in form.items):
-            raise invalid(form, "(export NAME ...)")
-        items.append(Export(tuple([str(name) for name in form.items[1:]]), form.span))
+    def top_export(self, form: Form, items: list[Item]) -> None:
+        names = []
+        for name in form.items[1:]:
+            if not isinstance(name, Name) or form.tail is not None:
+                raise invalid(form, "(export NAME ...)")
+            names.append(name.symbol.name)
+        items.append(Export(tuple(names), form.span))
 
     # Expressions.
 
     def expression(self, syntax: Syntax, scope: Scope, out: Out, name: str = "") -> Rhs:
-        """The right-hand side of an expression; what it needs goes before it into `out`."""
-        syntax = self.expanded(syntax, scope)
+        """The right-hand side of an expression; what it needs goes before it into `out`. A lambda takes the name."""
         if isinstance(syntax, Name):
-            return self.reference(syntax, scope)
+            return self.reference(syntax, self.meaning(syntax, scope))
         if isinstance(syntax, Literal):
             return Constant(syntax.value)
-        if isinstance(syntax, TensorLiteral):
-            return Call(self.top_reference("tensor", syntax.span), (Constant(datum(syntax)),), syntax.span)
-        if isinstance(syntax, Keyword):
-            raise invalid(syntax, "#:name stands before an operand: (f x #:name value)")
+        syntax, meaning = self.expanded(syntax, scope)
+        if not isinstance(syntax, Form):
+            return self.unlisted(syntax, scope, out, name)
         if not syntax.items:
             raise invalid(syntax, "the empty list as a value is written '()")
-        self.depth += 1
-        meaning = self.head(syntax, scope)
-        if callable(meaning):
-            if syntax.tail is not None:
-                raise invalid(syntax, "no dot here")
-            rhs: Rhs = meaning(self, syntax, scope, out, name)
-        else:
-            rhs = self.call(syntax, meaning, scope, out)
-        self.depth -= 1
+        if meaning is None or type(meaning) in _VALUES:
+            return self.call(syntax, meaning, scope, out)
+        if syntax.tail is not None:
+            raise invalid(syntax, f"`{syntax.items[0]}` is a keyword: no dot in its form")
+        rhs: Rhs = meaning(self, syntax, scope, out, name)
         return rhs
 
-    def value(self, syntax: Syntax, scope: Scope, out: Out, name: Name) -> Rhs:
-        """The expression that a name is bound to; a lambda takes the name."""
-        return self.expression(syntax, scope, out, name.symbol.name)
+    def unlisted(self, syntax: Syntax, scope: Scope, out: Out, name: str) -> Rhs:
+        if isinstance(syntax, TensorLiteral):
+            check_tensor(syntax)
+            return Call(self.top_reference("tensor", syntax.span), (Constant(datum(syntax)),), syntax.span)
+        if isinstance(syntax, Keyword):
+            raise invalid(syntax, f"#:{syntax.name} stands before an operand: (f x #:{syntax.name} value)")
+        return self.expression(syntax, scope, out, name)
 
     def atom(self, syntax: Syntax, scope: Scope, out: Out, name: str = "t") -> Atom:
         return as_atom(self.expression(syntax, scope, out), out, name)
@@ -263,54 +302,64 @@ class _Expander:
         result = as_result(self.expression(syntax, scope, out), out)
         return Body(tuple(out), result)
 
-    def reference(self, name: Name, scope: Scope) -> Atom:
-        meaning = self.resolve(name, scope)
-        if isinstance(meaning, Variable):
+    def reference(self, name: Name, meaning: Any) -> Atom:
+        if type(meaning) is Variable:
             return meaning
-        if isinstance(meaning, Macro) or callable(meaning):
-            text = name.symbol.name
-            if text in LIST_MAKERS:
-                return self.top_reference(text, name.span)
-            raise VladError(
-                "invalid-expression", f"Invalid expression: {text}", name.span, hint=f"`{text}` is a keyword, not a value"
-            )
-        return self.top_reference(meaning, name.span)
+        if type(meaning) is TopLevel:
+            return GlobalReference(meaning.module.cell(meaning.name), name.span)
+        if type(meaning) is Pending:
+            return meaning.mention(name.span)
+        if meaning in LIST_MAKERS:
+            return self.top_reference(LIST_MAKERS[meaning], name.span)
+        kind = "macro" if type(meaning) is Macro else "keyword"
+        raise invalid(name, f"`{name}` is a {kind}, not a value: it stands first in a form")
 
     def top_reference(self, name: str, span: Span) -> GlobalReference:
         return GlobalReference(self.module.cell(name), span)
 
     def call(self, form: Form, meaning: Any, scope: Scope, out: Out) -> Rhs:
         items = form.items if form.tail is None else (*form.items, form.tail)
-        operator = self.atom(items[0], scope, out, "operator")
-        if any(isinstance(item, Keyword) for item in items):
-            return self.keyword_call(form, operator, scope, out)
+        first = items[0]
+        if isinstance(first, Name):
+            operator = self.reference(first, meaning)
+        else:
+            operator = self.atom(first, scope, out, "operator")
         operands = []
         for item in items[1:]:
+            if type(item) is Keyword:
+                return self.keyword_call(form, operator, scope, out)
             operands.append(self.atom(item, scope, out))
         return Call(operator, tuple(operands) or (Constant(NIL),), form.span)
 
     def keyword_call(self, form: Form, operator: Atom, scope: Scope, out: Out) -> Rhs:
         """Operands by name are put in the order of the row, with defaults where they are missing."""
+        message = f"Invalid expression: {text_of(form)}"
         row = operator.cell.primitive if isinstance(operator, GlobalReference) else None
-        if row is None or not row.keywords:
-            keyword = next(item for item in form.items if isinstance(item, Keyword))
-            raise VladError(
-                "unknown-keyword", f"Invalid expression: {text_of(form)}", keyword.span,
-                hint=f"{text_of(form.items[0])} takes no operand #:{keyword.name}",
-            )  # fmt: skip
         operands: list[Atom] = []
         named: dict[str, Atom] = {}
-        items = list(form.items[1:])
-        while items:
-            item = items.pop(0)
-            if not isinstance(item, Keyword):
+        expected: Keyword | None = None
+        for item in form.items[1:]:
+            if isinstance(item, Keyword):
+                if row is None or not row.keywords:
+                    hint = f"{text_of(form.items[0])} takes no operand #:{item.name}"
+                    raise VladError("unknown-keyword", message, item.span, hint=hint)
+                if expected is not None or item.name not in row.keywords or item.name in named:
+                    break
+                expected = item
+            elif expected is not None:
+                named[expected.name] = self.atom(item, scope, out)
+                expected = None
+            else:
                 operands.append(self.atom(item, scope, out))
-                continue
-            if item.name not in row.keywords or not items or isinstance(items[0], Keyword):
-                known = " ".join(["#:" + name for name in row.keywords])
-                hint = f"{row.name} has the operands {known}, each before its value; not #:{item.name}"
-                raise VladError("unknown-keyword", f"Invalid expression: {text_of(form)}", item.span, hint=hint)
-            named[item.name] = self.atom(items.pop(0), scope, out)
+        else:
+            item = expected or form
+        if row is None or item is not form:
+            known = " ".join(["#:" + name for name in row.keywords]) if row is not None else ""
+            hint = f"{text_of(form.items[0])} knows the operands {known}, each once and before its value"
+            raise VladError("unknown-keyword", message, item.span, hint=hint)
+        if len(operands) != len(row.operands) - len(row.keywords):
+            needed = " ".join(row.operands[: len(row.operands) - len(row.keywords)])
+            raise invalid(form, f"before its keywords, {row.name} has the operands {needed}")
         operands += [named.get(name, Constant(default)) for name, default in row.keywords.items()]
         return Call(operator, tuple(operands), form.span)
 
@@ -330,74 +379,78 @@ class _Expander:
             variables = patterns.parameters(parameters.items, parameters.tail, out)
         else:
             variables = patterns.parameters((parameters,), None, out)
-        return make_lambda(variables, self.body(body, inner, out, whole), name, whole.span)
+        result = self.body(body, inner, out, whole)
+        inner.leave()
+        return make_lambda(variables, result, name, whole.span)
 
     def body(self, forms: tuple[Syntax, ...], scope: Scope, out: Out, whole: Form) -> Body:
         """A body: definitions, which see each other, and expressions; the value is the last one's."""
-        rhs = self.sequence(forms, scope, out, whole)
-        result = as_result(rhs, out)
+        result = as_result(self.sequence(forms, scope, out, whole), out)
         return Body(tuple(out), result)
 
-    def sequence(self, forms: tuple[Syntax, ...], scope: Scope, out: Out, whole: Form) -> Rhs:
+    def sequence(self, forms: tuple[Syntax, ...], scope: Scope, out: Out, whole: Form, name: str = "") -> Rhs:
         if len(forms) == 1 and not isinstance(forms[0], Form):
-            return self.expression(forms[0], scope, out)
-        scope = scope.inner()
-        parts = self.spliced(forms, scope)
-        if not parts or self.is_form(parts[-1], "define", scope):
+            return self.expression(forms[0], scope, out, name)
+        inner = scope.inner()
+        group = Group()
+        parts = self.parts(forms, inner, group)
+        if not parts or parts[-1].name is not None:
             raise invalid(whole, "a body ends with an expression, its value")
-        if any(self.is_form(part, "define", scope) for part in parts):
-            self.definitions(parts[:-1], scope, out, whole)
-        else:
-            for part in parts[:-1]:
-                as_atom(self.expression(part, scope, out), out, "ignored")
-        return self.expression(parts[-1], scope, out)
+        at = len(parts)
+        while at and parts[at - 1].name is None:
+            at -= 1
+        self.recursive(parts[:at], inner, group, out)
+        for part in parts[at:-1]:
+            for_effect(self.expression(part.value, inner, out), out)
+        rhs = self.expression(parts[-1].value, inner, out, name)
+        inner.leave()
+        return rhs
 
-    def spliced(self, forms: tuple[Syntax, ...], scope: Scope) -> list[Syntax]:
-        """The forms of a body with macros expanded, `begin`s opened and local macros noted."""
-        parts: list[Syntax] = []
+    def parts(self, forms: tuple[Syntax, ...], scope: Scope, group: Group) -> list[_Part]:
+        """The forms of a body with macros expanded, `begin`s opened, names bound and local macros noted."""
+        parts: list[_Part] = []
         work = list(reversed(forms))
         while work:
-            part = self.expanded(work.pop(), scope)
-            if self.is_form(part, "begin", scope):
-                assert isinstance(part, Form)
-                work += reversed(part.items[1:])
-            elif self.is_form(part, "define-syntax", scope):
-                assert isinstance(part, Form)
-                name, macro = self.macro_definition(part, scope)
-                scope.bindings[key_of(name)] = macro
+            form, meaning = self.expanded(work.pop(), scope)
+            if isinstance(form, Form) and meaning is _begin and form.tail is None and len(form.items) > 1:
+                work += reversed(form.items[1:])
+            elif isinstance(form, Form) and meaning is _define_syntax:
+                name, macro = self.macro_definition(form, scope)
+                self.declare(name, macro, scope)
+            elif isinstance(form, Form) and meaning is _define:
+                name, value = self.definition(form)
+                parts.append(self.pending(name, value, scope, group))
             else:
-                parts.append(part)
+                parts.append(_Part(None, None, form))
         return parts
 
-    def definitions(self, parts: list[Syntax], scope: Scope, out: Out, whole: Form) -> None:
-        named: list[tuple[Name | None, Syntax, Span]] = []
-        for part in parts:
-            if self.is_form(part, "define", scope):
-                assert isinstance(part, Form)
-                named.append(self.definition(part))
-            else:
-                named.append((None, part, part.span))
-        self.recursive(named, scope, out, whole)
+    def pending(self, name: Name, value: Syntax, scope: Scope, group: Group) -> _Part:
+        pending = Pending(Variable(name.symbol.name), group)
+        self.declare(name, pending, scope)
+        return _Part(name, pending, value)
 
-    def recursive(
-        self, named: list[tuple[Name | None, Syntax, Span]], scope: Scope, out: Out, whole: Syntax
-    ) -> None:
-        """letrec*: bind all names, expand all values, put them in order."""
-        variables: list[Variable | None] = []
-        for name, _, _ in named:
-            if name is not None and isinstance(scope.bindings.get(key_of(name)), Variable):
-                message = f"Duplicate variables: {text_of(whole)}"
-                raise VladError("duplicate-variables", message, name.span, hint=f"`{name}` is bound twice here")
-            variables.append(None if name is None else scope.bind(name, Variable(name.symbol.name)))
+    def declare(self, name: Name, meaning: Any, scope: Scope) -> None:
+        if scope.has_own(name):
+            message = f"Duplicate variables: {name}"
+            raise VladError("duplicate-variables", message, name.span, hint=f"`{name}` is bound twice here")
+        scope.bind(name, meaning)
+
+    def recursive(self, parts: list[_Part], scope: Scope, group: Group, out: Out) -> None:
+        """letrec*: expand the values, with all the names pending; put them in order; then the names are known."""
         items = []
-        for (name, syntax, span), variable in zip(named, variables, strict=True):
+        for part in parts:
+            group.mentions = {}
             own: Out = []
-            rhs = self.expression(syntax, scope, own, "" if name is None else name.symbol.name)
-            items.append(Defined(variable, tuple(own), rhs, span))
-        if items:
-            arrange(items, out)
+            name = "" if part.name is None else part.name.symbol.name
+            rhs = self.expression(part.value, scope, own, name)
+            variable = None if part.pending is None else part.pending.variable
+            items.append(Defined(variable, tuple(own), rhs, group.mentions))
+        arrange(items, out)
+        for part in parts:
+            if part.name is not None and part.pending is not None:
+                scope.bind(part.name, part.pending.variable)
 
-    def definition(self, form: Form) -> tuple[Name, Syntax, Span]:
+    def definition(self, form: Form) -> tuple[Name, Syntax]:
         """The name and the value of a definition; curried heads become nested lambdas."""
         shape = "(define NAME VALUE) or (define (NAME PARAMETER ...) BODY ...)"
         if len(form.items) < 3 or form.tail is not None:
@@ -406,30 +459,69 @@ class _Expander:
         if isinstance(head, Name):
             if len(body) != 1:
                 raise invalid(form, shape)
-            return head, body[0], form.span
+            return head, body[0]
         while isinstance(head, Form) and head.items:
-            keyword = _Core(symbol("lambda"), form.span, KEYWORDS["lambda"])
             parameters = Form(head.items[1:], head.tail, head.span)
-            body = (Form((keyword, parameters, *body), None, form.span),)
+            body = (made("lambda", form.span, parameters, *body),)
             head = head.items[0]
-            if isinstance(head, Name):
-                return head, body[0], form.span
-        raise invalid(form, shape)
-
-    def macro_definition(self, form: Form, scope: Scope) -> tuple[Name, Macro]:
-        shape = "(define-syntax NAME (syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...))"
-        if len(form.items) != 3 or not isinstance(form.items[1], Name):
+        if not isinstance(head, Name):
             raise invalid(form, shape)
-        return form.items[1], parse_rules(str(form.items[1]), form.items[2], scope)
+        return head, body[0]
+
+    def macro_definition(self, form: Form, scope: Scope) -> tuple[Name, Any]:
+        if len(form.items) != 3 or not isinstance(form.items[1], Name) or form.tail is not None:
+            raise invalid(form, "(define-syntax NAME (syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...))")
+        return form.items[1], self.transformer(form.items[1], form.items[2], scope, scope)
+
+    def transformer(self, name: Name, spec: Syntax, scope: Scope, defined_in: Scope) -> Any:
+        """What a macro's name comes to mean: a Macro, or what another macro or keyword means."""
+        spec, meaning = self.expanded(spec, scope)
+        if isinstance(spec, Form) and meaning is _syntax_rules:
+            return parse_rules(name.symbol.name, spec, defined_in)
+        if isinstance(spec, Name):
+            meaning = self.meaning(spec, scope)
+            if type(meaning) not in _VALUES:
+                return meaning
+        raise invalid(
+            spec, "a macro is (syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...) or another macro's name"
+        )
 
 
-# The keywords.
+def endless(macro: Macro, span: Span) -> VladError:
+    return VladError(
+        "endless-macro", f"The macro {macro.name} expands without end", user_span(span),
+        hint="one of its templates uses it again without getting smaller",
+    )  # fmt: skip
+
+
+def check_tensor(literal: TensorLiteral) -> None:
+    """The entries of a tensor literal are numbers."""
+    work: list[Syntax] = [literal]
+    while work:
+        item = work.pop()
+        if isinstance(item, TensorLiteral):
+            work += reversed(item.items)
+        elif not isinstance(item, Literal) or type(item.value) is not float:
+            raise invalid(item, "a tensor literal holds numbers; compute with (tensor (list …))")
+
+
+# The keywords. Each gets the expander, the form, its scope, the body under construction, and the name that the value will have.
 
 
 def _quote(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     if len(form.items) != 2:
         raise invalid(form, "(quote DATUM)")
-    return Constant(datum(form.items[1]))
+    return Constant(quoted(form.items[1], form))
+
+
+def quoted(syntax: Syntax, form: Syntax) -> Any:
+    """The value of a quoted datum."""
+    try:
+        return datum(syntax)
+    except VladError as error:
+        raise VladError(
+            "invalid-expression", f"Invalid expression: {text_of(form)}", error.span, hint=error.hint
+        ) from None
 
 
 def _lambda(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
@@ -450,48 +542,54 @@ def _pairs(form: Form, bindings: Syntax, shape: str) -> list[tuple[Syntax, Synta
     return pairs
 
 
-def _put(patterns: Patterns, pattern: Syntax, rhs: Rhs, out: Out) -> None:
-    if isinstance(pattern, Name):
-        out.append(Binding(patterns.variable(pattern), rhs))
-    else:
-        value = Variable("value")
-        out.append(Binding(value, rhs))
-        patterns.destructure(pattern, value, out)
+def _bound(x: _Expander, pattern: Syntax, value: Syntax, scope: Scope, out: Out) -> Variable:
+    """The variable that has the value of an expression, for a pattern that is bound to it."""
+    name = pattern.symbol.name if isinstance(pattern, Name) else ""
+    rhs = x.expression(value, scope, out, name)
+    variable = Variable(name or "value")
+    out.append(Binding(variable, rhs))
+    return variable
 
 
 def _let(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     shape = "(let ((NAME VALUE) ...) BODY ...)"
     if len(form.items) > 3 and isinstance(form.items[1], Name):
-        return _named_let(x, form, scope, out)
+        return _named_let(x, form, form.items[1], scope, out)
     if len(form.items) < 3:
         raise invalid(form, shape)
-    inner = scope.inner()
-    patterns = Patterns(inner, x.module.primitives, form.items[1])
     values = []
     for pattern, value in _pairs(form, form.items[1], shape):
-        rhs = x.expression(value, scope, out, str(pattern) if isinstance(pattern, Name) else "")
-        if not isinstance(pattern, Name) or isinstance(rhs, Call | If):
-            rhs = as_atom(rhs, out, str(pattern) if isinstance(pattern, Name) else "value")
-        values.append((pattern, rhs))
-    for pattern, rhs in values:
-        _put(patterns, pattern, rhs, out)
-    return x.sequence(form.items[2:], inner, out, form)
-
-
-def _named_let(x: _Expander, form: Form, scope: Scope, out: Out) -> Rhs:
-    shape = "(let NAME ((VARIABLE VALUE) ...) BODY ...)"
-    pairs = _pairs(form, form.items[2], shape)
-    values = []
-    for _, value in pairs:
-        values.append(x.atom(value, scope, out))
-    name = form.items[1]
-    assert isinstance(name, Name)
-    parameters = Form(tuple([pattern for pattern, _ in pairs]), None, form.items[2].span)
-    keyword = _Core(symbol("lambda"), form.span, KEYWORDS["lambda"])
-    loop = Form((keyword, parameters, *form.items[3:]), None, form.span)
+        values.append((pattern, _bound(x, pattern, value, scope, out)))
     inner = scope.inner()
-    x.recursive([(name, loop, form.span)], inner, out, form)
-    return Call(inner.bindings[key_of(name)], tuple(values) or (Constant(NIL),), form.span)
+    patterns = Patterns(inner, x.module.primitives, form.items[1])
+    for pattern, variable in values:
+        patterns.bind(pattern, variable, out)
+    rhs = x.sequence(form.items[2:], inner, out, form, name)
+    inner.leave()
+    return rhs
+
+
+def _named_let(x: _Expander, form: Form, name: Name, scope: Scope, out: Out) -> Rhs:
+    """(letrec ((NAME (lambda (P ...) BODY ...))) (NAME E ...)): the starting values see NAME too."""
+    pairs = _pairs(form, form.items[2], "(let NAME ((VARIABLE VALUE) ...) BODY ...)")
+    parameters = Form(tuple([pattern for pattern, _ in pairs]), None, form.items[2].span)
+    procedure = made("lambda", form.span, parameters, *form.items[3:])
+    inner = scope.inner()
+    loop = _loop(x, name, procedure, inner, out)
+    values = []
+    for pattern, value in pairs:
+        values.append(x.atom(value, inner, out, pattern.symbol.name if isinstance(pattern, Name) else "t"))
+    inner.leave()
+    return Call(loop, tuple(values) or (Constant(NIL),), form.span)
+
+
+def _loop(x: _Expander, name: Name, procedure: Syntax, inner: Scope, out: Out) -> Variable:
+    """Bind a name to a procedure that may call itself."""
+    group = Group()
+    part = x.pending(name, procedure, inner, group)
+    x.recursive([part], inner, group, out)
+    assert part.pending is not None
+    return part.pending.variable
 
 
 def _let_star(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
@@ -500,30 +598,35 @@ def _let_star(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rh
         raise invalid(form, shape)
     inner = scope.inner()
     for pattern, value in _pairs(form, form.items[1], shape):
-        rhs = x.expression(value, inner, out, str(pattern) if isinstance(pattern, Name) else "")
-        _put(Patterns(inner, x.module.primitives, pattern), pattern, rhs, out)
-    return x.sequence(form.items[2:], inner, out, form)
+        variable = _bound(x, pattern, value, inner, out)
+        Patterns(inner, x.module.primitives, pattern).bind(pattern, variable, out)
+    rhs = x.sequence(form.items[2:], inner, out, form, name)
+    inner.leave()
+    return rhs
 
 
 def _letrec(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    shape = "(letrec ((NAME VALUE) ...) BODY ...)"
+    shape = f"({form.items[0]} ((NAME VALUE) ...) BODY ...)"
     if len(form.items) < 3:
         raise invalid(form, shape)
     inner = scope.inner()
-    named: list[tuple[Name | None, Syntax, Span]] = []
+    group = Group()
+    parts = []
     for pattern, value in _pairs(form, form.items[1], shape):
         if not isinstance(pattern, Name):
-            raise VladError(
-                "invalid-parameter", f"Invalid parameter: {text_of(pattern)}", pattern.span, hint="letrec binds names"
-            )
-        named.append((pattern, value, value.span))
-    x.recursive(named, inner, out, form)
-    return x.sequence(form.items[2:], inner, out, form)
+            raise invalid_parameter(pattern, f"{form.items[0]} binds names")
+        parts.append(x.pending(pattern, value, inner, group))
+    x.recursive(parts, inner, group, out)
+    rhs = x.sequence(form.items[2:], inner, out, form, name)
+    inner.leave()
+    return rhs
 
 
 def _if(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     if len(form.items) != 4:
-        hint = "(if TEST THEN ELSE)" + (" — without ELSE write (when TEST THEN)" if len(form.items) == 3 else "")
+        hint = "(if TEST THEN ELSE)" + (
+            "; without ELSE write (when TEST THEN)" if len(form.items) == 3 else ""
+        )
         raise invalid(form, hint)
     test = x.atom(form.items[1], scope, out, "test")
     consequent = x.arm(form.items[2], scope)
@@ -531,152 +634,155 @@ def _if(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 
 def _and(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    return _conjunction(x, form.items[1:], form, scope, out)
+    return _conjunction(x, form, 1, scope, out) if len(form.items) > 1 else Constant(TRUE)
 
 
-def _conjunction(x: _Expander, parts: tuple[Syntax, ...], form: Form, scope: Scope, out: Out) -> Rhs:
-    if not parts:
-        return Constant(TRUE)
-    if len(parts) == 1:
-        return x.expression(parts[0], scope, out)
-    test = x.atom(parts[0], scope, out, "test")
+def _conjunction(x: _Expander, form: Form, at: int, scope: Scope, out: Out) -> Rhs:
+    if at == len(form.items) - 1:
+        return x.expression(form.items[at], scope, out)
+    test = x.atom(form.items[at], scope, out, "test")
     own: Out = []
-    result = as_result(_conjunction(x, parts[1:], form, scope, own), own)
+    result = as_result(_conjunction(x, form, at + 1, scope, own), own)
     return If(test, Body(tuple(own), result), Body((), Constant(FALSE)), form.span)
 
 
 def _or(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    return _disjunction(x, form.items[1:], form, scope, out)
+    return _disjunction(x, form, 1, scope, out) if len(form.items) > 1 else Constant(FALSE)
 
 
-def _disjunction(x: _Expander, parts: tuple[Syntax, ...], form: Form, scope: Scope, out: Out) -> Rhs:
-    if not parts:
-        return Constant(FALSE)
-    if len(parts) == 1:
-        return x.expression(parts[0], scope, out)
-    test = x.atom(parts[0], scope, out, "test")
+def _disjunction(x: _Expander, form: Form, at: int, scope: Scope, out: Out) -> Rhs:
+    if at == len(form.items) - 1:
+        return x.expression(form.items[at], scope, out)
+    test = x.atom(form.items[at], scope, out, "test")
     own: Out = []
-    result = as_result(_disjunction(x, parts[1:], form, scope, own), own)
+    result = as_result(_disjunction(x, form, at + 1, scope, own), own)
     return If(test, Body((), test), Body(tuple(own), result), form.span)
 
 
 def _cond(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     if len(form.items) < 2:
         raise invalid(form, "(cond (TEST VALUE ...) ... (else VALUE ...))")
-    return _clauses(x, form.items[1:], form, scope, out)
+    return _clauses(x, form, 1, scope, out)
 
 
-def _is_word(x: _Expander, syntax: Syntax, word: str, scope: Scope) -> bool:
-    return isinstance(syntax, Name) and syntax.symbol.name == word and x.resolve(syntax, scope) == word
-
-
-def _clauses(x: _Expander, clauses: tuple[Syntax, ...], form: Form, scope: Scope, out: Out) -> Rhs:
-    if not clauses:
+def _clauses(x: _Expander, form: Form, at: int, scope: Scope, out: Out) -> Rhs:
+    if at == len(form.items):
         return UNSPECIFIED_ATOM
-    clause = clauses[0]
+    clause = form.items[at]
     if not isinstance(clause, Form) or not clause.items or clause.tail is not None:
-        raise invalid(clause, "a clause of cond is (TEST VALUE ...) or (else VALUE ...)")
-    first, rest = clause.items[0], clause.items[1:]
-    if _is_word(x, first, "else", scope):
-        if len(clauses) > 1 or not rest:
-            raise invalid(form, "(else VALUE ...) is the last clause of cond")
-        return x.sequence(rest, scope, out, clause)
-    test = x.atom(first, scope, out, "test")
-    own: Out = []
-    if not rest:
-        consequent = Body((), test)
-    elif len(rest) == 2 and _is_word(x, rest[0], "=>", scope):
-        receiver = x.atom(rest[1], scope, own, "receiver")
-        consequent = Body(tuple(own), Call(receiver, (test,), clause.span))
-    else:
-        consequent = x.body(rest, scope, own, clause)
+        raise invalid(clause, "a clause of cond is (TEST VALUE ...), (TEST => RECEIVER) or (else VALUE ...)")
+    if x.is_word(clause.items[0], "else", scope):
+        if at < len(form.items) - 1 or len(clause.items) == 1:
+            raise invalid(clause, "(else VALUE ...) is the last clause of cond")
+        return x.sequence(clause.items[1:], scope, out, clause)
+    test = x.atom(clause.items[0], scope, out, "test")
+    consequent = Body((), test) if len(clause.items) == 1 else _consequent(x, clause, test, scope)
     other: Out = []
-    result = as_result(_clauses(x, clauses[1:], form, scope, other), other)
+    result = as_result(_clauses(x, form, at + 1, scope, other), other)
     return If(test, consequent, Body(tuple(other), result), clause.span)
+
+
+def _consequent(x: _Expander, clause: Form, value: Atom, scope: Scope) -> Body:
+    """What stands behind the test of a clause: a body, or `=>` and a procedure that gets the value."""
+    own: Out = []
+    if not x.is_word(clause.items[1], "=>", scope):
+        return x.body(clause.items[1:], scope, own, clause)
+    if len(clause.items) != 3:
+        raise invalid(clause, "(TEST => RECEIVER), where RECEIVER is a procedure of the test's value")
+    receiver = x.atom(clause.items[2], scope, own, "receiver")
+    return Body(tuple(own), Call(receiver, (value,), clause.span))
 
 
 def _case(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     if len(form.items) < 3:
         raise invalid(form, "(case VALUE ((DATUM ...) RESULT ...) ... (else RESULT ...))")
-    return _cases(x, x.atom(form.items[1], scope, out, "key"), form.items[2:], form, scope, out)
+    return _cases(x, x.atom(form.items[1], scope, out, "key"), form, 2, scope, out)
 
 
-def _cases(x: _Expander, key: Atom, clauses: tuple[Syntax, ...], form: Form, scope: Scope, out: Out) -> Rhs:
-    if not clauses:
+def _cases(x: _Expander, key: Atom, form: Form, at: int, scope: Scope, out: Out) -> Rhs:
+    if at == len(form.items):
         return UNSPECIFIED_ATOM
-    clause = clauses[0]
-    if not isinstance(clause, Form) or len(clause.items) < 2:
-        raise invalid(clause, "a clause of case is ((DATUM ...) RESULT ...) or (else RESULT ...)")
-    data, rest = clause.items[0], clause.items[1:]
-    if _is_word(x, data, "else", scope):
-        if len(clauses) > 1:
-            raise invalid(form, "(else RESULT ...) is the last clause of case")
-        return x.sequence(rest, scope, out, clause)
-    if not isinstance(data, Form):
-        raise invalid(clause, "a clause of case is ((DATUM ...) RESULT ...) or (else RESULT ...)")
-    test: Atom = Constant(FALSE)
-    for item in data.items:
-        same = as_atom(x.apply("equal?", (key, Constant(datum(item))), item.span), out, "same")
-        test = same if len(data.items) == 1 else as_atom(
-            If(same, Body((), Constant(TRUE)), Body((), test), item.span), out, "test"
-        )  # fmt: skip
-    own: Out = []
-    consequent = x.body(rest, scope, own, clause)
+    clause = form.items[at]
+    shape = "a clause of case is ((DATUM ...) RESULT ...) or (else RESULT ...)"
+    if not isinstance(clause, Form) or len(clause.items) < 2 or clause.tail is not None:
+        raise invalid(clause, shape)
+    data = clause.items[0]
+    if x.is_word(data, "else", scope):
+        if at < len(form.items) - 1:
+            raise invalid(clause, "(else RESULT ...) is the last clause of case")
+        last = _consequent(x, clause, key, scope)
+        out += last.bindings
+        return last.result
+    if not isinstance(data, Form) or data.tail is not None:
+        raise invalid(clause, shape)
+    test = as_atom(_is_one_of(x, key, data, out), out, "test")
+    consequent = _consequent(x, clause, key, scope)
     other: Out = []
-    result = as_result(_cases(x, key, clauses[1:], form, scope, other), other)
+    result = as_result(_cases(x, key, form, at + 1, scope, other), other)
     return If(test, consequent, Body(tuple(other), result), clause.span)
 
 
+def _is_one_of(x: _Expander, key: Atom, data: Form, out: Out) -> Rhs:
+    """Is the key one of these data? They are tried from left to right."""
+    rest: Body | None = None
+    for item in reversed(data.items):
+        same = Variable("same")
+        test = Binding(same, x.apply("equal?", (key, Constant(quoted(item, item))), item.span))
+        rest = Body((test,), same if rest is None else If(same, Body((), Constant(TRUE)), rest, item.span))
+    if rest is None:
+        return Constant(FALSE)
+    out += rest.bindings
+    return rest.result
+
+
 def _when(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    return _conditional(x, form, scope, out, "when")
+    test, body = _conditional(x, form, scope, out)
+    return If(test, body, Body((), UNSPECIFIED_ATOM), form.span)
 
 
 def _unless(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    return _conditional(x, form, scope, out, "unless")
+    test, body = _conditional(x, form, scope, out)
+    return If(test, Body((), UNSPECIFIED_ATOM), body, form.span)
 
 
-def _conditional(x: _Expander, form: Form, scope: Scope, out: Out, keyword: str) -> Rhs:
+def _conditional(x: _Expander, form: Form, scope: Scope, out: Out) -> tuple[Atom, Body]:
     if len(form.items) < 3:
-        raise invalid(form, f"({keyword} TEST BODY ...)")
+        raise invalid(form, f"({form.items[0]} TEST BODY ...)")
     test = x.atom(form.items[1], scope, out, "test")
     own: Out = []
-    body, nothing = x.body(form.items[2:], scope, own, form), Body((), UNSPECIFIED_ATOM)
-    return If(test, body, nothing, form.span) if keyword == "when" else If(test, nothing, body, form.span)
+    return test, x.body(form.items[2:], scope, own, form)
 
 
 def _begin(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     if len(form.items) < 2:
         raise invalid(form, "(begin EXPRESSION ...)")
-    return x.sequence(form.items[1:], scope, out, form)
+    return x.sequence(form.items[1:], scope, out, form, name)
 
 
 def _do(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     shape = "(do ((VARIABLE START STEP) ...) (TEST RESULT ...) BODY ...)"
     if len(form.items) < 3 or not isinstance(form.items[1], Form) or not isinstance(form.items[2], Form):
         raise invalid(form, shape)
-    end = form.items[2]
-    if not end.items:
+    end, span = form.items[2], form.span
+    if not end.items or end.tail is not None or form.items[1].tail is not None:
         raise invalid(form, shape)
-    names, starts, steps = [], [], []
+    patterns, starts, steps = [], [], []
     for item in form.items[1].items:
-        if not isinstance(item, Form) or len(item.items) not in (2, 3):
+        if not isinstance(item, Form) or len(item.items) not in (2, 3) or item.tail is not None:
             raise invalid(item, f"a variable of do is (VARIABLE START STEP), as in {shape}")
-        names.append(item.items[0])
+        patterns.append(item.items[0])
         starts.append(x.atom(item.items[1], scope, out))
+        # a pattern reads as what it matches
         steps.append(item.items[-1] if len(item.items) == 3 else item.items[0])
-    loop = Name(symbol("do"), form.span, (len(x.marks.scopes),))
-    x.marks.fresh(scope)
-
-    def made(keyword: str, *items: Syntax) -> Form:
-        return Form((_Core(symbol(keyword), form.span, KEYWORDS[keyword]), *items), None, form.span)
-
-    again = Form((loop, *steps), None, form.span)
-    ending = made("begin", *end.items[1:]) if len(end.items) > 1 else made("when", Literal(FALSE, form.span), Literal(FALSE, form.span))
-    turn = made("begin", *form.items[3:], again)
-    procedure = made("lambda", Form(tuple(names), None, form.items[1].span), made("if", end.items[0], ending, turn))
+    loop = Name(symbol("do"), span, (fresh_mark(scope),))
+    results = end.items[1:] or (Literal(UNSPECIFIED, span),)
+    turn = made("begin", span, *form.items[3:], Form((loop, *steps), None, span))
+    choice = made("if", span, end.items[0], made("begin", span, *results), turn)
+    parameters = Form(tuple(patterns), None, form.items[1].span)
     inner = scope.inner()
-    x.recursive([(loop, procedure, form.span)], inner, out, form)
-    return Call(inner.bindings[key_of(loop)], tuple(starts) or (Constant(NIL),), form.span)
+    variable = _loop(x, loop, made("lambda", span, parameters, choice), inner, out)
+    inner.leave()
+    return Call(variable, tuple(starts) or (Constant(NIL),), span)
 
 
 def _quasiquote(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
@@ -685,30 +791,51 @@ def _quasiquote(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> 
     return _template(x, form.items[1], 1, scope, out)
 
 
+def _tag(syntax: Syntax) -> str:
+    """The keyword of a form like (unquote E), '' of anything else."""
+    if not isinstance(syntax, Form) or len(syntax.items) != 2 or syntax.tail is not None:
+        return ""
+    head = syntax.items[0]
+    return head.symbol.name if isinstance(head, Name) and head.symbol.name in _LEVELS else ""
+
+
+_LEVELS = {"quasiquote": 1, "unquote": -1, "unquote-splicing": -1}
+
+
 def _template(x: _Expander, syntax: Syntax, level: int, scope: Scope, out: Out) -> Rhs:
+    """A quasiquotation; parts in which nothing is computed stay constants."""
     if not isinstance(syntax, Form):
-        return Constant(datum(syntax))
-    head = str(syntax.items[0]) if syntax.items and isinstance(syntax.items[0], Name) else ""
-    if head in ("unquote", "quasiquote") and len(syntax.items) == 2:
-        if head == "unquote" and level == 1:
-            return x.expression(syntax.items[1], scope, out)
-        inner = _template(x, syntax.items[1], level + (1 if head == "quasiquote" else -1), scope, out)
-        rest = x.apply("cons", (as_atom(inner, out), Constant(NIL)), syntax.span)
-        return x.apply("cons", (Constant(symbol(head)), as_atom(rest, out)), syntax.span)
-    parts: list[tuple[bool, Atom]] = []
+        return Constant(quoted(syntax, syntax))
+    tag = _tag(syntax)
+    if tag == "unquote" and level == 1:
+        return x.expression(syntax.items[1], scope, out)
+    level += _LEVELS.get(tag, 0)
+    parts: list[tuple[bool, Atom, Span]] = []
     for item in syntax.items:
-        if isinstance(item, Form) and len(item.items) == 2 and str(item.items[0]) == "unquote-splicing" and level == 1:
-            parts.append((True, x.atom(item.items[1], scope, out)))
-        else:
-            parts.append((False, as_atom(_template(x, item, level, scope, out), out)))
-    result: Rhs = Constant(NIL) if syntax.tail is None else _template(x, syntax.tail, level, scope, out)
-    for splice, part in reversed(parts):
-        rest_atom = as_atom(result, out)
+        splice = _tag(item) == "unquote-splicing" and level == 1
         if splice:
-            result = Call(x.top_reference("append", syntax.span), (part, rest_atom), syntax.span)
+            assert isinstance(item, Form)
+            parts.append((True, x.atom(item.items[1], scope, out), item.span))
         else:
-            result = x.apply("cons", (part, rest_atom), syntax.span)
+            parts.append((False, as_atom(_template(x, item, level, scope, out), out), item.span))
+    result: Rhs = Constant(NIL) if syntax.tail is None else _template(x, syntax.tail, level, scope, out)
+    for splice, part, span in reversed(parts):
+        result = _put_before(x, splice, part, result, span, out)
     return result
+
+
+def _put_before(x: _Expander, splice: bool, part: Atom, rest: Rhs, span: Span, out: Out) -> Rhs:
+    if isinstance(rest, Constant):
+        if splice and rest.value is NIL:
+            return part
+        if not splice and isinstance(part, Constant):
+            return Constant((part.value, rest.value))
+    atom = as_atom(rest, out)
+    return (
+        Call(x.top_reference("append", span), (part, atom), span)
+        if splice
+        else x.apply("cons", (part, atom), span)
+    )
 
 
 def _stray(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
@@ -725,44 +852,69 @@ def _assert(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     return If(test, Body((), UNSPECIFIED_ATOM), fail, form.span)
 
 
+def _delay(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    """A promise is a procedure of no argument: evaluation has no effects that a second time would repeat."""
+    if len(form.items) != 2:
+        raise invalid(form, "(delay EXPRESSION)")
+    return x.procedure(Form((), None, form.span), form.items[1:], scope, name, form)
+
+
+def _cons_stream(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    if len(form.items) != 3:
+        raise invalid(form, "(cons-stream FIRST REST)")
+    first = x.atom(form.items[1], scope, out, "first")
+    rest = x.procedure(Form((), None, form.span), form.items[2:], scope, "", form)
+    return x.apply("cons", (first, as_atom(rest, out, "rest")), form.span)
+
+
 def _let_syntax(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    shape = "(let-syntax ((NAME (syntax-rules …)) ...) BODY ...)"
+    return _local_macros(x, form, scope, scope, out, name)
+
+
+def _letrec_syntax(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    return _local_macros(x, form, scope, None, out, name)
+
+
+def _local_macros(
+    x: _Expander, form: Form, scope: Scope, seen_by_macros: Scope | None, out: Out, name: str
+) -> Rhs:
+    """`seen_by_macros` is the scope of the macros' templates; None for the scope that the macros themselves are in."""
+    shape = f"({form.items[0]} ((NAME (syntax-rules …)) ...) BODY ...)"
     if len(form.items) < 3:
         raise invalid(form, shape)
     inner = scope.inner()
-    recursive = str(form.items[0]) == "letrec-syntax"
     for keyword, spec in _pairs(form, form.items[1], shape):
         if not isinstance(keyword, Name):
-            raise invalid(keyword, "a macro has a name")
-        inner.bindings[key_of(keyword)] = parse_rules(str(keyword), spec, inner if recursive else scope)
-    return x.sequence(form.items[2:], inner, out, form)
+            raise invalid(keyword, f"a macro has a name, as in {shape}")
+        x.declare(keyword, x.transformer(keyword, spec, scope, seen_by_macros or inner), inner)
+    rhs = x.sequence(form.items[2:], inner, out, form, name)
+    inner.leave()
+    return rhs
 
 
-def _misplaced(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    where = "in a body" if str(form.items[0]) in ("define", "define-syntax") else "at top level"
-    if str(form.items[0]) == "define":
-        x.definition(form)
-    raise invalid(form, f"`{form.items[0]}` stands at top level or {where}" if "body" in where else f"`{form.items[0]}` stands {where}")
+def _syntax_rules(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    raise invalid(form, "syntax-rules stands behind the name in define-syntax, let-syntax or letrec-syntax")
 
 
 def _define(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    return _misplaced(x, form, scope, out, name)
+    x.definition(form)
+    raise invalid(form, "a definition stands at top level or in a body, not where a value is needed")
 
 
 def _define_syntax(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    return _misplaced(x, form, scope, out, name)
+    raise invalid(form, "a macro's definition stands at top level or in a body, not where a value is needed")
 
 
 def _include(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    return _misplaced(x, form, scope, out, name)
+    raise invalid(form, "`include` stands at top level only")
 
 
 def _import(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    return _misplaced(x, form, scope, out, name)
+    raise invalid(form, "`import` stands at top level only")
 
 
 def _export(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    return _misplaced(x, form, scope, out, name)
+    raise invalid(form, "`export` stands at top level only")
 
 
 def _list(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
@@ -786,7 +938,8 @@ def _made_list(x: _Expander, form: Form, scope: Scope, out: Out, proper: bool) -
     return result
 
 
-LIST_MAKERS = {"list", "cons*"}
+_VALUES = (Variable, Pending, TopLevel)  # what names mean that are values
+LIST_MAKERS: dict[Any, str] = {_list: "list", _cons_star: "cons*"}
 KEYWORDS: dict[str, Form_] = {
     "quote": _quote,
     "lambda": _lambda,
@@ -807,8 +960,11 @@ KEYWORDS: dict[str, Form_] = {
     "unquote": _stray,
     "unquote-splicing": _stray,
     "assert": _assert,
+    "delay": _delay,
+    "cons-stream": _cons_stream,
     "let-syntax": _let_syntax,
-    "letrec-syntax": _let_syntax,
+    "letrec-syntax": _letrec_syntax,
+    "syntax-rules": _syntax_rules,
     "define": _define,
     "define-syntax": _define_syntax,
     "include": _include,
@@ -817,7 +973,7 @@ KEYWORDS: dict[str, Form_] = {
     "list": _list,
     "cons*": _cons_star,
 }
-TOP_LEVEL: dict[Any, Callable[[_Expander, Form, Scope, list[Item]], None]] = {
+TOP_LEVEL: dict[Any, Callable[[_Expander, Form, list[Item]], None]] = {
     _define: _Expander.top_define,
     _define_syntax: _Expander.top_define_syntax,
     _include: _Expander.top_include,

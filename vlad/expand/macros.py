@@ -3,22 +3,26 @@
 A name that a template inserts gets a mark of this very expansion. A marked name that no local binding has is looked up without
 its last mark where the macro was defined; so templates see their own surroundings, and what they bind captures nothing
 of the user's (Clinger & Rees 1991, in the form of renaming). Called by forms.py.
+
+What a template inserts keeps the template's place, and knows that of the use (`ExpandedSpan`); what the user wrote keeps its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from itertools import count
+from typing import Any, TypeAlias
 
 from vlad.errors import VladError
-from vlad.expand.scope import Key, Scope, key_of
+from vlad.expand.scope import Key, Mark, Scope, key_of
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral
 from vlad.source import Span
-from vlad.values import symbol
-from vlad.write import written
+from vlad.values import String, Value
 
-Bindings = dict[Key, Any]  # pattern variable → syntax, or for each ellipsis a list
-_MISSING = object()
+LARGEST_EXPANSION = 1_000_000  # data that one use of a macro may make
+MOST_EXPANSION = 100_000_000  # and all uses in a top-level form together
+SHAPE = "(syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...)"
+_numbers = count()
 
 
 def text_of(syntax: Syntax, limit: int = 60) -> str:
@@ -31,230 +35,459 @@ def invalid(syntax: Syntax, hint: str) -> VladError:
     return VladError("invalid-expression", f"Invalid expression: {text_of(syntax)}", syntax.span, hint=hint)
 
 
+class ExpandedSpan(Span):
+    """The extent of a part of a macro's template, in an expansion of the macro; `use` is where the macro was used."""
+
+    __slots__ = ("use", "depth")
+
+    def __init__(self, template: Span, use: Span) -> None:
+        self.source, self.start, self.end = template.source, template.start, template.end
+        self.use = use
+        self.depth: int = use.depth + 1 if type(use) is ExpandedSpan else 1  # expansions around it
+
+
+def user_span(span: Span) -> Span:
+    """The place in the program, outside all macros."""
+    while isinstance(span, ExpandedSpan):
+        span = span.use
+    return span
+
+
+def fresh_mark(scope: Scope) -> Mark:
+    """A mark that no name has yet, for a macro that was defined in this scope."""
+    mark = Mark(next(_numbers))
+    mark.scope = scope
+    return mark
+
+
+# Patterns and templates, as they are kept.
+
+
+class _Any:
+    """The pattern _."""
+
+    __slots__ = ()
+
+
+class _Variable:
+    __slots__ = ("key",)
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+
+
+class _Word:
+    """A name of the literals: matches a name that means the same."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: Name) -> None:
+        self.name = name
+
+
+class _Datum:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class _KeywordPattern:
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class _List:
+    """before ..., as many of `repeated` as there are (None without an ellipsis), after ..., and `tail` behind the dot. `keys` are
+    the variables in `repeated`."""
+
+    __slots__ = ("after", "before", "keys", "repeated", "tail")
+
+    def __init__(
+        self,
+        before: tuple[_Pattern, ...],
+        repeated: _Pattern | None,
+        keys: tuple[Key, ...],
+        after: tuple[_Pattern, ...],
+        tail: _Pattern | None,
+    ) -> None:
+        self.before = before
+        self.repeated = repeated
+        self.keys = keys
+        self.after = after
+        self.tail = tail
+
+
+_Pattern: TypeAlias = _Any | _Variable | _Word | _Datum | _KeywordPattern | _List
+
+
+class _Element:
+    """A part of a template's list. `loops`: for each ellipsis behind it, outermost first, the variables it runs through;
+    `keys`: all variables in it."""
+
+    __slots__ = ("keys", "loops", "template")
+
+    def __init__(
+        self, template: _Template, loops: tuple[tuple[Key, ...], ...], keys: tuple[Key, ...]
+    ) -> None:
+        self.template = template
+        self.loops = loops
+        self.keys = keys
+
+
+class _Rebuilt:
+    """A list that a template makes."""
+
+    __slots__ = ("elements", "span", "tail")
+
+    def __init__(self, elements: tuple[_Element, ...], tail: _Template | None, span: Span) -> None:
+        self.elements = elements
+        self.tail = tail
+        self.span = span
+
+
+_Template: TypeAlias = _Variable | _Rebuilt | Name | Literal | Keyword | TensorLiteral
+Found = dict[Key, Any]  # pattern variable → syntax; for each ellipsis behind it a list
+
+
 class Macro:
     """The meaning of a keyword that `syntax-rules` defined."""
 
-    def __init__(self, name: str, scope: Scope, ellipsis: Key, literals: set[Key]) -> None:
+    __slots__ = ("name", "scope", "rules", "shapes")
+
+    def __init__(self, name: str, scope: Scope) -> None:
         self.name = name
         self.scope = scope
-        self.ellipsis = ellipsis
-        self.literals = literals
-        self.rules: list[tuple[Form, Syntax]] = []
+        self.rules: list[tuple[_List, _Template]] = []
+        self.shapes: list[str] = []
 
 
-class Marks:
-    """The marks given out, and the scope in which the macro that made each was defined."""
-
-    def __init__(self) -> None:
-        self.scopes: list[Scope] = []
-
-    def fresh(self, scope: Scope) -> int:
-        self.scopes.append(scope)
-        return len(self.scopes) - 1
+# Definition.
 
 
-Resolve = Callable[[Name, Scope], Any]
-
-
-def parse_rules(name: str, spec: Syntax, scope: Scope) -> Macro:
+def parse_rules(name: str, spec: Form, scope: Scope) -> Macro:
     """(syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...), with an ellipsis of one's own before the literals."""
-    shape = "(syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...)"
-    if not isinstance(spec, Form) or not spec.items or str(spec.items[0]) != "syntax-rules":
-        raise invalid(spec, f"a macro is defined by {shape}")
     items = list(spec.items[1:])
-    ellipsis = "..."
+    ellipsis: Name | None = None
     if items and isinstance(items[0], Name):
-        ellipsis = str(items.pop(0))
-    if not items or not isinstance(items[0], Form):
-        raise invalid(spec, shape)
+        ellipsis = items.pop(0)  # type: ignore[assignment]
+    if not items or not isinstance(items[0], Form) or spec.tail is not None:
+        raise invalid(spec, SHAPE)
     literals = items.pop(0)
     assert isinstance(literals, Form)
-    if not all(isinstance(literal, Name) for literal in literals.items):
-        raise invalid(literals, "literals are names")
-    from_name = Name(symbol(ellipsis), spec.span)
-    macro = Macro(name, scope, key_of(from_name), {key_of(n) for n in literals.items if isinstance(n, Name)})
+    for literal in literals.items:
+        if not isinstance(literal, Name):
+            raise invalid(literals, f"literals are names, as in {SHAPE}")
+    macro = Macro(name, scope)
     for rule in items:
-        if not isinstance(rule, Form) or len(rule.items) != 2 or not isinstance(rule.items[0], Form):
-            raise invalid(rule, "a rule is (PATTERN TEMPLATE)")
-        macro.rules.append((rule.items[0], rule.items[1]))
+        if not isinstance(rule, Form) or len(rule.items) != 2 or rule.tail is not None:
+            raise invalid(rule, f"a rule is (PATTERN TEMPLATE), as in {SHAPE}")
+        pattern, template = rule.items
+        if not isinstance(pattern, Form) or not pattern.items:
+            raise invalid(pattern, "a pattern is a form that begins with the macro's name: (_ PATTERN ...)")
+        reader = _Rule(ellipsis, {key_of(n) for n in literals.items if isinstance(n, Name)})
+        # the keyword itself is not matched
+        matched = reader.list_pattern(Form(pattern.items[1:], pattern.tail, pattern.span), 0)
+        macro.rules.append((matched, reader.template(template, 0, False)))
+        macro.shapes.append(text_of(pattern))
     return macro
 
 
-def expand_macro(macro: Macro, use: Form, scope: Scope, marks: Marks, resolve: Resolve) -> Syntax:
-    """The use of a macro, expanded once."""
-    matcher = _Matcher(macro, scope, resolve)
-    for pattern, template in macro.rules:
-        found: Bindings = {}
-        # the keyword itself is not matched
-        rest = Form(pattern.items[1:], pattern.tail, pattern.span)
-        if matcher.form(rest, Form(use.items[1:], use.tail, use.span), found):
-            return _Builder(macro, found, marks.fresh(macro.scope), use).build(template)
-    forms = " or ".join([text_of(pattern) for pattern, _ in macro.rules[:3]]) or "nothing: it has no rules"
-    raise VladError(
-        "no-matching-rule", f"Invalid expression: {text_of(use)}", use.span, hint=f"{macro.name} matches {forms}"
-    )
+class _Rule:
+    """Reads one rule. `depths` says how many ellipses stand behind each variable of its pattern."""
+
+    def __init__(self, ellipsis: Name | None, literals: set[Key]) -> None:
+        self.ellipsis = ellipsis
+        self.literals = literals
+        self.depths: dict[Key, int] = {}
+
+    def is_ellipsis(self, syntax: Syntax) -> bool:
+        if not isinstance(syntax, Name) or key_of(syntax) in self.literals:
+            return False
+        return (
+            syntax.symbol.name == "..." if self.ellipsis is None else key_of(syntax) == key_of(self.ellipsis)
+        )
+
+    def pattern(self, syntax: Syntax, depth: int) -> _Pattern:
+        if isinstance(syntax, Name):
+            return self.name_pattern(syntax, depth)
+        if isinstance(syntax, Form):
+            return self.list_pattern(syntax, depth)
+        if isinstance(syntax, Literal):
+            return _Datum(syntax.value)
+        if isinstance(syntax, Keyword):
+            return _KeywordPattern(syntax.name)
+        raise invalid(syntax, "a tensor is no pattern")
+
+    def name_pattern(self, name: Name, depth: int) -> _Pattern:
+        key = key_of(name)
+        if key in self.literals:
+            return _Word(name)
+        if name.symbol.name == "_":
+            return _Any()
+        if self.is_ellipsis(name):
+            raise invalid(name, f"`{name}` stands behind what it repeats, once in a list")
+        if key in self.depths:
+            message = f"Duplicate variables: {name}"
+            raise VladError(
+                "duplicate-variables", message, name.span, hint=f"`{name}` is twice in one pattern"
+            )
+        self.depths[key] = depth
+        return _Variable(key)
+
+    def list_pattern(self, form: Form, depth: int) -> _List:
+        items = form.items
+        at = 1
+        while at < len(items) and not self.is_ellipsis(items[at]):
+            at += 1
+        if at >= len(items):
+            before = self.patterns(items, depth)
+            tail = None if form.tail is None else self.pattern(form.tail, depth)
+            return _List(before, None, (), (), tail)
+        before = self.patterns(items[: at - 1], depth)
+        known = set(self.depths)
+        repeated = self.pattern(items[at - 1], depth + 1)
+        keys = tuple([key for key in self.depths if key not in known])
+        after = self.patterns(items[at + 1 :], depth)
+        tail = None if form.tail is None else self.pattern(form.tail, depth)
+        return _List(before, repeated, keys, after, tail)
+
+    def patterns(self, items: tuple[Syntax, ...], depth: int) -> tuple[_Pattern, ...]:
+        patterns = []
+        for item in items:
+            patterns.append(self.pattern(item, depth))
+        return tuple(patterns)
+
+    def template(self, syntax: Syntax, depth: int, escaped: bool) -> _Template:
+        """A template below `depth` ellipses; in an escaped one, (... TEMPLATE), the ellipsis is a name like others."""
+        if isinstance(syntax, Form):
+            return self.list_template(syntax, depth, escaped)
+        if not isinstance(syntax, Name):
+            return syntax
+        wanted = self.depths.get(key_of(syntax))
+        if wanted is None:
+            if not escaped and self.is_ellipsis(syntax):
+                raise self.wrong(syntax, f"nothing stands before `{syntax}`")
+            return syntax
+        if wanted > depth:
+            raise self.wrong(syntax, f"`{syntax}` needs an ellipsis ... behind it")
+        return _Variable(key_of(syntax))
+
+    def list_template(self, form: Form, depth: int, escaped: bool) -> _Template:
+        items = form.items
+        if not escaped and len(items) == 2 and form.tail is None and self.is_ellipsis(items[0]):
+            return self.template(items[1], depth, True)
+        elements: list[_Element] = []
+        at = 0
+        while at < len(items):
+            dots = 0
+            while not escaped and at + dots + 1 < len(items) and self.is_ellipsis(items[at + dots + 1]):
+                dots += 1
+            template = self.template(items[at], depth + dots, escaped)
+            elements.append(self.element(items[at], template, depth, dots))
+            at += dots + 1
+        tail = None if form.tail is None else self.template(form.tail, depth, escaped)
+        return _Rebuilt(tuple(elements), tail, form.span)
+
+    def element(self, syntax: Syntax, template: _Template, depth: int, dots: int) -> _Element:
+        """A variable with n ellipses in the pattern is run through by the n innermost ellipses around it in the template."""
+        if not dots:
+            return _Element(template, (), ())
+        loops: list[dict[Key, None]] = [{} for _ in range(dots)]
+        keys: dict[Key, None] = {}
+        work = [(template, depth + dots)]
+        while work:
+            part, at = work.pop()
+            if isinstance(part, _Variable):
+                keys[part.key] = None
+                for level in range(max(0, at - self.depths[part.key] - depth), dots):
+                    loops[level][part.key] = None
+            elif isinstance(part, _Rebuilt):
+                work += [(inner.template, at + len(inner.loops)) for inner in part.elements]
+                if part.tail is not None:
+                    work.append((part.tail, at))
+        if not all(loops):
+            raise self.wrong(syntax, "nothing before the ellipsis ... repeats")
+        return _Element(template, tuple([tuple(loop) for loop in loops]), tuple(keys))
+
+    def wrong(self, syntax: Syntax, why: str) -> VladError:
+        message = f"Invalid expression: {text_of(syntax)}"
+        return VladError("invalid-template", message, syntax.span, hint=f"in a macro's template: {why}")
+
+
+# Use.
+
+Same = Callable[[Name, Scope, Name, Scope], bool]
+
+
+class Expansions:
+    """Expands uses of macros, for one top-level form.
+
+    same    whether two names mean the same, each in its scope
+    """
+
+    def __init__(self, same: Same) -> None:
+        self.same = same
+        self.size = 0  # data made so far
+
+    def expand(self, macro: Macro, use: Form, scope: Scope) -> Syntax:
+        """The use of a macro, expanded once."""
+        matcher = _Matcher(macro, scope, self.same)
+        for pattern, template in macro.rules:
+            found: Found = {}
+            if matcher.list(pattern, use.items, 1, use.tail, use.span, found):
+                builder = _Builder(use.span, fresh_mark(macro.scope))
+                expanded = builder.fill(template, found)
+                self.size += builder.size
+                if self.size > MOST_EXPANSION:
+                    raise builder.too_large()
+                return expanded
+        shapes = " or ".join(macro.shapes[:4])
+        hint = f"{macro.name} is used as {shapes}" if shapes else f"{macro.name} has no rules"
+        raise VladError("no-matching-rule", f"Invalid expression: {text_of(use)}", use.span, hint=hint)
 
 
 class _Matcher:
-    def __init__(self, macro: Macro, scope: Scope, resolve: Resolve) -> None:
+    def __init__(self, macro: Macro, scope: Scope, same: Same) -> None:
         self.macro = macro
         self.scope = scope
-        self.resolve = resolve
+        self.same = same
 
-    def match(self, pattern: Syntax, syntax: Syntax, found: Bindings) -> bool:
-        if isinstance(pattern, Name):
-            return self.name(pattern, syntax, found)
-        if isinstance(pattern, Form):
-            return isinstance(syntax, Form) and self.form(pattern, syntax, found)
-        if isinstance(pattern, Literal):
-            return isinstance(syntax, Literal) and written(pattern.value) == written(syntax.value)
-        if isinstance(pattern, Keyword):
-            return isinstance(syntax, Keyword) and pattern.name == syntax.name
-        return False
-
-    def name(self, pattern: Name, syntax: Syntax, found: Bindings) -> bool:
-        key = key_of(pattern)
-        if key in self.macro.literals:
-            return isinstance(syntax, Name) and self.resolve(syntax, self.scope) == self.resolve(
-                pattern, self.macro.scope
-            )
-        if pattern.symbol.name != "_":
-            found[key] = syntax
+    def match(self, pattern: _Pattern, syntax: Syntax, found: Found) -> bool:
+        if type(pattern) is _Variable:
+            found[pattern.key] = syntax
+            return True
+        if type(pattern) is _List:
+            if not isinstance(syntax, Form):
+                return False
+            return self.list(pattern, syntax.items, 0, syntax.tail, syntax.span, found)
+        if type(pattern) is _Word:
+            return isinstance(syntax, Name) and self.same(syntax, self.scope, pattern.name, self.macro.scope)
+        if type(pattern) is _Datum:
+            return isinstance(syntax, Literal) and _equal(syntax.value, pattern.value)
+        if type(pattern) is _KeywordPattern:
+            return isinstance(syntax, Keyword) and syntax.name == pattern.name
         return True
 
-    def is_ellipsis(self, syntax: Syntax) -> bool:
-        return isinstance(syntax, Name) and key_of(syntax) == self.macro.ellipsis
-
-    def form(self, pattern: Form, form: Form, found: Bindings) -> bool:
-        at = next((i for i, item in enumerate(pattern.items) if self.is_ellipsis(item)), -1)
-        if at < 0:
-            return self.plain(pattern, form, found)
-        before, after = pattern.items[: at - 1], pattern.items[at + 1 :]
-        repeated = pattern.items[at - 1]
-        count = len(form.items) - len(before) - len(after)
-        if at == 0 or count < 0 or (pattern.tail is None) != (form.tail is None):
+    def list(
+        self,
+        pattern: _List,
+        items: tuple[Syntax, ...],
+        start: int,
+        tail: Syntax | None,
+        span: Span,
+        found: Found,
+    ) -> bool:
+        """Match the items from `start` on, and what stands behind the dot."""
+        while isinstance(tail, Form):
+            items, tail = (*items[start:], *tail.items), tail.tail
+            start = 0
+        fixed = len(pattern.before) + len(pattern.after)
+        available = len(items) - start
+        if available < fixed or (pattern.repeated is None and pattern.tail is None and available > fixed):
             return False
-        for part, item in zip(before, form.items, strict=False):
-            if not self.match(part, item, found):
-                return False
-        matches = []
-        for item in form.items[len(before) : len(before) + count]:
-            one: Bindings = {}
-            if not self.match(repeated, item, one):
-                return False
-            matches.append(one)
-        for key in pattern_names(repeated, self.macro):
-            found[key] = [one[key] for one in matches]
-        for part, item in zip(after, form.items[len(before) + count :], strict=True):
-            if not self.match(part, item, found):
-                return False
-        return pattern.tail is None or (form.tail is not None and self.match(pattern.tail, form.tail, found))
-
-    def plain(self, pattern: Form, form: Form, found: Bindings) -> bool:
-        count = len(pattern.items)
-        if pattern.tail is None:
-            if form.tail is not None or len(form.items) != count:
-                return False
-        elif len(form.items) < count:
+        if pattern.tail is None and tail is not None:
             return False
-        for part, item in zip(pattern.items, form.items, strict=False):
-            if not self.match(part, item, found):
+        for part in pattern.before:
+            if not self.match(part, items[start], found):
                 return False
+            start += 1
+        if pattern.repeated is not None:
+            end = len(items) - len(pattern.after)
+            if not self.repeated(pattern, items, start, end, found):
+                return False
+            start = end
+            for part in pattern.after:
+                if not self.match(part, items[start], found):
+                    return False
+                start += 1
         if pattern.tail is None:
             return True
-        rest = form.items[count:]
-        tail = form.tail if not rest and form.tail is not None else Form(rest, form.tail, form.span)
-        return self.match(pattern.tail, tail, found)
+        rest = tail if start == len(items) and tail is not None else Form(items[start:], tail, span)
+        return self.match(pattern.tail, rest, found)
+
+    def repeated(self, pattern: _List, items: tuple[Syntax, ...], start: int, end: int, found: Found) -> bool:
+        assert pattern.repeated is not None
+        if type(pattern.repeated) is _Variable:
+            found[pattern.repeated.key] = list(items[start:end])
+            return True
+        matches = []
+        for at in range(start, end):
+            one: Found = {}
+            if not self.match(pattern.repeated, items[at], one):
+                return False
+            matches.append(one)
+        for key in pattern.keys:
+            found[key] = [one[key] for one in matches]
+        return True
 
 
-def pattern_names(pattern: Syntax, macro: Macro) -> list[Key]:
-    """The variables that a pattern binds."""
-    names: list[Key] = []
-    work: list[Syntax] = [pattern]
-    while work:
-        item = work.pop()
-        if isinstance(item, Name):
-            key = key_of(item)
-            if key != macro.ellipsis and key not in macro.literals and item.symbol.name != "_":
-                names.append(key)
-        elif isinstance(item, Form):
-            work += [*item.items, *([item.tail] if item.tail is not None else [])]
-    return names
+def _equal(a: Value, b: Value) -> bool:
+    if type(a) is String and type(b) is String:
+        return a.text == b.text
+    return a is b or (type(a) is float and type(b) is float and a == b)
 
 
 class _Builder:
-    """Fills a template in. Everything made here has the place of the use; what the user wrote keeps its own."""
+    """Fills a template in."""
 
-    def __init__(self, macro: Macro, found: Bindings, mark: int, use: Form) -> None:
-        self.macro = macro
-        self.found = found
-        self.mark = mark
+    def __init__(self, use: Span, mark: Mark) -> None:
         self.use = use
+        self.mark = mark
+        self.size = 0
 
-    def build(self, template: Syntax) -> Syntax:
-        return self.fill(template, self.found, escaped=False)
-
-    def wrong(self, template: Syntax, why: str) -> VladError:
-        return VladError(
-            "invalid-template", f"Invalid expression: {text_of(self.use)}", template.span, hint=f"in the macro's template: {why}"
-        )
-
-    def is_ellipsis(self, syntax: Syntax) -> bool:
-        return isinstance(syntax, Name) and key_of(syntax) == self.macro.ellipsis
-
-    def fill(self, template: Syntax, found: Bindings, escaped: bool) -> Syntax:
-        span: Span = self.use.span
-        if isinstance(template, Name):
-            value = found.get(key_of(template), _MISSING)
-            if value is _MISSING:
-                return Name(template.symbol, span, (*template.marks, self.mark))
-            if isinstance(value, list):
-                raise self.wrong(template, f"`{template}` needs an ellipsis ... behind it")
-            result: Syntax = value
-            return result
-        if isinstance(template, Form):
-            return self.form(template, found, escaped)
-        if isinstance(template, TensorLiteral):
-            items = []
-            for item in template.items:
-                items.append(self.fill(item, found, escaped))
-            return TensorLiteral(tuple(items), span)
+    def fill(self, template: _Template, found: Found) -> Syntax:
+        if type(template) is _Variable:
+            syntax: Syntax = found[template.key]
+            return syntax
+        if type(template) is _Rebuilt:
+            return self.rebuilt(template, found)
+        if type(template) is Name:
+            span = ExpandedSpan(template.span, self.use)
+            return Name(template.symbol, span, (*template.marks, self.mark))
+        assert not isinstance(template, _Rebuilt | _Variable)
         return template
 
-    def form(self, template: Form, found: Bindings, escaped: bool) -> Syntax:
-        items = template.items
-        if not escaped and len(items) == 2 and self.is_ellipsis(items[0]):
-            return self.fill(items[1], found, escaped=True)
+    def rebuilt(self, template: _Rebuilt, found: Found) -> Syntax:
         out: list[Syntax] = []
-        at = 0
-        while at < len(items):
-            depth = 0
-            while not escaped and at + depth + 1 < len(items) and self.is_ellipsis(items[at + depth + 1]):
-                depth += 1
-            if depth:
-                out += self.repeated(items[at], found, depth)
+        for element in template.elements:
+            if element.loops:
+                self.repeat(element, 0, found, out)
             else:
-                out.append(self.fill(items[at], found, escaped))
-            at += depth + 1
-        if template.tail is None:
-            return Form(tuple(out), None, self.use.span)
-        tail = self.fill(template.tail, found, escaped)
-        if isinstance(tail, Form):
-            return Form((*out, *tail.items), tail.tail, self.use.span)
-        return Form(tuple(out), tail, self.use.span)
+                out.append(self.fill(element.template, found))
+        self.size += len(out) + 1
+        if self.size > LARGEST_EXPANSION:
+            raise self.too_large()
+        tail = None if template.tail is None else self.fill(template.tail, found)
+        while isinstance(tail, Form):
+            out += tail.items
+            tail = tail.tail
+        return Form(tuple(out), tail, ExpandedSpan(template.span, self.use))
 
-    def repeated(self, template: Syntax, found: Bindings, depth: int) -> list[Syntax]:
-        names = [key for key in pattern_names(template, self.macro) if isinstance(found.get(key), list)]
-        if not names:
-            raise self.wrong(template, "nothing before the ellipsis ... repeats")
-        lengths = {len(found[key]) for key in names}
-        if len(lengths) > 1:
-            raise self.wrong(template, "what repeats together has different lengths")
-        out: list[Syntax] = []
-        for i in range(lengths.pop()):
-            one = {**found, **{key: found[key][i] for key in names}}
-            if depth > 1:
-                out += self.repeated(template, one, depth - 1)
+    def too_large(self) -> VladError:
+        return VladError(
+            "endless-macro", "The expansion of this macro grows without end", user_span(self.use),
+            hint="one of its templates uses it again and gets larger each time",
+        )  # fmt: skip
+
+    def repeat(self, element: _Element, level: int, found: Found, out: list[Syntax]) -> None:
+        names = element.loops[level]
+        lengths = {len(found[key]) if type(found[key]) is list else -1 for key in names}
+        if len(lengths) != 1 or -1 in lengths:
+            message = "Invalid expression: what this macro repeats together has different lengths"
+            hint = "look at the ellipses of " + " and ".join([f"`{key[0].name}`" for key in names])
+            raise VladError("invalid-template", message, self.use, hint=hint)
+        last = level + 1 == len(element.loops)
+        if last and type(element.template) is _Variable:
+            out += found[element.template.key]
+            return
+        for at in range(lengths.pop()):
+            one: Found = {key: found[key] for key in element.keys}
+            for key in names:
+                one[key] = found[key][at]
+            if last:
+                out.append(self.fill(element.template, one))
             else:
-                out.append(self.fill(template, one, escaped=False))
-        return out
+                self.repeat(element, level + 1, one, out)

@@ -24,6 +24,7 @@ from vlad.core.nodes import (
 )
 from vlad.errors import VladError
 from vlad.source import Span
+from vlad.values import NIL
 
 Out = list[Binding | Letrec]
 
@@ -37,117 +38,197 @@ def as_atom(rhs: Rhs, out: Out, name: str = "t") -> Atom:
     return variable
 
 
+def for_effect(rhs: Rhs, out: Out) -> None:
+    """A value that nobody looks at. A top-level name is read all the same: it may be unbound."""
+    if not isinstance(rhs, Variable | Constant):
+        out.append(Binding(Variable("ignored"), rhs))
+
+
 def as_result(rhs: Rhs, out: Out) -> Result:
     """The right-hand side at the end of a body: calls and branches stay in tail position."""
     return rhs if isinstance(rhs, Call | If) else as_atom(rhs, out, "result")
 
 
+class Group:
+    """Definitions that see each other, while their values are expanded; `mentions` are those the present value speaks of."""
+
+    __slots__ = ("mentions",)
+
+    def __init__(self) -> None:
+        self.mentions: dict[Variable, Span] = {}
+
+
+class Pending:
+    """What a name means while the group that defines it is being expanded."""
+
+    __slots__ = ("variable", "group")
+
+    def __init__(self, variable: Variable, group: Group) -> None:
+        self.variable = variable
+        self.group = group
+
+    def mention(self, span: Span) -> Variable:
+        self.group.mentions.setdefault(self.variable, span)
+        return self.variable
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Defined:
-    """An expanded item of a letrec*: a definition, or an expression for effect when `variable` is None."""
+    """An expanded item of a letrec*: what is computed first, the value (None for nothing more), the name it gets (None for an
+    expression for effect), and the names of the group that it speaks of."""
 
     variable: Variable | None
     bindings: tuple[Binding | Letrec, ...]
-    rhs: Rhs
-    span: Span
+    rhs: Rhs | None
+    mentions: dict[Variable, Span]
 
 
 def arrange(items: list[Defined], out: Out) -> None:
-    """Put definitions that may refer to each other in order. Values and effects stay as they are written; a procedure is made
-    just before the first item that needs it, for a closure holds the values of its variables. Only procedures that reach
+    """Put definitions that may refer to each other in order. Values and effects stay as they are written. A procedure is made
+    as soon as the values that it needs exist, for a closure holds the values of its variables. Only procedures that reach
     themselves become a letrec group."""
-    lambdas = {
-        item.variable: item for item in items if item.variable is not None and isinstance(item.rhs, Lambda)
-    }
-    arranged = _Arranged(lambdas, {i.variable for i in items if i.variable is not None} - set(lambdas), out)
+    plan = _Plan(_separated(items))
+    plan.make_procedures(-1, out)
+    for at, item in enumerate(plan.items):
+        if at not in plan.lambdas:
+            plan.check(at)
+            out += item.bindings
+            if item.rhs is not None and item.variable is not None:
+                out.append(Binding(item.variable, item.rhs))
+            elif item.rhs is not None:
+                for_effect(item.rhs, out)
+        plan.make_procedures(at, out)
+
+
+def _separated(items: list[Defined]) -> list[Defined]:
+    """A procedure over variables of its own, (define f (let (…) (lambda …))), is two items: the variables, and then the
+    procedure, which may speak of itself."""
+    separated = []
     for item in items:
-        if item.variable in lambdas:
-            continue
-        arranged.need(free_in_body(Body((*item.bindings, Binding(Variable("value"), item.rhs)), Constant(()))), item.span)
-        out += item.bindings
-        out.append(Binding(item.variable or Variable("ignored"), item.rhs))
-        if item.variable is not None:
-            arranged.waiting.discard(item.variable)
-    arranged.need(tuple(lambdas), items[-1].span)
+        if isinstance(item.rhs, Lambda) and item.bindings and item.variable is not None:
+            inside = free_in_body(Body(item.bindings, Constant(NIL)))
+            mentions = {variable: item.mentions[variable] for variable in inside if variable in item.mentions}
+            separated.append(Defined(None, item.bindings, None, mentions))
+            item = Defined(item.variable, (), item.rhs, item.mentions)
+        separated.append(item)
+    return separated
 
 
-class _Arranged:
-    def __init__(self, lambdas: dict[Variable, Defined], values: set[Variable], out: Out) -> None:
-        self.lambdas = lambdas
-        self.waiting = values  # values that are not computed yet
-        self.out = out
-        self.done: set[Variable] = set()
+class _Plan:
+    """When each procedure can be made.
 
-    def need(self, variables: tuple[Variable, ...], span: Span) -> None:
-        """Make the procedures among these variables, and those they need."""
-        for variable in variables:
-            if variable in self.waiting:
-                raise used_too_early(variable, span)
-        for group in self.components([v for v in variables if v in self.lambdas and v not in self.done]):
-            self.emit(group, span)
+    lambdas   by place: the items that are procedures
+    ready     for each of them, the place of the last item that must have been computed before; -1 for none
+    culprit   the name and place in the text because of which
+    groups    by place: the groups of procedures that become ready there, those first that others need
+    """
 
-    def emit(self, group: list[Variable], span: Span) -> None:
-        members = []
-        for variable in group:
-            lambda_ = self.lambdas[variable].rhs
-            assert isinstance(lambda_, Lambda)
-            members.append((variable, lambda_))
-            for free in lambda_.free:
-                if free in self.waiting:
-                    raise used_too_early(free, span)
-        self.done.update(group)
-        if len(group) == 1 and group[0] not in members[0][1].free:
-            self.out.append(Binding(*members[0]))
-        else:
-            self.out.append(make_letrec(tuple(members)))
+    def __init__(self, items: list[Defined]) -> None:
+        self.items = items
+        self.place = {item.variable: at for at, item in enumerate(items) if item.variable is not None}
+        self.lambdas: dict[int, Lambda] = {}
+        for at, item in enumerate(items):
+            if isinstance(item.rhs, Lambda) and item.variable is not None:
+                self.lambdas[at] = item.rhs
+        self.ready: dict[int, int] = {}
+        self.culprit: dict[int, tuple[Variable, Span]] = {}
+        self.groups: dict[int, list[list[int]]] = {}
+        for group in self.components():
+            self.schedule(group)
 
-    def needed_by(self, variable: Variable) -> list[Variable]:
-        lambda_ = self.lambdas[variable].rhs
-        assert isinstance(lambda_, Lambda)
-        return [v for v in lambda_.free if v in self.lambdas and v not in self.done]
+    def needs(self, at: int) -> list[int]:
+        """Places of the group's items that a procedure holds."""
+        return [self.place[variable] for variable in self.lambdas[at].free if variable in self.place]
 
-    def components(self, roots: list[Variable]) -> list[list[Variable]]:
-        """Strongly connected components in dependency order (Tarjan 1972, with a stack of its own)."""
-        index: dict[Variable, int] = {}
-        low: dict[Variable, int] = {}
-        path: list[Variable] = []
-        on_path: set[Variable] = set()
-        found: list[list[Variable]] = []
-        for root in roots:
-            work: list[tuple[Variable, list[Variable]]] = []
+    def schedule(self, group: list[int]) -> None:
+        ready = -1
+        culprit = None
+        for at in group:
+            if at and self.items[at - 1].rhs is None and ready < at - 1:
+                ready = at - 1  # its own variables
+            for need in self.needs(at):
+                if need in self.lambdas:
+                    when = self.ready.get(need, -1)
+                    why = self.culprit.get(need)
+                else:
+                    when = need
+                    variable = self.items[need].variable
+                    assert variable is not None
+                    why = (variable, self.items[at].mentions[variable])
+                if when > ready:
+                    ready, culprit = when, why
+        for at in group:
+            self.ready[at] = ready
+            if culprit is not None:
+                self.culprit[at] = culprit
+        self.groups.setdefault(ready, []).append(group)
+
+    def check(self, at: int) -> None:
+        """What the value at this place speaks of must exist by now."""
+        for variable, span in self.items[at].mentions.items():
+            other = self.place[variable]
+            if other not in self.lambdas:
+                if other >= at:
+                    raise used_too_early(variable, span, "its value is needed here")
+            elif self.ready[other] >= at:
+                culprit = self.culprit.get(other, (variable, span))
+                raise used_too_early(*culprit, f"`{variable}` is needed at {span}, before that")
+
+    def make_procedures(self, at: int, out: Out) -> None:
+        for group in self.groups.get(at, ()):
+            members = []
+            for member in group:
+                variable = self.items[member].variable
+                assert variable is not None
+                members.append((variable, self.lambdas[member]))
+            if len(group) == 1 and members[0][0] not in members[0][1].free:
+                out.append(Binding(*members[0]))
+            else:
+                out.append(make_letrec(tuple(members)))
+
+    def components(self) -> list[list[int]]:
+        """Strongly connected components of the procedures, in dependency order (Tarjan 1972, with a stack of its own)."""
+        index: dict[int, int] = {}
+        low: dict[int, int] = {}
+        path: list[int] = []
+        on_path: set[int] = set()
+        found: list[list[int]] = []
+        work: list[tuple[int, list[int]]] = []
+
+        def visit(at: int) -> None:
+            index[at] = low[at] = len(index)
+            path.append(at)
+            on_path.add(at)
+            work.append((at, [need for need in reversed(self.needs(at)) if need in self.lambdas]))
+
+        for root in self.lambdas:
             if root not in index:
-                work.append((root, self.needed_by(root)))
-                index[root] = low[root] = len(index)
-                path.append(root)
-                on_path.add(root)
+                visit(root)
             while work:
-                variable, rest = work[-1]
+                at, rest = work[-1]
                 if rest:
-                    other = rest.pop(0)
+                    other = rest.pop()
                     if other not in index:
-                        index[other] = low[other] = len(index)
-                        path.append(other)
-                        on_path.add(other)
-                        work.append((other, self.needed_by(other)))
+                        visit(other)
                     elif other in on_path:
-                        low[variable] = min(low[variable], index[other])
+                        low[at] = min(low[at], index[other])
                     continue
                 work.pop()
                 if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[variable])
-                if low[variable] == index[variable]:
-                    at = path.index(variable)
-                    group = path[at:]
-                    del path[at:]
+                    low[work[-1][0]] = min(low[work[-1][0]], low[at])
+                if low[at] == index[at]:
+                    group: list[int] = []
+                    while not group or group[-1] != at:
+                        group.append(path.pop())
                     on_path.difference_update(group)
-                    found.append(sorted(group, key=index.__getitem__))
+                    found.append(sorted(group))
         return found
 
 
-def used_too_early(variable: Variable, span: Span) -> VladError:
+def used_too_early(variable: Variable, span: Span, why: str) -> VladError:
     return VladError(
         "used-before-definition",
-        f"Unbound variable: {variable.name}",
+        f"Used before its definition: {variable.name}",
         span,
-        hint="it is used before its definition; move the definition up",
+        hint=f"{why}; move the definition of `{variable.name}` up",
     )

@@ -15,13 +15,13 @@ from vlad.expand.normalize import Out
 from vlad.expand.scope import Key, Scope, key_of
 from vlad.reader.parser import Form, Literal, Name, Syntax, datum
 from vlad.source import Span
-from vlad.values import NIL, Boolean, Primitive
+from vlad.values import NIL, Boolean, Primitive, Value
 
 SHAPES = "a parameter is a variable, a constant, (cons P P), (cons* P ...) or (list P ...)"
 
 
-def invalid_parameter(syntax: Syntax) -> VladError:
-    return VladError("invalid-parameter", f"Invalid parameter: {text_of(syntax)}", syntax.span, hint=SHAPES)
+def invalid_parameter(syntax: Syntax, hint: str = SHAPES) -> VladError:
+    return VladError("invalid-parameter", f"Invalid parameter: {text_of(syntax)}", syntax.span, hint=hint)
 
 
 class Patterns:
@@ -34,12 +34,23 @@ class Patterns:
         self.seen: set[Key] = set()
 
     def variable(self, name: Name) -> Variable:
+        return self.named(name, Variable(name.symbol.name))
+
+    def named(self, name: Name, variable: Variable) -> Variable:
         key = key_of(name)
         if key in self.seen:
             message = f"Duplicate variables: {text_of(self.whole)}"
             raise VladError("duplicate-variables", message, name.span, hint=f"`{name}` is bound twice here")
         self.seen.add(key)
-        return self.scope.bind(name, Variable(name.symbol.name))
+        self.scope.bind(name, variable)
+        return variable
+
+    def bind(self, pattern: Syntax, variable: Variable, out: Out) -> None:
+        """Bind a pattern to a variable that has its value: a name is then that variable's."""
+        if isinstance(pattern, Name):
+            self.named(pattern, variable)
+        else:
+            self.destructure(pattern, variable, out)
 
     def parameters(self, patterns: tuple[Syntax, ...], tail: Syntax | None, out: Out) -> tuple[Variable, ...]:
         """The variables of a lambda, and into `out` what takes them apart."""
@@ -59,17 +70,24 @@ class Patterns:
 
     def flat(self, patterns: tuple[Syntax, ...]) -> tuple[Syntax, ...]:
         """By the tuple rule a last parameter (cons a b) is two parameters."""
-        while isinstance(patterns[-1], Form) and self.head(patterns[-1]) in ("cons", "cons*"):
-            parts = self.parts(patterns[-1])
-            patterns = (*patterns[:-1], *parts)
-        return patterns
+        found = list(patterns)
+        while self.is_tuple(found[-1]):
+            found += self.parts(found.pop())
+        return tuple(found)
 
     def head(self, pattern: Form) -> str:
-        return str(pattern.items[0]) if pattern.items and pattern.tail is None else ""
+        first = pattern.items[0] if pattern.items and pattern.tail is None else None
+        return first.symbol.name if isinstance(first, Name) else ""
 
-    def parts(self, pattern: Form) -> tuple[Syntax, ...]:
-        parts = pattern.items[1:]
-        if not parts or (self.head(pattern) == "cons" and len(parts) != 2):
+    def is_tuple(self, pattern: Syntax) -> bool:
+        """(cons P P) or (cons* P P ...); (cons*) is the pattern of the empty list."""
+        return (
+            isinstance(pattern, Form) and self.head(pattern) in ("cons", "cons*") and len(pattern.items) > 1
+        )
+
+    def parts(self, pattern: Syntax) -> tuple[Syntax, ...]:
+        parts = pattern.items[1:] if isinstance(pattern, Form) else ()
+        if not isinstance(pattern, Form) or (self.head(pattern) == "cons" and len(parts) != 2):
             raise invalid_parameter(pattern)
         return parts
 
@@ -77,7 +95,9 @@ class Patterns:
         """Bind the variables of a pattern to the parts of a value."""
         if isinstance(pattern, Name):
             out.append(Binding(self.variable(pattern), value))
-        elif isinstance(pattern, Literal) and (type(pattern.value) is float or isinstance(pattern.value, Boolean)):
+        elif isinstance(pattern, Literal) and (
+            type(pattern.value) is float or isinstance(pattern.value, Boolean)
+        ):
             self.expect(value, Constant(pattern.value), pattern.span, out)
         elif isinstance(pattern, Form):
             self.form(pattern, value, out)
@@ -87,8 +107,8 @@ class Patterns:
     def form(self, pattern: Form, value: Variable, out: Out) -> None:
         head = self.head(pattern)
         if head == "quote" and len(pattern.items) == 2:
-            self.expect(value, Constant(datum(pattern.items[1])), pattern.span, out)
-        elif head == "list":
+            self.expect(value, Constant(self.quoted(pattern)), pattern.span, out)
+        elif head == "list" or (len(pattern.items) == 1 and head == "cons*"):
             for part in pattern.items[1:]:
                 value = self.split(part, value, pattern.span, out)
             self.expect(value, Constant(NIL), pattern.span, out)
@@ -99,6 +119,12 @@ class Patterns:
             self.destructure(parts[-1], value, out)
         else:
             raise invalid_parameter(pattern)
+
+    def quoted(self, pattern: Form) -> Value:
+        try:
+            return datum(pattern.items[1])
+        except VladError:
+            raise invalid_parameter(pattern) from None
 
     def split(self, first: Syntax, value: Variable, span: Span, out: Out) -> Variable:
         """Match the first part of a pair with a pattern; answer the variable of the rest."""
@@ -111,4 +137,6 @@ class Patterns:
         return cdr
 
     def expect(self, value: Variable, constant: Constant, span: Span, out: Out) -> None:
-        out.append(Binding(Variable("matched"), Apply(self.primitives["expect-constant"], (value, constant), span)))
+        out.append(
+            Binding(Variable("matched"), Apply(self.primitives["expect-constant"], (value, constant), span))
+        )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vlad.core.nodes import Variable
 from vlad.reader.parser import Name
 from vlad.values import Global, Primitive, Symbol
 
@@ -100,28 +99,81 @@ def key_of(name: Name) -> Key:
 
 
 class Scope:
-    """Local names, innermost last. The outermost scope has a module instead of a parent."""
+    """The local names at one place of a program.
 
-    __slots__ = ("bindings", "parent", "module")
+    The scopes of a top-level form that are open at one time share a table: for each name its meanings with the levels of the
+    scopes that bound them, innermost last. So finding a name costs the same however deep it stands, and a scope outside
+    that a macro remembers is the same table up to that scope's level. Scopes are left in reverse order; an error
+    gives the table up.
+    """
 
-    def __init__(self, parent: Scope | None, module: Module) -> None:
-        self.bindings: dict[Key, Any] = {}
-        self.parent = parent
+    __slots__ = ("table", "module", "level", "keys")
+
+    def __init__(self, module: Module) -> None:
+        self.table: dict[Key, list[tuple[int, Any]]] = {}
         self.module = module
+        self.level = 0
+        self.keys: list[Key] = []
 
     def inner(self) -> Scope:
-        return Scope(self, self.module)
+        scope = Scope.__new__(Scope)
+        scope.table = self.table
+        scope.module = self.module
+        scope.level = self.level + 1
+        scope.keys = []
+        return scope
 
-    def bind(self, name: Name, variable: Variable) -> Variable:
-        self.bindings[key_of(name)] = variable
-        return variable
+    def leave(self) -> None:
+        """Forget what was bound here."""
+        for key in self.keys:
+            self.table[key].pop()
+        self.keys.clear()
 
-    def find(self, key: Key) -> Any:
-        """The local binding, or None."""
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.bindings.get(key)
-            if found is not None:
-                return found
-            scope = scope.parent
-        return None
+    def bind(self, name: Name, meaning: Any) -> None:
+        """Give a name a meaning here, in place of one that it was given here before."""
+        key = (name.symbol, name.marks)
+        meanings = self.table.setdefault(key, [])
+        if meanings and meanings[-1][0] == self.level:
+            meanings[-1] = (self.level, meaning)
+        else:
+            meanings.append((self.level, meaning))
+            self.keys.append(key)
+
+    def has_own(self, name: Name) -> bool:
+        meanings = self.table.get((name.symbol, name.marks))
+        return bool(meanings) and meanings is not None and meanings[-1][0] == self.level
+
+
+class Mark(int):
+    """What the names of one expansion of a macro have in common; `scope` is where the macro was defined."""
+
+    scope: Scope
+
+
+class TopLevel:
+    """A name that nothing local binds, as the module sees it where the name was written."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: Module, name: str) -> None:
+        self.module = module
+        self.name = name
+
+
+def local_meaning(name: Name, scope: Scope) -> Any:
+    """What the innermost binding says, or a TopLevel.
+
+    A marked name that is not bound with its marks means what it means, without its last mark, where the macro that
+    inserted it was defined.
+    """
+    table, level, module, marks = scope.table, scope.level, scope.module, name.marks
+    while True:
+        for at, meaning in reversed(table.get((name.symbol, marks), ())):
+            if at <= level:
+                return meaning
+        if not marks:
+            return TopLevel(module, name.symbol.name)
+        mark = marks[-1]
+        assert isinstance(mark, Mark)
+        level, module = mark.scope.level, mark.scope.module
+        marks = marks[:-1]

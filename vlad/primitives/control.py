@@ -6,24 +6,41 @@ from typing import Any
 
 from vlad.errors import VladError
 from vlad.primitives.numbers import invalid
-from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, look
+from vlad.reader.parser import number
+from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.write import displayed, real_text, written
 
 
 def _error(message: Value) -> Value:
     """(error MESSAGE IRRITANT ...): by the tuple rule one argument, (message . (irritant . …))."""
-    words = []
     seen = look(message)
-    while type(seen) is tuple and len(seen) == 2:
-        words.append(displayed(seen[0]) if type(seen[0]) is String else written(seen[0], 1000))
+    words = []
+    if is_pair(seen):
+        words.append(_word(seen[0]))
         seen = look(seen[1])
-    words.append(displayed(seen) if type(seen) is String else written(seen, 1000))
+        while is_pair(seen) and not _is_list(
+            seen
+        ):  # a list is one irritant, a chain that ends otherwise several
+            words.append(_word(seen[0]))
+            seen = look(seen[1])
+    words.append(_word(seen))
     raise VladError("user-error", " ".join(words))
 
 
+def _word(value: Value) -> str:
+    return displayed(value) if type(value) is String else written(value, 1000)
+
+
+def _is_list(value: Value) -> bool:
+    value = look(value)
+    while is_pair(value):
+        value = look(value[1])
+    return bool(value == NIL)
+
+
 def _write(machine: Any, x: Value) -> Value:
-    machine.write(written(x))
-    return UNSPECIFIED
+    machine.write(written(x) + "\n")
+    return x
 
 
 def _display(machine: Any, x: Value) -> Value:
@@ -31,9 +48,25 @@ def _display(machine: Any, x: Value) -> Value:
     return UNSPECIFIED
 
 
+def _write_string(machine: Any, x: Value) -> Value:
+    if type(x) is not String:
+        raise invalid("write-string", "a string", x)
+    machine.write(x.text)
+    return UNSPECIFIED
+
+
+def _expect_nothing(name: str, argument: Value) -> None:
+    if look(argument) != NIL:
+        raise VladError(
+            "not-equivalent",
+            "Argument is not an equivalent value for ()",
+            hint=f"{name} takes no argument",
+            irritants=(argument,),
+        )
+
+
 def _newline(machine: Any, nothing: Value) -> Value:
-    if nothing != NIL:
-        raise VladError("not-equivalent", "Argument is not an equivalent value for ()", irritants=(nothing,))
+    _expect_nothing("newline", nothing)
     machine.write("\n")
     return UNSPECIFIED
 
@@ -46,17 +79,17 @@ def _write_real(machine: Any, x: Value) -> Value:
 
 
 def _read_real(machine: Any, nothing: Value) -> Value:
-    if nothing != NIL:
-        raise VladError("not-equivalent", "Argument is not an equivalent value for ()", irritants=(nothing,))
+    _expect_nothing("read-real", nothing)
     word = machine.read_word()
-    try:
-        return float(word)
-    except ValueError:
+    real = number(word) if word else None
+    if real is None:
         found = f"this is `{word}`" if word else "the input has ended"
-        raise VladError("not-real", "Value read is not real", hint=f"read-real takes a number; {found}") from None
+        raise VladError("not-real", "Value read is not real", hint=f"read-real takes a number; {found}")
+    return real
 
 
 def _arguments(machine: Any, nothing: Value) -> Value:
+    _expect_nothing("command-line-arguments", nothing)
     result: Value = NIL
     for word in reversed(machine.arguments):
         result = (String(word), result)
@@ -65,7 +98,15 @@ def _arguments(machine: Any, nothing: Value) -> Value:
 
 def _effect(name: str, operands: str, doc: str, value: Any, type: str) -> Primitive:
     return Primitive(
-        name, operands, doc, value=value, type=type, forward="zero", reverse={}, effect=True, needs_machine=True
+        name,
+        operands,
+        doc,
+        value=value,
+        type=type,
+        forward="zero",
+        reverse={},
+        effect=True,
+        needs_machine=True,
     )
 
 
@@ -74,7 +115,11 @@ ROWS: list[Primitive] = [
         "error", "message", "Ends the program with a message and the values behind it.", value=_error,
         type="some -> any", forward="zero", reverse={}, effect=True,
     ),
-    _effect("write", "x", "Prints x so that it could be read again.", _write, "any -> unspecified"),
+    Primitive(
+        "write", "x", "Prints x, as it could be read again, on a line of its own and answers it.", value=_write,
+        type="any -> any", forward="dx", reverse={"x": "s"}, effect=True, needs_machine=True,
+    ),
+    _effect("write-string", "x", "Prints the text of a string.", _write_string, "string -> unspecified"),
     _effect("display", "x", "Prints x, strings without quotes.", _display, "any -> unspecified"),
     _effect("newline", "nothing", "Ends the line.", _newline, "null -> unspecified"),
     Primitive(

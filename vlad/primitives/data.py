@@ -11,6 +11,7 @@ from typing import Any
 
 from vlad.errors import VladError
 from vlad.primitives.numbers import invalid
+from vlad.reader.parser import number
 from vlad.values import (
     FALSE,
     NIL,
@@ -57,9 +58,16 @@ def _no_pair(value: Value) -> VladError:
 
 def _expect_constant(x: Value, d: Value) -> Value:
     if not equal(x, d):
-        hint = "this procedure takes no argument" if d == () else "a constant among the parameters allows only itself"
+        hint = (
+            "this procedure takes no argument"
+            if d == ()
+            else "a constant among the parameters allows only itself"
+        )
         raise VladError(
-            "not-equivalent", f"Argument is not an equivalent value for {written(d)}", hint=hint, irritants=(x,)
+            "not-equivalent",
+            f"Argument is not an equivalent value for {written(d)}",
+            hint=hint,
+            irritants=(x,),
         )
     return x
 
@@ -74,7 +82,10 @@ def same(a: Value, b: Value) -> bool:
 
 
 def equal(a: Value, b: Value) -> bool:
-    """equal?: pairs part by part, anything else as eq?. Shared parts are compared once."""
+    """equal?: pairs part by part, procedures of the same code by what they hold, anything else as eq?.
+
+    Parts that are shared are compared once.
+    """
     work = [(a, b)]
     seen: set[tuple[int, int]] = set()
     kept = []
@@ -83,12 +94,12 @@ def equal(a: Value, b: Value) -> bool:
         x, y = look(x), look(y)
         if x is y:
             continue
-        if type(x) is tuple and type(y) is tuple and len(x) == 2 and len(y) == 2:
+        if type(x) is tuple and type(y) is tuple and len(x) == len(y) > 1 and (len(x) == 2 or x[0] is y[0]):
             key = (id(x), id(y))
             if key not in seen:
                 seen.add(key)
                 kept.append((x, y))  # so that their ids stay theirs
-                work += [(x[1], y[1]), (x[0], y[0])]
+                work += [(x[k], y[k]) for k in range(len(x) - 1, -1, -1)]
         elif not same(x, y):
             return False
     return True
@@ -99,7 +110,11 @@ def _wraps_procedure(value: Value) -> bool:
     value = look(value)
     while is_procedure(value) and value[0].derived == "tag":
         code, value = value[0], look(value[1])
-        if code.name in ("perturbation", "sensitivity") and is_procedure(value) and value[0].primitive is not None:
+        if (
+            code.name in ("perturbation", "sensitivity")
+            and is_procedure(value)
+            and value[0].primitive is not None
+        ):
             return False
     return is_procedure(value)
 
@@ -118,9 +133,7 @@ def _constant_row(
     return Primitive(name, operands, doc, value=value, type=type, python=python, forward="zero", reverse={})
 
 
-def _strings(
-    name: str, rule: Callable[..., Value], result: Callable[[Any], Value]
-) -> Callable[..., Value]:
+def _strings(name: str, rule: Callable[..., Value], result: Callable[[Any], Value]) -> Callable[..., Value]:
     def value(*operands: Value) -> Value:
         for operand in operands:
             if type(operand) is not String:
@@ -151,10 +164,20 @@ def _of_kind(name: str, expected: str, kind: type, rule: Callable[[Any], Value])
 
 
 def _string_to_number(text: str) -> Value:
-    try:
-        return float(text)
-    except ValueError:
-        return FALSE
+    found = number(text) if text else None
+    return FALSE if found is None else found
+
+
+def _search(pattern: str, text: str) -> int:
+    return text.find(pattern)
+
+
+def _is_null(value: Value) -> bool:
+    return bool(look(value) == NIL)
+
+
+def _is_integer(value: Value) -> bool:
+    return type(value) is float and value % 1.0 == 0.0
 
 
 ROWS: list[Primitive] = [
@@ -186,9 +209,10 @@ ROWS: list[Primitive] = [
         "stop-gradient", "x", "x, with the derivative zero.", value=lambda x: x, type="any -> any", forward="zero",
         reverse={},
     ),
-    _predicate("null?", "Is x ()?", lambda x: look(x) == NIL, "x is NIL", NIL=NIL),
+    _predicate("null?", "Is x ()?", _is_null, "_is_null(x)", _is_null=_is_null),
     _predicate("boolean?", "Is x #t or #f?", lambda x: type(x) is Boolean, "type(x) is Boolean", Boolean=Boolean),
     _predicate("real?", "Is x a real?", lambda x: type(x) is float, "type(x) is float"),
+    _predicate("integer?", "Is x a whole number?", _is_integer, "type(x) is float and x % 1.0 == 0.0"),
     _predicate("number?", "Is x a real?", lambda x: type(x) is float, "type(x) is float"),
     _predicate(
         "pair?", "Is x a pair?", is_pair,
@@ -202,22 +226,32 @@ ROWS: list[Primitive] = [
                   "any any -> boolean"),
     _constant_row("eqv?", "a b", "As eq?.", lambda a, b: boolean(same(a, b)), "any any -> boolean"),
     _constant_row("equal?", "a b", "Equal part by part?", lambda a, b: boolean(equal(a, b)), "any any -> boolean"),
-    _constant_row("string-append", "a b", "The text of a, then that of b.",
-                  _strings("string-append", lambda a, b: a + b, String), "string string -> string"),
-    _constant_row("string-length", "s", "The number of characters.",
+    Primitive(
+        "string-append", "a b", "The text of a, then that of b.",
+        value=_strings("string-append", lambda a, b: a + b, String), type="string string -> string", forward="zero",
+        reverse={}, variadic="left", unary='(string-append x "")',
+    ),
+    _constant_row("string-length", "text", "The number of characters.",
                   _strings("string-length", len, float), "string -> real"),
-    _constant_row("substring", "s start end", "The characters from start up to end.", _substring,
+    _constant_row("substring", "text start end", "The characters from start up to end.", _substring,
                   "string real real -> string"),
     _constant_row("string=?", "a b", "Equal texts?", _strings("string=?", lambda a, b: a == b, boolean),
                   "string string -> boolean"),
     _constant_row("string<?", "a b", "Is a before b?", _strings("string<?", lambda a, b: a < b, boolean),
                   "string string -> boolean"),
-    _constant_row("string->symbol", "s", "The symbol of this name.",
+    _constant_row("string-upcase", "text", "The text in capital letters.",
+                  _strings("string-upcase", str.upper, String), "string -> string"),
+    _constant_row("string-downcase", "text", "The text in small letters.",
+                  _strings("string-downcase", str.lower, String), "string -> string"),
+    _constant_row("string-search", "pattern text", "The position of the first occurrence of a pattern in a text, or #f.",
+                  _strings("string-search", _search, lambda at: FALSE if at < 0 else float(at)),
+                  "string string -> any"),
+    _constant_row("string->symbol", "text", "The symbol of this name.",
                   _strings("string->symbol", lambda s: s, symbol), "string -> symbol"),
-    _constant_row("symbol->string", "s", "The name of a symbol.",
+    _constant_row("symbol->string", "name", "The name of a symbol.",
                   _of_kind("symbol->string", "a symbol", Symbol, lambda s: String(s.name)), "symbol -> string"),
     _constant_row("number->string", "x", "The decimal text of a real.",
                   _of_kind("number->string", "a real", float, lambda x: String(real_text(x))), "real -> string"),
-    _constant_row("string->number", "s", "The real that a text writes, or #f.",
+    _constant_row("string->number", "text", "The real that a text writes, or #f.",
                   _strings("string->number", _string_to_number, lambda x: x), "string -> any"),
 ]  # fmt: skip

@@ -18,11 +18,15 @@ from vlad.primitives.special import (
     gaussian,
     inversion,
     log_gamma,
-    lowered_power,
+    one_plus_power,
     polygamma,
     power,
+    power_log,
+    sec_squared,
+    sech_squared,
+    sharp_tanh,
 )
-from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
+from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, look
 
 INFINITY = math.inf
 NAN = math.nan
@@ -30,6 +34,7 @@ NAN = math.nan
 
 def kind(value: Value) -> str:
     """What a value is, in a hint's words."""
+    value = look(value)
     if type(value) is float:
         return "a real"
     if type(value) is tuple:
@@ -218,14 +223,6 @@ def half_over_root(x: float) -> float:
         return INFINITY
 
 
-def sech(x: float) -> float:
-    """1 / cosh x, which does not underflow before it must."""
-    if abs(x) < 700.0:
-        return 1.0 / math.cosh(x)
-    half = math.exp(-0.5 * abs(x))
-    return 2.0 * half * half if x == x else x
-
-
 floor = _integral(math.floor)
 ceiling = _integral(math.ceil)
 truncate = _integral(math.trunc)
@@ -302,7 +299,7 @@ def _zero_divide(x: Value, y: Value) -> Value:
 ROWS: list[Primitive] = [
     Primitive(
         "+", "x y", "Sum.", value=_linear2("+", lambda x, y: x + y, _zero_plus), python="x + y",
-        type="real real -> real", partials={"x": "1", "y": "1"}, variadic="left", unary="x", nullary=0.0,
+        type="real real -> real", partials={"x": "1", "y": "1"}, variadic="left", unary="(+ x -0.0)", nullary=0.0,
         c="{x} + {y}", array="add",
     ),
     Primitive(
@@ -312,7 +309,7 @@ ROWS: list[Primitive] = [
     ),
     Primitive(
         "*", "x y", "Product.", value=_linear2("*", lambda x, y: x * y, lambda x, y: ZERO), python="x * y",
-        type="real real -> real", partials={"x": "y", "y": "x"}, variadic="left", unary="x", nullary=1.0,
+        type="real real -> real", partials={"x": "y", "y": "x"}, variadic="left", unary="(* x 1)", nullary=1.0,
         c="{x} * {y}", array="multiply",
     ),
     Primitive(
@@ -333,45 +330,60 @@ ROWS: list[Primitive] = [
     _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* -0.5 r) x)", "(0.5 / sqrt({x}))", hidden=True),
     _function("exp", "e to the x.", quiet(math.exp), "r", "exp({x})", "exp"),
     _function("log", "Natural logarithm.", log, "(/ 1 x)", "log({x})", "log"),
-    _function("log1p", "log of 1 + x, exact for small x.", log1p, "(/ 1 (+ 1 x))", "log1p({x})", "log1p"),
+    _function("log1p", "log of 1 + x, exact for small x.", log1p, "(one-plus-power 1 x)", "log1p({x})", "log1p"),
+    Primitive(
+        "one-plus-power", "k x", "(1 + x) to the -k, for constant k.", value=_checked2("one-plus-power", one_plus_power),
+        python="_one_plus_power(k, x)", uses={"_one_plus_power": one_plus_power}, type="real real -> real",
+        partials={"k": "zero", "x": "(* (negate k) (one-plus-power (+ k 1) x))"}, hidden=True,
+        c="pow(1 + {x}, -{k})",
+    ),
     _function("expm1", "exp x - 1, exact for small x.", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
     _function("sin", "Sine of x in radians.", quiet(math.sin), "(cos x)", "sin({x})", "sin"),
     _function("cos", "Cosine of x in radians.", quiet(math.cos), "(negate (sin x))", "cos({x})", "cos"),
-    # 1 + r² rather than 1/cos²: all its derivatives are sums of terms of one sign
-    _function("tan", "Tangent of x in radians.", quiet(math.tan), "(+ 1 (* r r))", "tan({x})", "tan"),
+    _function("tan", "Tangent of x in radians.", quiet(math.tan), "(sec-squared x)", "tan({x})", "tan"),
+    # the slope of tan; all its derivatives are sums of terms of one sign
     _function(
-        "asin", "Angle in [-pi/2, pi/2] whose sine is x.", quiet(math.asin), "(conic 1 -1 1 x)",
+        "sec-squared", "1 / cos² x.", sec_squared, "(* 2 (* r (tan x)))", "(1 / (cos({x}) * cos({x})))", hidden=True
+    ),
+    _function(
+        "asin", "Angle in [-pi/2, pi/2] whose sine is x.", quiet(math.asin), "(conic 1 -1 0 1 x)",
         "asin({x})", "asin",
     ),
     _function(
-        "acos", "Angle in [0, pi] whose cosine is x.", quiet(math.acos), "(negate (conic 1 -1 1 x))",
+        "acos", "Angle in [0, pi] whose cosine is x.", quiet(math.acos), "(negate (conic 1 -1 0 1 x))",
         "acos({x})", "acos",
     ),
     # one row for the slopes of four inverse functions: its derivatives have the fewest roundings
     Primitive(
-        "conic", "c d k x", "(c + d x x) to the -k/2, for constant c, d and k.", value=_checked("conic", conic),
-        python="_conic(c, d, k, x)", uses={"_conic": conic}, type="real real real real -> real",
+        "conic", "c d j k x", "x to the j times (c + d x x) to the -k/2, for constant c, d, j and k.",
+        value=_checked("conic", conic), python="_conic(c, d, j, k, x)", uses={"_conic": conic},
+        type="real real real real real -> real",
         partials={
-            "c": "zero", "d": "zero", "k": "zero",
-            "x": "(* (* (negate (* k d)) x) (conic c d (+ k 2) x))",
+            "c": "zero", "d": "zero", "j": "zero", "k": "zero",
+            "x": """(let ((rest (* (* k d) (conic c d (+ j 1) (+ k 2) x))))
+                      (if (= j 0) (negate rest) (- (* j (conic c d (- j 1) k x)) rest)))""",
         },
-        hidden=True, c="pow({c} + {d} * {x} * {x}, -0.5 * {k})",
+        hidden=True, c="(pow({x}, {j}) * pow({c} + {d} * {x} * {x}, -0.5 * {k}))",
     ),
     _function("sinh", "Hyperbolic sine.", quiet(math.sinh, _same_sign), "(cosh x)", "sinh({x})", "sinh"),
     _function("cosh", "Hyperbolic cosine.", quiet(math.cosh), "(sinh x)", "cosh({x})", "cosh"),
-    # 1 - r² cancels, 1/cosh² overflows in its derivatives where the quotient does not
+    # 1 - r² would cancel
+    _function("tanh", "Hyperbolic tangent.", quiet(math.tanh), "(sech-squared x)", "tanh({x})", "tanh"),
     _function(
-        "tanh", "Hyperbolic tangent.", quiet(math.tanh), "(let ((q (sech x))) (* q q))", "tanh({x})", "tanh"
-    ),
-    _function("sech", "1 / cosh x.", sech, "(negate (* r (tanh x)))", "(1 / cosh({x}))", hidden=True),
-    _function(
-        "asinh", "Inverse of sinh.", quiet(math.asinh), "(conic 1 1 1 x)", "asinh({x})", "asinh"
+        "sech-squared", "1 / cosh² x.", sech_squared, "(* -2 (* r (sharp-tanh x)))", "pow(cosh({x}), -2)", hidden=True
     ),
     _function(
-        "acosh", "Inverse of cosh, for x >= 1.", quiet(math.acosh), "(conic -1 1 1 x)",
+        "sharp-tanh", "tanh x, to the last place: what its derivatives are made of.", sharp_tanh, "(sech-squared x)",
+        "tanh({x})", hidden=True,
+    ),
+    _function(
+        "asinh", "Inverse of sinh.", quiet(math.asinh), "(conic 1 1 0 1 x)", "asinh({x})", "asinh"
+    ),
+    _function(
+        "acosh", "Inverse of cosh, for x >= 1.", quiet(math.acosh), "(conic -1 1 0 1 x)",
         "acosh({x})", "acosh",
     ),
-    _function("atanh", "Inverse of tanh.", atanh, "(conic 1 -1 2 x)", "atanh({x})", "atanh"),
+    _function("atanh", "Inverse of tanh.", atanh, "(conic 1 -1 0 2 x)", "atanh({x})", "atanh"),
     _function("erf", "The error function.", math.erf, "(* 1.1283791670955126 (gaussian x))", "erf({x})"),
     _function(
         "erfc", "1 - erf x, exact for large x.", math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})"
@@ -417,39 +429,45 @@ ROWS: list[Primitive] = [
         "direction", "x y", "x / hypot(x, y); 0 at the origin.", value=_checked2("direction", direction),
         python="_direction(x, y)", uses={"_direction": direction}, type="real real -> real",
         partials={
-            "x": "(let ((h (hypot x y)) (v (direction y x))) (if (= h 0) 0 (* v (/ v h))))",
-            "y": "(let ((h (hypot x y)) (v (direction y x))) (if (= h 0) 0 (negate (* r (/ v h)))))",
+            "x": "(if (if (= x 0) (= y 0) #f) 0 (* (direction y x) (inversion y x)))",
+            "y": "(if (if (= x 0) (= y 0) #f) 0 (negate (* r (inversion y x))))",
         },
         hidden=True, c="({x} / hypot({x}, {y}))",
     ),
     Primitive(
         "expt", "x y", "x to the y.", value=_checked2("expt", power), python="_power(x, y)", uses={"_power": power},
         type="real real -> real",
-        partials={"x": "(if (if (= x 0) (= y 0) #f) 0 (* y (lowered-power x y 1)))", "y": "(if (> x 0) (* r (log x)) (* 0 r))"},
+        partials={
+            "x": "(if (if (= x 0) (= y 0) #f) 0 (* y (power-log x y 1 0)))",
+            "y": "(if (> x 0) (power-log x y 0 1) (* 0 r))",
+        },
         c="pow({x}, {y})", array="pow",
     ),
     Primitive(
-        "lowered-power", "x y n", "x to the (y - n).", value=_checked("lowered-power", lowered_power), python="_lowered_power(x, y, n)",
-        uses={"_lowered_power": lowered_power}, type="real real real -> real",
+        "power-log", "x y n m", "x to the (y - n), times log x to the m, for constant n and m.",
+        value=_checked("power-log", power_log), python="_power_log(x, y, n, m)", uses={"_power_log": power_log},
+        type="real real real real -> real",
         partials={
-            "x": "(if (if (= x 0) (= y n) #f) 0 (* (- y n) (lowered-power x y (+ n 1))))",
-            "y": "(if (> x 0) (* r (log x)) (* 0 r))",
-            "n": "(if (> x 0) (negate (* r (log x))) (* 0 r))",
+            "x": """(let ((next (+ n 1)))
+                      (let ((first (if (if (= x 0) (= y n) #f) 0 (* (- y n) (power-log x y next m)))))
+                        (if (= m 0) first (+ first (* m (power-log x y next (- m 1)))))))""",
+            "y": "(if (> x 0) (power-log x y n (+ m 1)) (* 0 r))",
+            "n": "zero", "m": "zero",
         },
-        hidden=True, c="pow({x}, {y} - {n})",
+        hidden=True, c="(pow({x}, {y} - {n}) * pow(log({x}), {m}))",
     ),
     _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs"),
     Primitive(
         "max", "x y", "The larger one; nan if either is.", value=_checked2("max", larger), python="_larger(x, y)",
         uses={"_larger": larger}, type="real real -> real",
         partials={"x": "(if (> x y) 1 (if (= x y) 0.5 0))", "y": "(if (> y x) 1 (if (= x y) 0.5 0))"},
-        variadic="left", unary="x", array="maximum",
+        variadic="left", unary="(max x x)", array="maximum",
     ),
     Primitive(
         "min", "x y", "The smaller one; nan if either is.", value=_checked2("min", smaller), python="_smaller(x, y)",
         uses={"_smaller": smaller}, type="real real -> real",
         partials={"x": "(if (< x y) 1 (if (= x y) 0.5 0))", "y": "(if (< y x) 1 (if (= x y) 0.5 0))"},
-        variadic="left", unary="x", array="minimum",
+        variadic="left", unary="(min x x)", array="minimum",
     ),
     _function("floor", "The largest integer not above x.", floor, "zero", "floor({x})", "floor"),
     _function("ceiling", "The smallest integer not below x.", ceiling, "zero", "ceil({x})", "ceil"),

@@ -20,7 +20,7 @@ GUARD = 192  # bits behind the point: 53 of the result, 60 a small argument lose
 TINY = 2.0**-60  # below it the pole at 0 is all there is, above its reciprocal the first term of the series
 SERIES_TERMS = 26
 SERIES_FROM = 34  # the series in 1/x, cut after so many terms, is exact to 2^-130 from here on
-MOST_DERIVATIVES = 1000
+MOST_DERIVATIVES = 60  # of polygamma: the work grows with their cube
 
 
 def two_product(x: float, y: float) -> tuple[float, float]:
@@ -47,18 +47,47 @@ def _ratio_of_sum(x: float, total: float, error: float) -> float:
     return quotient + ((x - product) - product_error - quotient * error) / total
 
 
+def sech_squared(x: float) -> float:
+    """1 / cosh² x, as 4e / (1 + e)² with e = exp -2|x|: nothing overflows, one rounding of an exponential."""
+    e = math.exp(-2.0 * abs(x))
+    total, rounding = _two_sum(1.0, e)
+    square, error = two_product(total, total)
+    return _ratio_of_sum(4.0 * e, square, error + 2.0 * total * rounding)
+
+
+def sharp_tanh(x: float) -> float:
+    """tanh x as (1 - e²)/(1 + e²) with e = exp -|x|, for small x as m/(m + 2) with m = expm1 2|x|."""
+    if abs(x) < 0.4:
+        m = math.expm1(2.0 * abs(x))
+        return math.copysign(_ratio_of_sum(m, *_two_sum(2.0, m)), x)
+    e = math.exp(-abs(x))
+    square, error = two_product(e, e)
+    (total, rounding), (difference, lost) = _two_sum(1.0, square), _two_sum(1.0, -square)
+    quotient = _ratio_of_sum(difference, total, rounding + error)
+    return math.copysign(quotient + (lost - error) / total, x)
+
+
 def direction(x: float, y: float) -> float:
     """x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin."""
     distance = math.hypot(x, y)
-    if distance == 0:
-        return x
-    if math.isinf(x):
-        return NAN if math.isinf(y) else math.copysign(1.0, x)
-    if not 1e-60 < distance < 1e140 or abs(x) < 1e-130:
-        return x / distance
+    if distance == 0 or math.isinf(distance) or distance != distance:
+        return _far(x, y) if distance else x
+    scale = _scale(distance)
+    x, y, distance = x * scale, y * scale, distance * scale
     total, error = _sum_of_squares(x, y)
     square, square_error = two_product(distance, distance)
     return _ratio_of_sum(x, distance, 0.5 * ((total - square) + (error - square_error)) / distance)
+
+
+def _far(x: float, y: float) -> float:
+    if math.isinf(x):
+        return NAN if math.isinf(y) else math.copysign(1.0, x)
+    return math.copysign(0.0, x) if math.isinf(y) else x * 0.5 / math.hypot(0.5 * x, 0.5 * y)
+
+
+def _scale(distance: float) -> float:
+    """A power of two that brings it near 1, or as near as such a power can."""
+    return math.ldexp(1.0, max(-1022, min(1022, -math.frexp(distance)[1])))
 
 
 def _sum_of_squares(x: float, y: float) -> tuple[float, float]:
@@ -70,11 +99,10 @@ def _sum_of_squares(x: float, y: float) -> tuple[float, float]:
 def inversion(x: float, y: float) -> float:
     """x / (x² + y²); nan at the origin."""
     distance = math.hypot(x, y)
-    if distance == 0 or math.isinf(distance):
-        return NAN if distance == 0 else math.copysign(0.0, x) if not math.isinf(x) or not math.isinf(y) else NAN
-    if not 1e-60 < distance < 1e140 or abs(x) < 1e-130:
-        return x / distance / distance
-    return _ratio_of_sum(x, *_sum_of_squares(x, y))
+    if distance == 0 or math.isinf(distance) or distance != distance:
+        return NAN if distance == 0 else _far(x, y) / distance
+    scale = _scale(distance)
+    return _ratio_of_sum(x * scale, *_sum_of_squares(x * scale, y * scale)) * scale
 
 
 def gaussian(x: float) -> float:
@@ -96,30 +124,58 @@ def power(x: float, y: float) -> float:
         return NAN
 
 
-def lowered_power(x: float, y: float, n: float) -> float:
-    """x to the (y - n), the exact difference: its rounding error counts log x times."""
+def power_log(x: float, y: float, n: float, m: float) -> float:
+    """x^(y - n) (log x)^m, with the exact difference: its rounding error counts log x times."""
     exponent, error = _two_sum(y, -n)
     result = power(x, exponent)
-    correct = error != 0 and 0.0 < x < INFINITY and 0.0 < result < INFINITY and abs(error) < INFINITY
-    return result + result * (error * math.log(x)) if correct else result
+    if not (0.0 < x < INFINITY and 0.0 < result < INFINITY and abs(error) < INFINITY):
+        return result if m == 0 else result * _log_power(x, m) if 0.0 < x < INFINITY else NAN
+    if error:
+        result += result * (error * math.log(x))
+    return result if m == 0 else result * _log_power(x, m)
 
 
-def conic(c: float, d: float, k: float, x: float) -> float:
-    """(c + d x²) to the -k/2 for c, d = ±1 and k = 1, 2, 3, …, rounded once: exact on integers up to the root."""
-    if abs(x) < 1e-10 or not abs(x) < 1e10:
-        return power(c, -0.5 * k) if abs(x) < 1 else power(d, -0.5 * k) * power(abs(x), -k)
+def _log_power(x: float, m: float) -> float:
+    """(log x)^m; from the square on the logarithm's rounding would count m times."""
+    if not (2 <= m <= 20 and m == math.floor(m)):
+        return power(math.log(x), m)
+    mantissa, exponent = math.frexp(x)
+    logarithm = _log(_fixed(mantissa, GUARD), GUARD) + exponent * _log_two(GUARD)
+    return _quotient(logarithm ** int(m), 1 << GUARD * int(m))
+
+
+def conic(c: float, d: float, j: float, k: float, x: float) -> float:
+    """x^j (c + d x²)^(-k/2) for c, d = ±1, j = 0, 1, … below k, rounded once: exact on integers up to the root."""
+    if not (abs(c) == abs(d) == 1 and 0 <= j < k < 100 and k == math.floor(k) and j == math.floor(j)):
+        return power(x, j) * power(c + d * (x * x), -0.5 * k)
+    if abs(x) < 1e-10:
+        return power(c, -0.5 * k) * power(x, j)
+    if not abs(x) < 1e10:
+        return power(d, -0.5 * k) * math.copysign(power(abs(x), j - k), x if j % 2 else 1.0)
     numerator, denominator = x.as_integer_ratio()
-    square, exponent = denominator * denominator, int(k)
+    square, order = denominator * denominator, int(k)
     total = int(c) * square + int(d) * numerator * numerator
+    above = numerator ** int(j) * denominator ** (order - int(j))
     if total == 0:
-        return INFINITY
-    if exponent % 2 == 0:
-        return _quotient(square ** (exponent // 2), total ** (exponent // 2))
+        return math.copysign(INFINITY, x if j % 2 else 1.0)
+    if order % 2 == 0:
+        return _quotient(above, total ** (order // 2))
     if total < 0:
         return NAN
-    above, below = square**exponent, total**exponent
-    shift = max(0, 66 + (below.bit_length() - above.bit_length()) // 2)
-    return _quotient(math.isqrt((above << 2 * shift) // below), 1 << shift)
+    below = total**order
+    shift = max(0, 66 + below.bit_length() // 2 - above.bit_length())
+    size = _quotient(math.isqrt((above * above << 2 * shift) // below), 1 << shift)
+    return size if above > 0 else -size
+
+
+def one_plus_power(k: float, x: float) -> float:
+    """(1 + x)^-k, the sum unrounded."""
+    total, error = _two_sum(1.0, x)
+    if k == 1 and 0 < abs(total) < INFINITY:
+        return _ratio_of_sum(1.0, total, error)
+    result = power(total, -k)
+    correct = total != 0 and 0 < abs(result) < INFINITY and abs(k) < INFINITY
+    return result - result * (k * error / total) if correct else result
 
 
 def _quotient(numerator: int, denominator: int) -> float:
@@ -208,7 +264,11 @@ def _exp(v: int, p: int) -> tuple[int, int]:
 
 def _sine_cosine_of_pi(f: float, p: int) -> tuple[int, int]:
     """sin πf and cos πf for |f| <= 1/2."""
-    angle = _pi(p) * _fixed(f, p) >> p
+    return _sine_cosine(_pi(p) * _fixed(f, p) >> p, p)
+
+
+def _sine_cosine(angle: int, p: int) -> tuple[int, int]:
+    """For angles up to about π/2: Taylor."""
     square = angle * angle >> p
     sine = term = angle
     n = 1
@@ -223,6 +283,22 @@ def _sine_cosine_of_pi(f: float, p: int) -> tuple[int, int]:
         cosine += term
         n += 2
     return sine, cosine
+
+
+def sec_squared(x: float) -> float:
+    """1 / cos² x. Near the poles a cosine rounded once is not enough for the slopes of this slope."""
+    if not abs(x) < INFINITY:
+        return NAN
+    tangent = math.tan(x)
+    if abs(tangent) < 2.0:
+        square, error = two_product(tangent, tangent)
+        total, rounding = _two_sum(1.0, square)
+        return total + (rounding + error)
+    p = GUARD + max(0, math.frexp(x)[1])
+    angle, pi = _fixed(x, p), _pi(p + 8)
+    angle -= (angle * 512 + pi) // (2 * pi) * pi >> 8
+    _, cosine = _sine_cosine(angle, p)
+    return _quotient(1 << 2 * p, cosine * cosine)
 
 
 @cache
@@ -379,7 +455,7 @@ def gamma(x: float) -> float:
         return math.copysign(INFINITY, x)
     if x != x or x == INFINITY:
         return x
-    if _is_pole(x):
+    if x == -INFINITY or _is_pole(x):
         return NAN
     if abs(x) < TINY:
         return 1.0 / x

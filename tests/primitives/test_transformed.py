@@ -1,0 +1,47 @@
+"""The rows' derivatives by the public way: forward and reverse, nested to order three, against mpmath."""
+
+from __future__ import annotations
+
+import pytest
+from exact import CASES, Case
+from test_accuracy import LARGEST, MOST_ULPS, _exact, _leeway, distance
+
+import vlad
+
+SETUP = """
+(define ((slope-R f) x) (cdr ((cdr ((*j f) (*j x))) 1)))
+(define ((slope-F f) x) (unperturb (tangent ((bundle f (perturb (zero f))) (bundle x (perturb 1))))))
+"""
+MODES = ["R", "F", "RR", "RF", "FR", "FF", "RRR", "FFF", "FRF", "RFR"]
+# In reverse a product is summed in another order than forward: half a unit each.
+TOLERATED_ULPS = MOST_ULPS + 1.0
+
+
+@pytest.fixture(scope="module")
+def session() -> vlad.Session:
+    session = vlad.Session()
+    session.eval(SETUP)
+    return session
+
+
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_every_nesting_of_modes(session: vlad.Session, case: Case) -> None:
+    for point in case.points(8, "transformed"):
+        exact = _exact(case, point)
+        for modes in MODES:
+            order = len(modes)
+            if exact is None or not abs(exact[order]) < LARGEST:
+                continue
+            procedure = f"(lambda (x) {_call(case, point)})"
+            for mode in modes:
+                procedure = f"(slope-{mode} {procedure})"
+            found = session.eval(f"({procedure} {point[case.index]!r})")
+            leeway = _leeway(case, point, order) if order in case.zeros else None
+            assert isinstance(found, float)
+            assert distance(found, exact[order], leeway) <= TOLERATED_ULPS, (modes, point, found)
+
+
+def _call(case: Case, point: tuple[float, ...]) -> str:
+    operands = [repr(operand) for operand in point]
+    operands[case.index] = "x"
+    return f"({case.name} {' '.join(operands)})"

@@ -1,0 +1,478 @@
+"""The command, from outside: what each way of calling it prints, and the status with which it ends."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from vlad import __version__
+
+ROOT = Path(__file__).parent.parent
+COMMAND = [sys.executable, "-m", "vlad"]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """That of a person's shell: our own, without what the tests' runner sets, so that `vlad` is this checkout's."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VLAD"))}
+    return {**own, "PYTHONPATH": str(ROOT), **changes}
+
+
+def vlad(
+    *words: str, stdin: str | bytes = "", folder: Path | None = None, **changes: str
+) -> subprocess.CompletedProcess[str]:
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    done = subprocess.run(
+        [*COMMAND, *words],
+        input=data,
+        capture_output=True,
+        cwd=folder,
+        env=environment(**changes),
+        timeout=120,
+    )
+    assert b"Traceback" not in done.stderr or "VLAD_DEBUG" in changes, done.stderr.decode()
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def printed(*words: str, stdin: str | bytes = "", folder: Path | None = None, **changes: str) -> str:
+    """What a run prints that must go well."""
+    done = vlad(*words, stdin=stdin, folder=folder, **changes)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "square.vlad"
+    path.write_text("(define (square x) (* x x))\n(square 3)\n(cons 1 (square 0.5))\n")
+    return path
+
+
+class TestRunning:
+    def test_a_file_prints_each_value_on_a_line(self, program: Path) -> None:
+        assert printed(str(program)) == "9\n(1 . 0.25)\n"
+
+    def test_run_is_the_same(self, program: Path) -> None:
+        assert printed("run", str(program)) == "9\n(1 . 0.25)\n"
+
+    def test_the_extension_may_be_left_out(self, program: Path) -> None:
+        assert printed("square", folder=program.parent) == "9\n(1 . 0.25)\n"
+
+    def test_a_file_whose_name_is_a_command(self, program: Path) -> None:
+        program.rename(program.with_name("show.vlad"))
+        assert printed("run", "show", folder=program.parent) == "9\n(1 . 0.25)\n"
+
+    def test_words_behind_the_file_are_the_programs(self, tmp_path: Path) -> None:
+        (tmp_path / "words.vlad").write_text("(command-line-arguments)")
+        words = ["a", "--metered", "--help", "-e", "two words", "--", "λ"]
+        expected = '("a" "--metered" "--help" "-e" "two words" "--" "λ")\n'
+        assert printed("words", *words, folder=tmp_path) == expected
+        assert printed("run", "words", *words, folder=tmp_path) == expected
+
+    def test_without_words_there_are_none(self) -> None:
+        assert printed("-e", "(command-line-arguments)") == "()\n"
+
+    def test_definitions_alone_print_nothing(self) -> None:
+        assert printed("-e", "(define x 3)") == ""
+
+    def test_a_program_reads_standard_input(self) -> None:
+        assert printed("-e", "(+ (read-real) (read-real))", stdin="40\n2") == "42\n"
+
+
+class TestExpressions:
+    def test_the_value_is_printed(self) -> None:
+        assert printed("-e", "(+ 1 2)") == "3\n"
+
+    def test_several_share_their_definitions(self) -> None:
+        assert printed("-e", "(define x 3)", "-e", "(* x x)", "-e", "x 'x") == "9\n3\nx\n"
+
+    def test_words_behind_it_are_the_programs(self) -> None:
+        assert printed("-e", "(command-line-arguments)", "run", "b") == '("run" "b")\n'
+
+    def test_two_dashes_end_the_options(self) -> None:
+        assert printed("-e", "(command-line-arguments)", "--", "-e") == '("-e")\n'
+
+    def test_the_paper_in_one_line(self) -> None:
+        assert printed("-e", "(cdr ((cdr ((J (lambda (x) (* x x x))) (J 2))) 1))") == "12\n"
+
+
+class TestStandardInput:
+    def test_a_program_from_standard_input(self, program: Path) -> None:
+        assert printed(stdin=program.read_text()) == "9\n(1 . 0.25)\n"
+
+    def test_a_dash_stands_for_it_so_that_words_may_follow(self) -> None:
+        assert printed("-", "a", stdin="(command-line-arguments)") == '("a")\n'
+
+    def test_its_errors_name_it(self) -> None:
+        done = vlad(stdin="1\n(car 5)")
+        assert done.returncode == 1
+        assert done.stdout == "1\n"
+        assert done.stderr.startswith("<standard input>:2:1: Error: Argument to car is invalid\n")
+
+    def test_bytes_that_are_no_text(self) -> None:
+        done = vlad(stdin=b"(+ 1 \xff 2)")
+        assert done.returncode == 1
+        assert "UTF-8" in done.stderr
+
+    def test_nothing_is_a_program_too(self) -> None:
+        assert printed(stdin="") == ""
+
+    def test_a_person_at_a_terminal_hears_about_the_prompt(self) -> None:
+        ours, theirs = pty.openpty()
+        try:
+            done = subprocess.run(COMMAND, stdin=theirs, capture_output=True, env=environment(), timeout=60)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        assert done.returncode == 2
+        assert b"interactive prompt" in done.stderr
+        assert b"Traceback" not in done.stderr
+
+
+class TestLooking:
+    def test_expand_prints_the_core_of_each_form(self, program: Path) -> None:
+        lines = printed("expand", str(program)).splitlines()
+        assert lines[0].startswith("(define square (lambda (x)")
+        assert "(square 3)" in lines
+        assert "9" not in lines  # nothing is run
+
+    @pytest.mark.parametrize("order", ["behind", "before"])
+    def test_show_prints_the_reverse_transform(self, program: Path, order: str) -> None:
+        options = ["--stage", "reverse", "--name", "square"]
+        words = [str(program), *options] if order == "behind" else [*options, str(program)]
+        text = printed("show", *words)
+        assert text.startswith("(define square (lambda (k x)")
+        assert ".sensitivity" in text
+
+    def test_stages_differ(self, program: Path) -> None:
+        texts = {printed("show", str(program), "--stage", stage) for stage in ("core", "reverse", "forward")}
+        assert len(texts) == 3
+        assert printed("show", str(program)) == printed("show", str(program), "--stage=core")
+
+    def test_a_procedure_that_is_not_there(self, program: Path) -> None:
+        done = vlad("show", str(program), "--name", "cube")
+        assert done.returncode == 1
+        assert "cube" in done.stderr
+
+    def test_what_is_shown_does_not_depend_on_hash_seed_locale_or_folder(self, program: Path) -> None:
+        texts = {
+            printed(
+                "show", str(program), "--stage", "reverse", PYTHONHASHSEED=seed, LC_ALL=locale, folder=folder
+            )
+            for seed, locale, folder in (
+                ("0", "C", ROOT),
+                ("1", "C.UTF-8", program.parent),
+                ("77", "POSIX", ROOT),
+            )
+        }
+        assert len(texts) == 1
+
+
+class TestOptions:
+    @pytest.mark.parametrize("joined", [False, True])
+    def test_folders_to_search(self, tmp_path: Path, joined: bool) -> None:
+        (tmp_path / "parts").mkdir()
+        (tmp_path / "parts" / "part.vlad").write_text("(define part 7)")
+        (tmp_path / "whole.vlad").write_text('(include "part") part')
+        folders = ["-Ielsewhere", "-Iparts"] if joined else ["-I", "elsewhere", "-I", "parts"]
+        assert printed(*folders, "whole", folder=tmp_path) == "7\n"
+        missing = vlad("whole", folder=tmp_path)
+        assert missing.returncode == 1
+        assert "Cannot find: part" in missing.stderr
+
+    def test_metered_counts_primitives_in_the_order_of_the_table(self) -> None:
+        text = "(define (f x) (sin (* x (+ x x)))) (f 0) 5 (* (f 0) (sin (f 0)))"
+        assert printed("--metered", "-e", text) == "0\n1 +\n1 *\n1 sin\n5\n0\n2 +\n3 *\n3 sin\n"
+
+    @pytest.mark.parametrize("tier", ["auto", "evaluate"])
+    def test_tiers(self, tier: str) -> None:
+        assert printed("--tier", tier, "-e", "(+ 1 2)") == "3\n"
+        assert printed(f"--tier={tier}", "-e", "(+ 1 2)") == "3\n"
+
+    @pytest.mark.parametrize(
+        ("option", "amount", "text", "reason"),
+        [
+            ("--max-seconds", "0.2", "(define (f n) (f (+ n 1))) (f 0)", "longer than 0.2 seconds"),
+            ("--max-depth", "1000", "(define (f n) (+ 1 (f (+ n 1)))) (f 0)", "too deep"),
+            ("--max-memory", "200", "(define (f n l) (f (+ n 1) (cons n l))) (f 0 '())", "more than 200"),
+            ("--fuel", "1000", "(define (f n) (f (+ n 1))) (f 0)", "out of fuel"),
+        ],
+    )
+    def test_limits(self, option: str, amount: str, text: str, reason: str) -> None:
+        done = vlad(option, amount, "-e", "(+ 1 2)", "-e", text)
+        assert done.returncode == 1
+        assert done.stdout == "3\n"
+        assert reason in done.stderr
+        assert option.lstrip("-").removeprefix("max-") in done.stderr  # the hint says which limit it was
+
+    @pytest.mark.parametrize(
+        "words", [["--help"], ["-h"], ["--metered", "--help"], ["show", "--help"], ["repl", "--help"]]
+    )
+    def test_help(self, words: list[str]) -> None:
+        text = printed(*words)
+        for word in (
+            "run",
+            "expand",
+            "show",
+            "-e",
+            "-I",
+            "--metered",
+            "--tier",
+            "--max-seconds",
+            "--version",
+            "130",
+        ):
+            assert word in text
+        assert max(map(len, text.splitlines())) <= 100
+
+    def test_version(self) -> None:
+        assert printed("--version") == f"vlad {__version__}\n"
+
+
+WRONG = {
+    "unknown option: --fast": ["--fast", "x.vlad"],
+    "unknown option: -x": ["-x"],
+    "unknown option: --metered=yes": ["--metered=yes", "-e", "1"],
+    "-e needs a value": ["-e"],
+    "-I needs a value": ["-I"],
+    "--fuel needs a value": ["--fuel"],
+    "--fuel needs a positive whole number; not 1.5": ["--fuel", "1.5", "-e", "1"],
+    "--fuel needs a positive whole number; not 0": ["--fuel", "0", "-e", "1"],
+    "--max-seconds needs a positive number; not nan": ["--max-seconds", "nan", "-e", "1"],
+    "--max-memory needs a positive number; not much": ["--max-memory", "much", "-e", "1"],
+    "--max-depth needs a positive whole number; not 99999999999": ["--max-depth", "99999999999", "-e", "1"],
+    "--tier is one of auto, evaluate; not fast": ["--tier", "fast", "-e", "1"],
+    "--stage is one of core, reverse, forward; not types": ["show", "x.vlad", "--stage", "types"],
+    "--name belongs to `vlad show`": ["--name", "f", "x.vlad"],
+    "`vlad run` needs a file": ["run"],
+    "`vlad expand` needs a file": ["expand"],
+    "`vlad show` needs a file": ["show", "--name", "f"],
+    "`vlad expand` takes one file; too many: b.vlad": ["expand", "a.vlad", "b.vlad"],
+    "-e does not go with `vlad run`": ["run", "-e", "1"],
+    "`vlad repl` is not there yet": ["repl"],
+    "`vlad check` is not there yet": ["check", "x.vlad"],
+    "`vlad build` is not there yet": ["build", "x.vlad"],
+}
+
+
+class TestEnding:
+    @pytest.mark.parametrize("message", WRONG)
+    def test_wrong_usage(self, message: str) -> None:
+        done = vlad(*WRONG[message])
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert message in done.stderr
+        assert "vlad --help" in done.stderr
+
+    def test_an_error_in_the_program(self, tmp_path: Path) -> None:
+        (tmp_path / "wrong.vlad").write_text("(define (f x) (car x))\n(+ 1 1)\n(f 5)\n(+ 2 2)\n")
+        done = vlad("wrong.vlad", folder=tmp_path)
+        assert done.returncode == 1
+        assert done.stdout == "2\n"  # what came before stands; nothing after
+        first, excerpt, caret = done.stderr.splitlines()[:3]
+        assert first == "wrong.vlad:1:15: Error: Argument to car is invalid"
+        assert excerpt == "    1 | (define (f x) (car x))"
+        assert caret == "      |               ^^^^^^^"
+
+    @pytest.mark.parametrize("text", ["(5 5)", "('() 1)", '("f" 1)', "(car 5)", "(if (5 5) 1 2)"])
+    def test_the_message_is_all_there_is(self, text: str) -> None:
+        """Python has opinions about such code, too; they are not for the user."""
+        done = vlad("-e", text)
+        assert done.returncode == 1
+        assert done.stderr.startswith("<expression>:1:")
+        assert "Warning" not in done.stderr
+
+    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+        done = vlad("missing", folder=tmp_path)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "Cannot find: missing" in done.stderr
+
+    def test_a_folder_is_no_file(self, tmp_path: Path) -> None:
+        done = vlad(str(tmp_path))
+        assert done.returncode == 1
+        assert "Cannot find" in done.stderr
+
+    def test_a_file_that_is_no_text(self, tmp_path: Path) -> None:
+        (tmp_path / "binary.vlad").write_bytes(b"\x7fELF\xff\xfe\x00")
+        done = vlad("binary", folder=tmp_path)
+        assert done.returncode == 1
+        assert "UTF-8" in done.stderr
+
+    def test_messages_come_after_what_was_printed(self) -> None:
+        text = "(write-real 1) (write-real 2) (car 3)"
+        done = subprocess.run(
+            [*COMMAND, "-e", text],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment(),
+            timeout=60,
+        )
+        lines = done.stdout.decode().splitlines()
+        assert lines[:4] == ["1", "1", "2", "2"]
+        assert "Error: Argument to car is invalid" in lines[4]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "(define (f n) (f (+ n 1))) (write-real 1) (f 0)",
+            "(define (f n) (if (= n 0) 0 (+ 1 (f (- n 1))))) (define (g) (f 1000) (g)) (write-real 1) (g)",
+            "(define (f x) (f (cdr ((cdr ((J sin) (J x))) 1)))) (write-real 1) (f 0.3)",
+            "(write-real 1) (read-real)",
+        ],
+        ids=["loop", "recursion", "derivatives", "reading"],
+    )
+    def test_an_interrupt(self, text: str) -> None:
+        running = subprocess.Popen(
+            [*COMMAND, "-e", text],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(PYTHONUNBUFFERED="1"),
+        )
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"1\n"
+        time.sleep(0.3)  # into the loop
+        running.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        _, errors = running.communicate(timeout=60)
+        assert running.returncode == 130
+        assert errors == b"Interrupted\n"
+        assert time.monotonic() - begun < 2  # 0.1 s on a machine that does nothing else
+
+    def test_a_reader_that_has_seen_enough(self) -> None:
+        text = "(define (f n) (write-real n) (f (+ n 1))) (f 0)"
+        running = subprocess.Popen(
+            [*COMMAND, "-e", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+        )
+        assert running.stdout is not None and running.stderr is not None
+        assert running.stdout.readline() == b"0\n"
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        running.stderr.close()
+        assert running.wait(60) == 141
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux' full device")
+    def test_output_that_cannot_be_written(self) -> None:
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [*COMMAND, "-e", "1"], stdout=full, stderr=subprocess.PIPE, env=environment(), timeout=60
+            )
+        assert done.returncode == 1
+        assert done.stderr.decode().startswith("vlad: cannot write the output: ")
+        assert len(done.stderr.splitlines()) == 1
+
+    def test_closed_standard_streams(self) -> None:
+        words = " ".join(f"'{word}'" for word in [*COMMAND, "-e", "(write-real 1)"])
+        done = subprocess.run(
+            f"{words} <&- >&-", shell=True, stderr=subprocess.PIPE, env=environment(), timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    @pytest.mark.parametrize("debug", [False, True])
+    def test_an_error_of_ours(self, debug: bool) -> None:
+        script = """
+import sys
+import vlad.__main__ as command
+def broken(*_, **__): raise KeyError("lost")
+command.Session = broken
+sys.exit(command.main(["-e", "1"]))
+"""
+        changes = {"VLAD_DEBUG": "1"} if debug else {}
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, env=environment(**changes), timeout=60
+        )
+        assert done.returncode == 70
+        assert b"internal error, please report it: KeyError: 'lost'" in done.stderr
+        assert (b"Traceback" in done.stderr) == debug
+
+
+class TestText:
+    @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
+    def test_output_is_utf8_in_every_locale(self, locale: str) -> None:
+        changes = {"LC_ALL": locale, "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+        assert printed(stdin='"λ → 𝒥"', **changes) == '"λ → 𝒥"\n'
+
+    def test_words_that_are_no_text(self) -> None:
+        done = subprocess.run(
+            [*map(os.fsencode, COMMAND), b"-e", b"(command-line-arguments)", b"\xff"],
+            capture_output=True,
+            env=environment(),
+            timeout=60,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b'("\\xdcff;")\n', b"")
+
+
+class TestStartUp:
+    UNWANTED = (
+        "numpy",
+        "prompt_toolkit",
+        "pygments",
+        "cffi",
+        "argparse",
+        "asyncio",
+        "platformdirs",
+        "ctypes",
+    )
+
+    def loaded(self, statement: str) -> set[str]:
+        script = f"{statement}\nimport sys; print(*sys.modules)"
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-S",
+                "-c",
+                script,
+            ],  # -S: what an installed package's start-up file imports is not ours
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment(),
+            timeout=60,
+        )
+        return set(done.stdout.split())
+
+    def test_heavy_modules_stay_out(self) -> None:
+        loaded = self.loaded("import vlad.__main__; vlad.__main__.main(['-e', '(+ 1 2)'])")
+        assert loaded.isdisjoint(self.UNWANTED)
+
+    def test_importing_the_package_loads_nothing(self) -> None:
+        loaded = self.loaded("import vlad")
+        assert {name for name in loaded if name.split(".")[0] == "vlad"} == {"vlad"}
+        assert loaded.isdisjoint({"typing", "dataclasses", "re", "inspect", "pathlib"})
+
+    def test_public_names_are_there_when_asked_for(self) -> None:
+        script = (
+            "import vlad; print([getattr(vlad, name) is not None for name in vlad.__all__], dir(vlad) > [])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment(),
+            timeout=60,
+        )
+        assert done.stdout == f"{[True] * 6} True\n"
+        with pytest.raises(AttributeError, match="nonsense"):
+            getattr(__import__("vlad"), "nonsense")  # noqa: B009 - a constant name, on purpose
+
+    def test_an_expression_costs_little_over_python_itself(self, tmp_path: Path) -> None:
+        """At most 100 ms. The least of many runs: other processes only ever add."""
+        cached = environment(PYTHONPYCACHEPREFIX=str(tmp_path))
+
+        def least(command: list[str]) -> float:
+            times = []
+            for _ in range(12):
+                begun = time.perf_counter()
+                subprocess.run(command, check=True, capture_output=True, env=cached, timeout=60)
+                times.append(time.perf_counter() - begun)
+            return min(times)
+
+        bare = least([sys.executable, "-c", "pass"])
+        assert least([*COMMAND, "-e", "(+ 1 2)"]) - bare < 0.1

@@ -1,0 +1,180 @@
+"""Every example in README.md and docs/ is run, and must print what the page says.
+
+A page is read from top to bottom. Its blocks, by their language:
+
+    vlad      evaluated; all of a page share one session. What is printed is in `; => value` comments, or in the `text` block
+              that follows. A block whose first line is `; NAME.vlad` is that file, and is not evaluated by itself
+    python    executed; all of a page share their names. What is printed is in the `text` block that follows
+    console   lines `$ COMMAND`, each with what it prints, errors included; run in a folder that has the page's files
+
+Numbers may differ in the last digits, for the C library of another machine may.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from vlad import Session, VladError
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("**/*.md")),
+]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.])")
+SHOWN = re.compile(r";\s*=>\s*(.*)$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+# `sh` sets up machines and is not run. `scheme` is in docs/library.md, made from comments whose examples tests/stdlib runs.
+LANGUAGES = {"vlad", "python", "console", "text", "sh", "scheme"}
+
+
+@dataclass
+class Block:
+    page: Path
+    line: int
+    language: str
+    text: str
+    follower: str | None  # the text of a `text` block right behind it
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = list(BLOCK.finditer(text))
+    result = []
+    for match, following in zip(found, [*found[1:], None], strict=False):
+        near = following is not None and not text[match.end() : following.start()].strip()
+        follower = following.group(2) if near and following and following.group(1) == "text" else None
+        line = text.count("\n", 0, match.start()) + 1
+        result.append(Block(page, line, match.group(1), match.group(2), follower))
+    return result
+
+
+def same(printed: str, expected: str) -> bool:
+    """Equal texts but for the last digits of numbers."""
+    ours, theirs = NUMBER.split(printed.strip()), NUMBER.split(expected.strip())
+    if len(ours) != len(theirs) or ours[::2] != theirs[::2]:
+        return False
+    pairs = zip(ours[1::2], theirs[1::2], strict=True)
+    return all(math.isclose(float(a), float(b), rel_tol=1e-9, abs_tol=1e-12) for a, b in pairs)
+
+
+def check(block: Block, printed: str, expected: str) -> None:
+    place = f"{block.page.relative_to(ROOT)}, line {block.line}"
+    assert same(printed, expected), f"{place}\n--- printed\n{printed}\n--- expected\n{expected}"
+
+
+class Page:
+    """What the blocks of one page share."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.printed: list[str] = []
+        self.session = Session(write=self.printed.append)
+        self.names: dict[str, object] = {}
+        (folder / "bin").mkdir()
+        shim = folder / "bin" / "vlad"
+        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vlad "$@"\n')
+        shim.chmod(0o755)
+        (folder / "examples").symlink_to(ROOT / "examples")
+
+    def vlad(self, block: Block) -> None:
+        name = re.match(r"; (\S+\.vlad)\n", block.text)
+        if name is not None:
+            (self.folder / name.group(1)).write_text(block.text, encoding="utf-8")
+            return
+        expected = block.follower
+        if expected is None:
+            expected = "\n".join(SHOWN.findall(block.text))
+        self.printed.clear()
+        try:
+            self.session.run_text(block.text)
+        except VladError as error:
+            self.printed.append(str(error))
+        check(block, "".join(self.printed), expected)
+
+    def python(self, block: Block) -> None:
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(block.text, f"{block.page.name}:{block.line}", "exec"), self.names)
+        check(block, output.getvalue(), block.follower or "")
+
+    def console(self, block: Block) -> None:
+        for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            command, _, expected = part.partition("\n")
+            own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+            path = f"{self.folder / 'bin'}{os.pathsep}{own['PATH']}"
+            done = subprocess.run(
+                ["sh", "-c", command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env={**own, "PATH": path, "PYTHONPATH": str(ROOT)},
+                timeout=120,
+            )
+            check(block, f"$ {command}\n{done.stdout.decode()}", f"$ {command}\n{expected}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page(page: Path, tmp_path: Path) -> None:
+    runner = Page(tmp_path)
+    for block in blocks(page):
+        if block.language in ("vlad", "python", "console"):
+            getattr(runner, block.language)(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_says_what_it_is(page: Path) -> None:
+    found = blocks(page)
+    assert {block.language for block in found} <= LANGUAGES
+    followed = sum(block.follower is not None for block in found)
+    assert followed == sum(block.language == "text" for block in found)  # no output without its program
+    assert page.read_text(encoding="utf-8").count("```") == 2 * len(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    prose = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    links = [link for link in LINK.findall(prose) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_pages_have_examples() -> None:
+    """So that a change of the marks above cannot make this file test nothing."""
+    counted = {
+        page.name: sum(b.language in ("vlad", "python", "console") for b in blocks(page)) for page in PAGES
+    }
+    assert counted["README.md"] >= 7
+    assert counted["language-tour.md"] >= 15
+    assert counted["command.md"] >= 8
+
+
+def test_the_commands_of_the_readme_are_those_of_the_checks() -> None:
+    """The set-up commands run an example that is there, and the tests by the command that .ci/run uses."""
+    (setup,) = (block.text for block in blocks(ROOT / "README.md") if block.language == "sh")
+    install, test = setup.splitlines()
+    assert (ROOT / install.split()[-1]).is_file()
+    assert test == ".venv/bin/python -m pytest"
+    assert (ROOT / ".ci" / "run").read_text().endswith("\npython -m pytest\n")
+
+
+def test_the_comparison_itself() -> None:
+    assert same("(1 2.0000000000001 x1)", "(1 2 x1)")
+    assert same("1e-13", "0")
+    assert not same("(1 2)", "(1 3)")
+    assert not same("(1 2 x1)", "(1 2 x2)")
+    assert not same("(1 2)", "(1 2 3)")
+    assert not same("#t", "#f")

@@ -1,0 +1,50 @@
+"""The examples: each is run by the command as a user runs it, and prints exactly its .expected file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.vlad"))
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "vlad", str(path.relative_to(ROOT))],
+        cwd=ROOT, capture_output=True, text=True, encoding="utf-8", timeout=100,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert done.stdout == path.with_suffix(".expected").read_text(encoding="utf-8")
+
+
+def test_every_example_begins_with_what_it_is_about() -> None:
+    assert len(EXAMPLES) >= 10
+    for path in EXAMPLES:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines[0].startswith("; ") and len(lines[0]) > 20, path.name
+        assert sum(line.startswith(";") for line in lines) >= 8, f"{path.name} explains too little"
+
+
+def test_saddle_points_are_at_the_origin() -> None:
+    """What the paper's program promises, unrounded: within 1e-3 in all four combinations of modes."""
+    import vlad
+
+    text = (ROOT / "examples" / "saddle.vlad").read_text(encoding="utf-8")
+    assert "(round-to 4 (list x y))" in text
+    session = vlad.Session()
+    session.run_text(
+        "".join(text.replace("(round-to 4 (list x y))", "(list x y)").rpartition("; reverse outside")[:1])
+    )
+    for outer in "RF":
+        for inner in "RF":
+            points = session.eval(f"(saddle gradient-{outer} gradient-{inner})")
+            assert len(points) == 2
+            for point in points:
+                assert point == pytest.approx([0, 0], abs=1e-3)

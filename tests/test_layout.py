@@ -1,0 +1,147 @@
+"""The order of the rooms: a room imports only rooms above it, a file only files above it in its room.
+
+`ROOMS` is the one place that holds the order. Every import counts, those inside functions and under TYPE_CHECKING too;
+excepted are the lazy names of `vlad/__init__.py`. Imports of other packages have a list as well: who may use them is
+decided here, not in passing.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# From the first to the last; a file may import what stands above it or, in its line, before it.
+ROOMS = (
+    ("vlad", "source values write errors"),
+    ("vlad.reader", "lexer parser"),
+    ("vlad.core", "nodes names text types check passes resolve simplify"),
+    ("vlad.expand", "scope macros normalize patterns forms"),
+    ("vlad.ad", "vector_space rules reverse forward"),
+    ("vlad.primitives", "special numbers data control tensors transforms table"),
+    ("vlad.evaluate", "limits emit_python calls"),
+    ("vlad.compile", "analyze specialize representation calls emit_c toolchain tiers"),
+    ("vlad", "convert session"),
+    ("vlad.repl", "display commands prompt"),
+    ("vlad", "__main__"),
+)
+ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
+
+# Packages that are not Python's own: who may import them. Nobody else.
+FOREIGN = {
+    "numpy": ("vlad.primitives.", "vlad.convert"),
+    "cffi": ("vlad.compile.",),
+    "platformdirs": ("vlad.compile.", "vlad.repl."),
+    "pygments": ("vlad.repl.",),
+    "prompt_toolkit": ("vlad.repl.",),
+}
+
+
+def files() -> dict[str, Path]:
+    """Every module of the project with its file; `repl/` and `stdlib/` under their installed names."""
+    found = {}
+    for folder, prefix in (("vlad", "vlad"), ("repl", "vlad.repl"), ("stdlib", "vlad.stdlib")):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            found[".".join([prefix, *parts])] = path
+    return found
+
+
+FILES = files()
+
+
+def imports(module: str) -> Iterator[tuple[int, str]]:
+    """Line and full name of every module that a file imports, wherever in it."""
+    tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = module.split(".")[: -node.level]
+                base = ".".join([*above, *base.split(".")]).rstrip(".")
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                yield node.lineno, inner if inner in FILES else base
+
+
+def programs() -> list[str]:
+    return [module for module in FILES if not module.endswith(".__init__")]
+
+
+def faults(module: str, names: Iterator[tuple[int, str]]) -> list[str]:
+    """What a file imports against the order."""
+    above = ORDER[: ORDER.index(module)]
+    return [
+        f"{module}, line {line}: {name}"
+        for line, name in names
+        if name.split(".")[0] == "vlad" and name not in above and name != "vlad"
+    ]
+
+
+def test_every_file_has_its_place() -> None:
+    assert sorted(set(programs()) - set(ORDER)) == []
+    assert len(set(ORDER)) == len(ORDER)
+
+
+@pytest.mark.parametrize("module", [module for module in ORDER if module in FILES])
+def test_imports_go_upward(module: str) -> None:
+    assert faults(module, imports(module)) == []
+
+
+@pytest.mark.parametrize("name", ["vlad.session", "vlad.evaluate.calls", "vlad.core.simplify", "repl.prompt"])
+def test_the_test_sees_a_wrong_import(name: str) -> None:
+    """An import downward is found; the top-level `repl`, which would be a second copy of vlad.repl, is refused below."""
+    wrong = faults("vlad.core.nodes", iter([(1, name)]))
+    assert bool(wrong) == name.startswith("vlad.")
+    assert foreign_faults("vlad.core.nodes", iter([(1, name)])) == (
+        [] if wrong else [f"vlad.core.nodes, line 1: {name}"]
+    )
+
+
+def test_the_package_itself_is_asked_for_the_version_only() -> None:
+    for module in programs():
+        tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module == "vlad" and not node.level:
+                assert [alias.name for alias in node.names] == ["__version__"], module
+            assert not (isinstance(node, ast.Import) and any(alias.name == "vlad" for alias in node.names)), (
+                module
+            )
+
+
+def test_the_init_files_of_rooms_are_empty() -> None:
+    inits = {
+        name: path for name, path in FILES.items() if name.endswith(".__init__") and name != "vlad.__init__"
+    }
+    assert len(inits) >= 9
+    assert [name for name, path in inits.items() if path.read_text(encoding="utf-8").strip()] == []
+
+
+def foreign_faults(module: str, names: Iterator[tuple[int, str]]) -> list[str]:
+    """Imports of packages that are neither ours, nor Python's, nor allowed to this file."""
+    wrong = []
+    for line, name in names:
+        package = name.split(".")[0]
+        allowed = package == "vlad" or package in sys.stdlib_module_names
+        if not allowed and not module.startswith(FOREIGN.get(package, ())):
+            wrong.append(f"{module}, line {line}: {name}")
+    return wrong
+
+
+@pytest.mark.parametrize("module", programs())
+def test_other_packages_are_used_where_they_belong(module: str) -> None:
+    assert foreign_faults(module, imports(module)) == []
+
+
+def test_ad_names_no_primitive_module() -> None:
+    """The transforms know rows by what they hold, not by name: nothing of vlad/primitives is imported there."""
+    for module in programs():
+        if module.startswith("vlad.ad."):
+            assert not any(name.startswith("vlad.primitives") for _, name in imports(module)), module

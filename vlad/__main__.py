@@ -1,0 +1,290 @@
+"""The `vlad` command.
+
+In: the words of a command line.  Out: what a program prints, and an exit status: 0, 1 for an error in the program, 2 for
+wrong usage, 130 for an interrupt. Everything is done by a `Session`; here stand only the words, and what happens around a
+program: its output, its end, and errors as people read them. The words are taken apart by hand: argparse would cost 10 ms
+of each start, a tenth of what a short program takes (measured).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from io import TextIOWrapper
+
+from vlad import __version__
+from vlad.errors import VladError
+from vlad.evaluate.limits import Limits
+from vlad.session import Session
+
+HELP = """\
+vlad: a language in which differentiation is an operator like any other
+
+  vlad [OPTION ...] FILE [ARG ...]      run a program; `.vlad` may be left out of FILE
+  vlad [OPTION ...] run FILE [ARG ...]  the same
+  vlad [OPTION ...] -e EXPR [ARG ...]   evaluate EXPR and print its value; -e may be repeated
+  vlad [OPTION ...] < FILE              run the program that comes from standard input
+  vlad expand FILE                      print each top-level form as core, the language inside
+  vlad show FILE [--stage core|reverse|forward] [--name PROCEDURE]
+                                        print procedures as core, or as their derivatives
+  vlad repl, vlad check, vlad build     announced; not there yet
+
+  -I DIR                look for included and imported files in DIR, too; may be repeated
+  --metered             after each value, print how often each primitive was applied
+  --tier auto|evaluate  how to run; there is only the evaluator so far
+  --max-seconds N       end the program with an error after N seconds,
+  --max-memory N        when it needs more than N megabytes,
+  --max-depth N         when N calls are waiting for each other,
+  --fuel N              or after N calls and turns of loops
+  --help, --version     print this, print the version
+
+Options stand before FILE; all that follows FILE is for the program: `(command-line-arguments)`.
+Exit status: 0; 1 for an error in the program; 2 for wrong usage; 130 for an interrupt.
+"""
+
+ANSWERS = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
+
+SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, INTERRUPT, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
+
+# Commands that are announced but belong to later versions, with what they will be.
+ANNOUNCED = {
+    "repl": "the interactive prompt",
+    "check": "checking a program before it runs",
+    "build": "building a program ahead of time",
+}
+COMMANDS = ("run", "expand", "show", *ANNOUNCED)
+CHOICES = {"--tier": ("auto", "evaluate"), "--stage": ("core", "reverse", "forward")}
+LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
+SHOW_OPTIONS = ("--stage", "--name")
+VALUED = ("-I", "-e", *CHOICES, *LIMITS, "--name")
+LARGEST = 2_000_000_000  # Python's recursion limit is a C int
+
+
+class UsageError(Exception):
+    """The command line makes no sense; the text says why."""
+
+
+class CommandLine:
+    """A command line, taken apart. `words` are the file and its arguments; `command` is "" where none is named."""
+
+    def __init__(self) -> None:
+        self.command = ""
+        self.words: list[str] = []
+        self.expressions: list[str] = []
+        self.path: list[str] = []
+        self.metered = False
+        self.answer: str | None = None  # to --help and --version: there is nothing else to do then
+        self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
+        self.name: str | None = None
+        self.limits = Limits()
+
+
+def parse(words: list[str]) -> CommandLine:
+    """Take a command line apart. Raises UsageError."""
+    line = CommandLine()
+    rest = list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if word == "--":
+            line.words += reversed(rest)
+            break
+        if word.startswith("-") and word != "-":
+            _option(line, word, rest)
+        elif word in COMMANDS and not (line.command or line.words or line.expressions):
+            line.command = word
+        else:
+            line.words.append(word)
+            if line.command in ("", "run"):  # the rest belongs to the program
+                line.words += reversed(rest)
+                break
+    _check(line)
+    return line
+
+
+def _option(line: CommandLine, word: str, rest: list[str]) -> None:
+    name, joined, value = word.partition("=")
+    if word.startswith("-I") and word != "-I":
+        name, joined, value = "-I", "joined", word[2:]
+    if name == "--metered" and not joined:
+        line.metered = True
+        return
+    if word in ANSWERS:
+        line.answer = ANSWERS[word]
+        return
+    if name not in VALUED or (joined and name == "-e"):
+        raise UsageError(f"unknown option: {word}")
+    if not joined:
+        if not rest:
+            raise UsageError(f"{name} needs a value")
+        value = rest.pop()
+    if name in SHOW_OPTIONS and line.command != "show":
+        raise UsageError(f"{name} belongs to `vlad show`")
+    _set(line, name, value)
+
+
+def _set(line: CommandLine, name: str, value: str) -> None:
+    if name == "-I":
+        line.path.append(value)
+    elif name == "-e":
+        line.expressions.append(value)
+    elif name == "--name":
+        line.name = value
+    elif name in CHOICES:
+        if value not in CHOICES[name]:
+            raise UsageError(f"{name} is one of {', '.join(CHOICES[name])}; not {value}")
+        line.choices[name] = value
+    else:
+        setattr(line.limits, LIMITS[name], _amount(name, value))
+
+
+def _amount(name: str, text: str) -> float:
+    """A limit: any positive number of seconds or megabytes, a whole number of the rest."""
+    whole = name in ("--max-depth", "--fuel")
+    try:
+        number = int(text) if whole else float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number <= LARGEST:  # refuses nan as well
+        raise UsageError(f"{name} needs a positive {'whole number' if whole else 'number'}; not {text}")
+    return number
+
+
+def _check(line: CommandLine) -> None:
+    if line.answer is not None:
+        return
+    if line.command in ANNOUNCED:
+        raise UsageError(
+            f"`vlad {line.command}` is not there yet: {ANNOUNCED[line.command]} comes in a later version"
+        )
+    if line.command and line.expressions:
+        raise UsageError(f"-e does not go with `vlad {line.command}`")
+    if line.command and not line.words:
+        raise UsageError(f"`vlad {line.command}` needs a file")
+    if line.command in ("expand", "show") and len(line.words) > 1:
+        raise UsageError(f"`vlad {line.command}` takes one file; too many: {' '.join(line.words[1:])}")
+
+
+def execute(line: CommandLine) -> int:
+    """Do what a command line asks for."""
+    if line.answer is not None:
+        sys.stdout.write(line.answer)
+        return SUCCESS
+    program = not line.expressions
+    arguments = line.words[1:] if program else line.words
+    session = Session(line.path, arguments=arguments, limits=line.limits, metered=line.metered)
+    if line.command == "expand":
+        _print_all(session.expand(line.words[0]))
+    elif line.command == "show":
+        return _show(session, line)
+    elif not program:
+        for expression in line.expressions:
+            session.run_text(expression)
+    elif line.words and line.words[0] != "-":
+        session.run(line.words[0])
+    else:
+        return _standard_input(session, asked_for=bool(line.words))
+    return SUCCESS
+
+
+def _print_all(texts: Iterable[str]) -> int:
+    """Print texts as they come; how many there were."""
+    count = 0
+    for text in texts:
+        sys.stdout.write(text + "\n")
+        count += 1
+    return count
+
+
+def _show(session: Session, line: CommandLine) -> int:
+    shown = _print_all(session.show(line.words[0], line.choices["--stage"], line.name))
+    if line.name is not None and not shown:
+        raise VladError("unbound-variable", f"No procedure of that name in {line.words[0]}: {line.name}")
+    return SUCCESS
+
+
+def _standard_input(session: Session, asked_for: bool) -> int:
+    """Run the program that standard input holds; a person at a terminal wanted the prompt."""
+    if sys.stdin is None or (sys.stdin.isatty() and not asked_for):
+        raise UsageError(f"no file: {ANNOUNCED['repl']} comes in a later version")
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise VladError("not-text", f"Standard input is not a text in UTF-8: {error.reason}") from None
+    session.run_text(text, "<standard input>")
+    return SUCCESS
+
+
+def _same_everywhere() -> None:
+    """Output is UTF-8 whatever the locale says, and what UTF-8 cannot hold is escaped, not an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it stays until the end
+
+
+def _say(message: str) -> None:
+    """A message to the person, after all that the program has printed."""
+    sys.stdout.flush()
+    print(message, file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """What is still in the buffer cannot be written: let the end of the process not try it again."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:  # no file behind it: nothing will be tried
+        return
+
+
+def _guarded(words: list[str]) -> int:
+    """Parse and execute; every way in which that can end, as an exit status."""
+    try:
+        status = execute(parse(words))
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        _say(f"vlad: {error}\nTry `vlad --help`.")
+        return WRONG_USAGE
+    except VladError as error:
+        _say(str(error))
+        return PROGRAM_ERROR
+    except KeyboardInterrupt:
+        _say("Interrupted")
+        return INTERRUPT
+    except MemoryError:
+        _say("Error: The program needs more memory than there is")
+        return PROGRAM_ERROR
+
+
+def _internal(error: Exception) -> int:
+    print(f"vlad: internal error, please report it: {type(error).__name__}: {error}", file=sys.stderr)
+    if os.environ.get("VLAD_DEBUG") == "1":
+        import traceback  # 10 ms, only for an error of ours
+
+        traceback.print_exception(error)
+    else:
+        print("Set VLAD_DEBUG=1 to see where.", file=sys.stderr)
+    return INTERNAL_ERROR
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command; answers its exit status. `argv` are the words behind `vlad`."""
+    words = sys.argv[1:] if argv is None else argv
+    _same_everywhere()
+    try:
+        return _guarded(words)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        _discard_output()
+        return BROKEN_PIPE
+    except OSError as error:
+        _discard_output()
+        print(f"vlad: cannot write the output: {error.strerror}", file=sys.stderr)
+        return PROGRAM_ERROR
+    except Exception as error:
+        return _internal(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
