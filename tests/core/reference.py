@@ -30,7 +30,6 @@ from vlad.values import FALSE, Code, Value, closure, is_procedure, look
 from vlad.write import written
 
 Scope = dict[Variable, Value]
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 100_000))  # a call is some frames of Python
 
 
 class OutOfFuel(Exception):
@@ -146,13 +145,17 @@ def arranged(operands: list[Value], count: int) -> list[Value]:
 
 def outcome(lambda_: Lambda, operands: list[Value]) -> tuple[str, list[str], Counter[str]]:
     """What a call answers or raises, what it prints before, and how often it applies each primitive."""
-    machine = Reference()
+    machine, limit = Reference(), sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 100_000))  # a call is some frames of Python
     try:
         answer = shown(machine.apply(machine.closure(lambda_, {}), operands))
     except VladError as error:
-        answer = f"error {error.code}: {error.message}"
+        # what a program says itself may show a procedure's name, which a text has to number
+        answer = f"error {error.code}" + ("" if error.code == "user-error" else f": {error.message}")
     except OutOfFuel:
         answer = "out of fuel"
+    finally:
+        sys.setrecursionlimit(limit)
     return answer, machine.output, machine.counts
 
 

@@ -259,7 +259,8 @@ def test_a_template_of_another_module_means_that_modules_names() -> None:
     library = Module("library", root)
     program = Module("program", root)
     items("(define hidden 1) (define-syntax m (syntax-rules () ((_ x) (list hidden x))))", library)
-    program.macros["m"] = library.macros["m"]
+    assert library.handed_out() == ["hidden", "m"]
+    program.define_macro("m", library.macros["m"])
     items("(define hidden 2)", program)
     (syntax,) = read(Source("test", "(m hidden)"))
     (item,) = expand_form(syntax, program)

@@ -10,7 +10,6 @@ takes no C stack, so depth is bounded by memory and by the limit of limits.py.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import FrameType, TracebackType
 from typing import Any
@@ -128,10 +127,10 @@ class Machine:
         table: Mapping[str, Primitive],
         codes: Mapping[str, tuple[str, str, tuple[str, ...]]],
         procedures: Mapping[str, str],
+        write: Callable[[str], object],
+        read: Callable[[], str],
         limits: Limits | None = None,
         metered: bool = False,
-        write: Callable[[str], object] = sys.stdout.write,
-        read: Callable[[], str] = sys.stdin.readline,
         arguments: Iterable[str] = (),
     ) -> None:
         self.table = table

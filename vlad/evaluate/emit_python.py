@@ -533,7 +533,7 @@ class _Emitter:
             if code.arity == len(call.operands):
                 return f"{name}.native", closure, True
             return f"{name}.entry{count}", closure, False
-        closure = self.name(operator)
+        closure = self.subscriptable(operator)
         behind = f"{closure}[0]"
         for index, kind in enumerate(kinds):
             maker = self.family.name_of(self.machine.makers[kind], "M")
@@ -543,9 +543,7 @@ class _Emitter:
     def subscriptable(self, operator: Atom) -> str:
         """A name for an operator. Python warns of literals that are subscripted, before they are."""
         name = self.name(operator)
-        if type(operator) is Variable and (operator in self.names or operator in self.known):
-            return name
-        if name[0].isalpha():
+        if type(operator) is not Constant or name[0].isalpha():
             return name
         held = self.temporary()
         self.line(f"{held} = {name}")

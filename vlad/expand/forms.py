@@ -231,7 +231,7 @@ class _Expander:
 
     def top_define_syntax(self, form: Form, items: list[Item]) -> None:
         name, macro = self.macro_definition(form, self.outside)
-        self.module.macros[name.symbol.name] = macro
+        self.module.define_macro(name.symbol.name, macro)
 
     def top_include(self, form: Form, items: list[Item]) -> None:
         items.append(Include(self.path(form, 2, '(include "FILE")'), form.span))

@@ -86,6 +86,16 @@ class Module:
         self.defined[name] = None
         return cell
 
+    def define_macro(self, name: str, macro: Any) -> None:
+        """Give a name the meaning of a macro, or of a keyword under another name."""
+        self.macros[name] = macro
+
+    def handed_out(self) -> list[str]:
+        """The names that an importing module gets: values and macros."""
+        return (
+            self.exports if self.exports is not None else list(dict.fromkeys([*self.defined, *self.macros]))
+        )
+
     def is_inherited(self, name: str) -> bool:
         """Does the name still mean what it means in every program?"""
         return name not in self.defined
