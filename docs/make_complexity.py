@@ -144,7 +144,9 @@ def main() -> None:
     if len(sys.argv) > 1:
         print(table([int(word) for word in sys.argv[1:]]))
     else:
-        (Path(__file__).parent / "complexity.md").write_text(TEXT.format(table=table(SIZES)), encoding="utf-8")
+        (Path(__file__).parent / "complexity.md").write_text(
+            TEXT.format(table=table(SIZES)), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

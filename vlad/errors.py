@@ -53,6 +53,9 @@ def show(error: VladError) -> str:
     lines = [f"{error.span}: Error: {error.message}" if error.span else f"Error: {error.message}"]
     if error.span:
         lines.append(error.span.excerpt())
+        use = getattr(error.span, "use", None)
+        if use is not None:
+            lines.append(f"  in the expansion of the macro used at {use}")
     lines += [f"  value: {text}" for text in error.irritants]
     if error.hint:
         lines.append(f"  hint: {error.hint}")

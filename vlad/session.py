@@ -11,7 +11,6 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from importlib.resources import files
 from typing import Any
 
 from vlad.convert import from_python, to_python
@@ -19,8 +18,8 @@ from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Lambda, Letrec, Variable
 from vlad.core.text import print_core
 from vlad.errors import VladError
-from vlad.evaluate.calls import Machine
-from vlad.evaluate.limits import Limits
+from vlad.evaluate.calls import Machine, in_library
+from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.expand.forms import (
     Definition,
     Export,
@@ -37,7 +36,7 @@ from vlad.primitives.table import TABLE
 from vlad.primitives.transforms import CODES, PROCEDURES
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
-from vlad.values import NIL, UNSPECIFIED, Global, Value
+from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Value
 from vlad.write import written
 
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
@@ -49,14 +48,20 @@ class Library:
     def __init__(self) -> None:
         self._index: dict[str, tuple[str, int, int]] | None = None
         self._texts: dict[str, str] = {}
+        # beside this package in a checkout, inside it when installed; found so because importlib.resources costs 10 ms
+        parent = os.path.dirname(os.path.abspath(__file__))
+        beside = os.path.join(os.path.dirname(parent), "stdlib")
+        inside = os.path.join(parent, "stdlib")
+        self.folder = os.path.realpath(inside if os.path.isdir(inside) else beside)
 
     def index(self) -> dict[str, tuple[str, int, int]]:
         """For each name: its file, and the extent of its definition there."""
         if self._index is None:
             self._index = {}
-            for file in sorted(files("vlad.stdlib").iterdir(), key=lambda entry: entry.name):
-                if file.name.endswith(".vlad"):
-                    self._add(file.name, file.read_text(encoding="utf-8"))
+            for name in sorted(os.listdir(self.folder)):
+                if name.endswith(".vlad"):
+                    with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+                        self._add(name, file.read())
         return self._index
 
     def _add(self, name: str, text: str) -> None:
@@ -69,6 +74,9 @@ class Library:
 
     def names(self) -> Iterable[str]:
         return self.index().keys()
+
+    def names_in(self, file: str) -> list[str]:
+        return [name for name, place in self.index().items() if place[0] == file]
 
     def definition(self, name: str) -> Source | None:
         """The text of a definition, on the lines on which its file has it."""
@@ -170,7 +178,8 @@ class Session:
         with self._lock:
             for item in self._items(Source(name, text), self.module):
                 value = self._execute(item, self.module, None)
-        return to_python(value, self._apply)
+            with deep_recursion():
+                return to_python(value, self._apply)
 
     def run(self, path: str) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
@@ -220,12 +229,8 @@ class Session:
             yield from self._expand(syntax, module)
 
     def _expand(self, syntax: Syntax, module: Module) -> list[Item]:
-        old = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(old, 10_000_000))
-        try:
+        with deep_recursion():
             return expand_form(syntax, module)
-        finally:
-            sys.setrecursionlimit(old)
 
     def _run(self, source: Source, module: Module, show: Callable[[Value], None] | None) -> None:
         for item in self._items(source, module):
@@ -262,7 +267,10 @@ class Session:
         try:
             return evaluate()
         except VladError as error:
-            error.span = error.span or span
+            if span is not None and (error.span is None or in_library(error.span)):
+                if error.span is not None and not error.backtrace:
+                    error.backtrace.append(Backtrace("the library", error.span))
+                error.span = span
             if error.code == "unbound-variable" and error.hint is None:
                 error.hint = self._suggestion(error.message.rpartition(" ")[2])
             raise
@@ -288,7 +296,10 @@ class Session:
         real = os.path.realpath(found)
         if real in self._including:
             raise VladError(
-                "include-cycle", f"The file includes itself: {item.path}", item.span, hint="remove one of the includes"
+                "include-cycle",
+                f"The file includes itself: {item.path}",
+                item.span,
+                hint="remove one of the includes",
             )
         self._including.append(real)
         try:
@@ -298,33 +309,48 @@ class Session:
 
     def _import(self, item: Import, module: Module) -> None:
         found = self._find_module(item)
-        imported = self._modules.get(found)
-        if imported is None:
-            if found in self._including:
-                raise VladError("import-cycle", f"The module imports itself: {item.path}", item.span)
-            imported = Module(item.path, self.library)
-            imported.on_redefine = self.machine.redefined
-            self._including.append(found)
-            try:
-                self._run(load(found, item.span), imported, None)
-            finally:
-                self._including.pop()
-            self._modules[found] = imported
         prefix = "" if item.prefix is None else item.prefix + ":"
-        for name in imported.exports if imported.exports is not None else imported.defined:
-            module.define(prefix + name).value = self._exported(imported, name, item.span)
+        if os.path.dirname(found) == self._library.folder:
+            self._import_library(os.path.basename(found), prefix, module)
+            return
+        imported = self._modules.get(found) or self._evaluated(found, item)
+        for name in imported.handed_out():
             if name in imported.macros:
-                module.macros[prefix + name] = imported.macros[name]
+                module.define_macro(prefix + name, imported.macros[name])
+            else:
+                module.define(prefix + name).value = self._exported(imported, name, item.span)
+
+    def _import_library(self, file: str, prefix: str, module: Module) -> None:
+        """Names of the library are known without import: only a prefix, or a name that the module gave away, needs anything."""
+        for name in self._library.names_in(file):
+            if prefix or not module.is_inherited(name):
+                module.define(prefix + name).value = self.library.cell(name).value
+
+    def _evaluated(self, found: str, item: Import) -> Module:
+        """The module of a file, which is evaluated once."""
+        if found in self._including:
+            raise VladError("import-cycle", f"The module imports itself: {item.path}", item.span)
+        imported = Module(item.path, self.library)
+        imported.on_redefine = self.machine.redefined
+        self._including.append(found)
+        try:
+            self._run(load(found, item.span), imported, None)
+        finally:
+            self._including.pop()
+        self._modules[found] = imported
+        return imported
 
     def _exported(self, module: Module, name: str, span: Span) -> Value:
         cell = module.cells.get(name)
         if cell is None or not hasattr(cell, "value"):
-            raise VladError("unbound-variable", f"Unbound variable: {name}", span, hint="the module exports it")
+            raise VladError(
+                "unbound-variable", f"Unbound variable: {name}", span, hint="the module exports it"
+            )
         return cell.value
 
     def _find_module(self, item: Import) -> str:
-        library = str(files("vlad.stdlib"))
-        return os.path.realpath(self._find(item.path, [*self._folders(item.span), library], item.span))
+        folders = [*self._folders(item.span), self._library.folder]
+        return os.path.realpath(self._find(item.path, folders, item.span))
 
     def _folders(self, span: Span) -> list[str]:
         """Where to look for a file named in a text: the text's own folder, the working folder, `-I`."""
@@ -357,7 +383,9 @@ class Session:
         with self._lock:
             source = load(self._find(path, [""], None))
             for item in self._items(source, self.module):
-                self._execute(item, self.module, lambda value: None) if not isinstance(item, Expression) else None
+                self._execute(item, self.module, lambda value: None) if not isinstance(
+                    item, Expression
+                ) else None
                 if isinstance(item, Definition) and name in (None, item.cell.name):
                     text = self._stage(item.cell, stage)
                     if text is not None:
@@ -397,5 +425,8 @@ def load(path: str, span: Span | None = None) -> Source:
         before = Source(path, data[: error.start].decode("utf-8-sig", "replace"))
         at = Span(before, len(before.text), len(before.text) + 1)
         raise VladError(
-            "not-text", f"Not a text in UTF-8: {path}", at, hint="save the file as UTF-8; a program is plain text"
+            "not-text",
+            f"Not a text in UTF-8: {path}",
+            at,
+            hint="save the file as UTF-8; a program is plain text",
         ) from None

@@ -141,23 +141,42 @@ ZERO = Zero()
 class Deferred:
     """A structure whose parts are computed when somebody looks: `force()` answers a tuple, each time the same.
 
-    `parts` is called once, with no argument. Looking one level deep costs O(1); so a zero, a sum of sensitivities or a
-    completed sensitivity costs nothing for what is never looked at. Never stands for a real: those are immediate.
-    `zero_of` is the primal when this is its zero (so that `plus` need not look), else None.
+    `parts` is called once, with no argument, when what it `needs` has been looked at. Looking one level deep costs O(1); so a
+    zero, a sum of sensitivities or a completed sensitivity costs nothing for what is never looked at. Never stands for a real:
+    those are immediate. `zero_of` is the primal when this is its zero (so that `plus` need not look), else None.
     """
 
-    __slots__ = ("_parts", "_forced", "zero_of")
+    __slots__ = ("_forced", "_needs", "_parts", "zero_of")
 
-    def __init__(self, parts: Callable[[], tuple[Value, ...]], zero_of: Value = None) -> None:
+    def __init__(
+        self, parts: Callable[[], tuple[Value, ...]], needs: tuple[Value, ...] = (), zero_of: Value = None
+    ) -> None:
         self._parts: Callable[[], tuple[Value, ...]] | None = parts
+        self._needs = needs
         self._forced: tuple[Value, ...] = ()
         self.zero_of = zero_of
 
     def force(self) -> tuple[Value, ...]:
         if self._parts is not None:
-            self._forced = self._parts()
-            self._parts = None
+            self._force()
         return self._forced
+
+    def _force(self) -> None:
+        """A sum of sums of sums may be as long as a loop: what is needed is forced first, without recursion."""
+        work = [self]
+        while work:
+            top = work[-1]
+            if top._parts is None:
+                work.pop()
+                continue
+            needed = [v for v in top._needs if type(v) is Deferred and v._parts is not None]
+            if needed:
+                work += needed
+            else:
+                top._forced = top._parts()
+                top._parts = None
+                top._needs = ()
+                work.pop()
 
     def __iter__(self) -> Any:
         return iter(self.force())

@@ -50,11 +50,11 @@ def string_text(text: str) -> str:
 
 def symbol_text(name: str) -> str:
     """A symbol's name, in bars where it would read as something else."""
-    if name and name != "." and all(c in _PLAIN or ord(c) > 127 and c.isalnum() for c in name):
+    if name and name != "." and all(c in _PLAIN or (ord(c) > 127 and c.isalnum()) for c in name):
         first = name[1:2] if name[0] in "+-." else name[0]
-        if not (first.isdigit() or (name[0] in "+-" and first == "." and name[2:3].isdigit())):
-            if name.lower() not in ("+inf.0", "-inf.0", "+nan.0", "-nan.0"):
-                return name
+        number = first.isdigit() or (name[0] in "+-" and first == "." and name[2:3].isdigit())
+        if not number and name.lower() not in ("+inf.0", "-inf.0", "+nan.0", "-nan.0"):
+            return name
     return "|" + name.replace("\\", "\\\\").replace("|", "\\|") + "|"
 
 
@@ -137,7 +137,7 @@ def _procedure(value: tuple[Value, ...], work: list[object]) -> str:
         return f"#<{code.derived}{code.name or 'a procedure'}>"
     if code.name:
         return code.name
-    return str(code.machine.core_of(code))
+    return " ".join(str(code.machine.core_of(code)).split())
 
 
 assert NIL == ()

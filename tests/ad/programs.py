@@ -28,7 +28,9 @@ def expressions(draw: st.DrawFn, variables: tuple[str, ...], depth: int) -> str:
             operator = draw(st.sampled_from(["+", "-", "*"]))
             return f"({operator} {inner()} {inner()})"
         case 2:
-            return f"(/ {inner()} (+ 1.5 (* {fresh} {fresh})))".replace(fresh, draw(st.sampled_from(variables)))
+            return f"(/ {inner()} (+ 1.5 (* {fresh} {fresh})))".replace(
+                fresh, draw(st.sampled_from(variables))
+            )
         case 3:
             function = draw(st.sampled_from(["sin", "cos", "tanh"]))
             return f"({function} {inner()})"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
-from make_complexity import PROGRAMS, Program, ratios  # noqa: E402  (found through the path set above)
+from make_complexity import PROGRAMS, Program, ratios
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)

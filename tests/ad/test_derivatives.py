@@ -61,7 +61,9 @@ def test_reverse_equals_forward_equals_differences(program: str, point: tuple[fl
 
 @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(functions(2), points())
-def test_second_derivatives_agree_in_all_modes_and_are_symmetric(program: str, point: tuple[float, float]) -> None:
+def test_second_derivatives_agree_in_all_modes_and_are_symmetric(
+    program: str, point: tuple[float, float]
+) -> None:
     at = f"(cons {point[0]} {point[1]})"
     hessians = []
     for outer in ("grad-R", "grad-F"):

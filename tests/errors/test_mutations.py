@@ -27,7 +27,10 @@ SPARE = [
 def sources() -> list[list[str]]:
     """Forms of programs, each as the texts of its tokens."""
     found = []
-    paths = [*sorted((ROOT / "tests" / "language").rglob("*.vlad")), *sorted((ROOT / "stdlib").glob("*.vlad"))]
+    paths = [
+        *sorted((ROOT / "tests" / "language").rglob("*.vlad")),
+        *sorted((ROOT / "stdlib").glob("*.vlad")),
+    ]
     for path in paths:
         for block in path.read_text(encoding="utf-8").split("\n("):
             text = "(" + block.lstrip("(")
@@ -55,7 +58,11 @@ def mutated(words: list[str], random_: random.Random) -> str:
             case 5:
                 word = words[at]
                 cut = random_.randrange(len(word) + 1)
-                words[at] = word[:cut] + chr(random_.choice([0, 40, 41, 92, 124, 35, 955, random_.randrange(32, 127)])) + word[cut:]
+                words[at] = (
+                    word[:cut]
+                    + chr(random_.choice([0, 40, 41, 92, 124, 35, 955, random_.randrange(32, 127)]))
+                    + word[cut:]
+                )
         if not words:
             return ""
     return "".join(words)

@@ -81,7 +81,9 @@ class _Forward:
 
     def _result(self, builder: Builder, result: Result, tangents: Tangents) -> Result:
         if type(result) is If:
-            arms = [self.body(arm, dict(tangents), Builder()) for arm in (result.consequent, result.alternative)]
+            arms = [
+                self.body(arm, dict(tangents), Builder()) for arm in (result.consequent, result.alternative)
+            ]
             return If(result.test, arms[0], arms[1], result.span)
         if type(result) is Call:
             return self._call(builder, result, tangents)
@@ -109,7 +111,9 @@ class _Forward:
                 tangents |= {member: record for member, _ in binding.members}
             return
         rhs, variable = binding.rhs, binding.variable
-        if type(rhs) is Call and any(type(a) is Variable and a in tangents for a in (rhs.operator, *rhs.operands)):
+        if type(rhs) is Call and any(
+            type(a) is Variable and a in tangents for a in (rhs.operator, *rhs.operands)
+        ):
             self._take_result(builder, self._call(builder, rhs, tangents), variable, tangents)
         elif type(rhs) is If:
             self._branch(builder, variable, rhs, tangents)
@@ -138,7 +142,9 @@ class _Forward:
                     if type(operand) is Variable and operand in tangents
                 }
                 if present:
-                    return self.rules.tangent(builder, rhs.primitive, actual | {"r": variable} | present, rhs.span)
+                    return self.rules.tangent(
+                        builder, rhs.primitive, actual | {"r": variable} | present, rhs.span
+                    )
             case Lambda():
                 return self._record(builder, rhs, rhs.free, tangents, rhs.span)
             case Record():

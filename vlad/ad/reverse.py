@@ -4,8 +4,8 @@ In: a Lambda in A-normal form.  Out: its tail entry, a Lambda from (κ . x) to (
     κ        the backpropagator, accumulated so far, for the pair (f̄ . x̄) of this call
     β        ȳ ↦ κ (f̄ . x̄)
 With κ the identity it is the textbook transform: that is how a call that is not in tail position is made.
-Called by evaluate/calls.py on closures' lambdas (and by the compiler on types'); knows neither. The output is core like any other,
-so transforming it again is legal: that is how nesting works.
+Called by evaluate/calls.py on closures' lambdas (and by the compiler on types'); knows neither. The output is core
+like any other, so transforming it again is legal: that is how nesting works.
 
 Where it differs from the paper, and why (design.md section 3): values stay bare, so a sensitivity is the only new variable of
 a variable; known primitives' adjoints are emitted in place; branches are transformed natively; a call in
@@ -127,7 +127,9 @@ def spread(
     """Add the fields of a closure's sensitivity to the sensitivities of the variables it was closed over."""
     if record is not None:
         for index, variable in enumerate(environment):
-            field = sensitivities.builder.bind(Field(owner, index, len(environment), record, span), variable.name + ".part")
+            field = sensitivities.builder.bind(
+                Field(owner, index, len(environment), record, span), variable.name + ".part"
+            )
             sensitivities.add(variable, field, span)
 
 
@@ -159,7 +161,9 @@ class _Reverse:
         forward.bindings.append(binding)
         return binding
 
-    def _take_apart(self, forward: Builder, variable: Variable, both: Variable, span: Span | None) -> Variable:
+    def _take_apart(
+        self, forward: Builder, variable: Variable, both: Variable, span: Span | None
+    ) -> Variable:
         forward.bindings.append(Binding(variable, Apply(self.basis.car, (both,), span)))
         return forward.apply(variable.name + ".back", self.basis.cdr, both, span=span)
 
@@ -185,8 +189,13 @@ class _Reverse:
             arms = [self.transform(arm, steps, finish) for arm in (result.consequent, result.alternative)]
             return If(result.test, arms[0], arms[1], result.span)
         if type(result) is Call:
-            seeds = (Variable("target.sensitivity"), *[Variable("argument.sensitivity") for _ in result.operands])
-            back = self._backpropagator(seeds, (result.operator, *result.operands), steps, finish, result.span)
+            seeds = (
+                Variable("target.sensitivity"),
+                *[Variable("argument.sensitivity") for _ in result.operands],
+            )
+            back = self._backpropagator(
+                seeds, (result.operator, *result.operands), steps, finish, result.span
+            )
             kappa = forward.bind(back, "back")
             entry = forward.apply("entry", self.basis.tail_entry, result.operator, span=result.span)
             return Call(entry, (kappa, *result.operands), result.span)
@@ -253,7 +262,12 @@ class _Reverse:
             case Record() as rhs:
                 for index, operand in enumerate(rhs.fields):
                     if type(operand) is Variable:
-                        to.add(operand, to.builder.bind(Field(rhs.owner, index, len(rhs.fields), sensitivity, rhs.span), "field"))
+                        to.add(
+                            operand,
+                            to.builder.bind(
+                                Field(rhs.owner, index, len(rhs.fields), sensitivity, rhs.span), "field"
+                            ),
+                        )
             case Field() as rhs:
                 fields = [KNOWN_ZERO] * rhs.index + [sensitivity] + [KNOWN_ZERO] * (rhs.width - rhs.index - 1)
                 to.add(rhs.record, to.builder.bind(Record(rhs.owner, tuple(fields), rhs.span), "record"))

@@ -132,7 +132,9 @@ class Rules:
             text = row.partials.get(operand, "zero")
             return self._scaled(builder, row, operand, text, actual, actual["s"], span)
         text = (row.reverse or {}).get(operand, "zero")
-        return None if text == "zero" else self._rule(row, "reverse " + operand, text).put(builder, actual, span)
+        return (
+            None if text == "zero" else self._rule(row, "reverse " + operand, text).put(builder, actual, span)
+        )
 
     def tangent(
         self, builder: Builder, row: Primitive, actual: dict[str, Atom], span: Span | None
@@ -151,7 +153,9 @@ class Rules:
                 total = self.sum(builder, total, term, "sum", span)
         return total
 
-    def sum(self, builder: Builder, a: Atom | None, b: Atom | None, name: str, span: Span | None) -> Atom | None:
+    def sum(
+        self, builder: Builder, a: Atom | None, b: Atom | None, name: str, span: Span | None
+    ) -> Atom | None:
         """a ⊕ b, where None is the known zero."""
         if a is None or b is None:
             return b if a is None else a

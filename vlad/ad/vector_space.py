@@ -69,7 +69,7 @@ def _zero(value: Value, memo: Memo | None) -> Value:
         return rebuilt(head_of(seen), [_zero(part, shared) for part in parts_of(seen)], seen)
 
     # `value` stays alive in the closure `parts` and in zero_of, so its id is not used again while the memo lives
-    result = Deferred(parts, value)
+    result = Deferred(parts, (value,), value)
     shared[id(value)] = result
     return result
 
@@ -95,7 +95,7 @@ def _later(a: Value, b: Value) -> Value:
     if type(a) is float and type(b) is float:
         return a + b
     if is_structure(a) and is_structure(b):
-        return Deferred(lambda: _sum_parts(a, b))
+        return Deferred(lambda: _sum_parts(a, b), (a, b))
     if type(a) is float or type(b) is float or is_structure(a) or is_structure(b):
         raise nonconforming("plus", a, b)
     return a
@@ -143,7 +143,7 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
         completed = [_complete(p, q, shared) for p, q in zip(parts_of(x), parts_of(s), strict=True)]
         return rebuilt(head_of(x), completed, x)
 
-    shared[key] = result = Deferred(parts)
+    shared[key] = result = Deferred(parts, (primal, sensitivity))
     return result
 
 
@@ -209,10 +209,10 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
     if not alike(x, t):
         return False
     left, right = parts_of(x), parts_of(t)
-    for i in range(len(left)):
-        if not _conforms(left[i], right[i], memo):
-            return False
-    return True
+    same = True
+    for i in range(len(left)):  # not all(…): a generator would take C stack
+        same = same and _conforms(left[i], right[i], memo)
+    return same
 
 
 def shape(value: Value, depth: int = 3) -> str:

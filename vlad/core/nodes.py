@@ -19,12 +19,13 @@ section 4; the environment of a letrec's member is that of its group).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 from vlad.source import Span
 from vlad.values import Global, Primitive, Value
 
 
+@final
 class Variable:
     """A bound variable. Compared by identity."""
 
@@ -37,6 +38,7 @@ class Variable:
         return self.name
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant:
     """A value known when the text is read: number, quoted datum, a primitive as a value."""
@@ -44,6 +46,7 @@ class Constant:
     value: Value
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class GlobalReference:
     """What a top-level name holds when this is evaluated. Never captured."""
@@ -55,6 +58,7 @@ class GlobalReference:
 Atom: TypeAlias = Variable | Constant | GlobalReference
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """(operator operand ...): apply an unknown procedure; at least one operand."""
@@ -64,6 +68,7 @@ class Call:
     span: Span | None = None
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Apply:
     """(primitive operand ...): a known primitive on as many operands as its row names."""
@@ -73,6 +78,7 @@ class Apply:
     span: Span | None = None
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class If:
     test: Atom
@@ -81,6 +87,7 @@ class If:
     span: Span | None = None
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Lambda:
     """The only node that captures variables. `free` lists them in the order in which closures hold them."""
@@ -92,6 +99,7 @@ class Lambda:
     span: Span | None = None
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
     owner: Lambda
@@ -99,6 +107,7 @@ class Record:
     span: Span | None = None
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
     """One field of a record over `width` variables."""
@@ -114,12 +123,14 @@ Rhs: TypeAlias = Atom | Call | Apply | If | Lambda | Record | Field
 Result: TypeAlias = Atom | Call | If
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Binding:
     variable: Variable
     rhs: Rhs
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Letrec:
     """Procedures that may refer to each other. Their closures share one environment, `free`, the free variables of the
@@ -129,6 +140,7 @@ class Letrec:
     free: tuple[Variable, ...]
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
     bindings: tuple[Binding | Letrec, ...]

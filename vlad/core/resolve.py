@@ -99,7 +99,20 @@ class _Resolver:
             return fold(row, call.operands, call.span, out)
         if row.variadic == "left" and len(call.operands) == 1:
             return self.alone(row, call, out)
+        if row.keywords and len(call.operands) == len(row.operands) - len(row.keywords):
+            defaults = [Constant(default) for default in row.keywords.values()]
+            return Apply(row, (*call.operands, *defaults), call.span)
+        if not row.variadic and len(call.operands) > len(row.operands):
+            return self.packed(row, call, out)
         return call
+
+    def packed(self, row: Primitive, call: Call, out: list[Binding | Letrec]) -> Rhs:
+        """By the tuple rule the last operand takes those that are too many."""
+        kept = len(row.operands) - 1
+        rest = call.operands[-1]
+        for operand in reversed(call.operands[kept:-1]):
+            rest = self.bound(Apply(self.table["cons"], (operand, rest), call.span), "rest", out)
+        return Apply(row, (*call.operands[:kept], rest), call.span)
 
     def left(
         self, row: Primitive, operands: tuple[Atom, ...], span: Span | None, out: list[Binding | Letrec]

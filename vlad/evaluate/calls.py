@@ -17,6 +17,7 @@ from typing import Any
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
+from vlad.core.names import sub_bodies
 from vlad.core.nodes import Apply, Body, Call, Constant, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
@@ -28,7 +29,6 @@ from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel, too_de
 from vlad.source import Span
 from vlad.values import (
     FALSE,
-    NIL,
     TRUE,
     ZERO,
     Backtrace,
@@ -215,7 +215,13 @@ class Machine:
             compile_code(code)
             return code.entry4(f, a, b, c, d)
 
-        code.native, code.entry1, code.entry2, code.entry3, code.entry4 = native, entry1, entry2, entry3, entry4
+        code.native, code.entry1, code.entry2, code.entry3, code.entry4 = (
+            native,
+            entry1,
+            entry2,
+            entry3,
+            entry4,
+        )
 
     def code_of(
         self,
@@ -301,7 +307,7 @@ class Machine:
             transformed = transform(source, code.environment, code.group, owner, *self.ad())
             kept = frozenset(lambdas_within(source.body)) | {owner}
             members = [variable for variable, _ in code.group]
-            return run_pass("tidy", lambda it: tidy(it, kept), transformed, members)
+            return run_pass("tidy", lambda it: tidy(it, kept, source), transformed, members)
 
         return self.make_code(
             code.family,
@@ -364,7 +370,9 @@ class Machine:
             (binding,) = body.bindings
             assert not isinstance(binding, Letrec) and isinstance(binding.rhs, Lambda)
             read = binding.rhs
-            lambdas.append(Lambda(read.parameters, read.body, tuple(environment.values()), read.name, read.span))
+            lambdas.append(
+                Lambda(read.parameters, read.body, tuple(environment.values()), read.name, read.span)
+            )
         return lambdas, tuple(environment.values())
 
     def _system_cell(self, name: str) -> Global:
@@ -445,7 +453,7 @@ class Machine:
             if emission is None:
                 continue
             span = _span(emission.sites.get(line, []))
-            if found.span is None and span is not None:
+            if span is not None and (found.span is None or (in_library(found.span) and not in_library(span))):
                 found.span = span
             if len(found.backtrace) < LONGEST_BACKTRACE:
                 _extend(found.backtrace, emission.code, span)
@@ -466,9 +474,15 @@ class Machine:
         return found
 
     def _tuple_mismatch(self, frame: FrameType) -> VladError:
-        code: Code = frame.f_locals["native"].__globals__["FAMILY"].emissions[frame.f_locals["native"].__name__].code
+        code: Code = (
+            frame.f_locals["native"].__globals__["FAMILY"].emissions[frame.f_locals["native"].__name__].code
+        )
         given = int(frame.f_code.co_name[-1:])
-        takes = f"{tell(code)} takes {code.arity} arguments" if code.arity > 1 else f"{tell(code)} takes an argument"
+        takes = (
+            f"{tell(code)} takes {code.arity} arguments"
+            if code.arity > 1
+            else f"{tell(code)} takes an argument"
+        )
         return VladError(
             "no-matching-pair",
             "Argument is not a matching tagged pair with tags ()",
@@ -539,7 +553,9 @@ def closed_form(row: Primitive) -> str:
     else:
         step = f"(turn (car rest) (cdr rest) (if ({name} so-far (car rest)) holds #f))"
         start, end = "(car t)", f"(if ({name} so-far rest) holds #f)"
-        alone = "(let* ((x (real t))) #t)" if row.nullary is None else f"(if (null? t) #t (let ((x (real t))) #t))"
+        alone = (
+            "(let* ((x (real t))) #t)" if row.nullary is None else "(if (null? t) #t (let ((x (real t))) #t))"
+        )
     parameters, first = ("so-far rest", "") if row.variadic == "left" else ("so-far rest holds", " #t")
     return f"""(lambda (t)
         (if (pair? t)
@@ -553,7 +569,9 @@ def compile_code(code: Code) -> None:
     machine.core_of(code)
     install(code, emit(code))
     if code.primitive is not None and code.primitive.variadic:
-        add_fast_entry(code, machine.counted(code.primitive) if machine.metered else machine.rule(code.primitive))
+        add_fast_entry(
+            code, machine.counted(code.primitive) if machine.metered else machine.rule(code.primitive)
+        )
 
 
 def add_fast_entry(code: Code, rule: Callable[..., Value]) -> None:
@@ -579,10 +597,9 @@ def lambdas_within(body: Body) -> Iterable[Lambda]:
                 found += [lambda_ for _, lambda_ in binding.members]
             elif isinstance(binding.rhs, Lambda):
                 found.append(binding.rhs)
-            elif hasattr(binding.rhs, "consequent"):
-                work += [binding.rhs.consequent, binding.rhs.alternative]
-        if hasattr(current.result, "consequent"):
-            work += [current.result.consequent, current.result.alternative]
+            else:
+                work += sub_bodies(binding.rhs)
+        work += sub_bodies(current.result)
     return found
 
 
@@ -591,7 +608,11 @@ def lambdas_within(body: Body) -> Iterable[Lambda]:
 
 def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
     return VladError(
-        "not-a-procedure", "Target is not a procedure", span, hint="only procedures can be called", irritants=(value,)
+        "not-a-procedure",
+        "Target is not a procedure",
+        span,
+        hint="only procedures can be called",
+        irritants=(value,),
     )
 
 
@@ -620,6 +641,11 @@ def emitted_frames(traceback: TracebackType | None) -> list[tuple[FrameType, int
                 del frames[1000:2000]
         traceback = traceback.tb_next
     return frames
+
+
+def in_library(span: Span) -> bool:
+    """People look for the mistake in their own text first."""
+    return span.source.name.startswith("stdlib/") or span.source.name == "<core>"
 
 
 def _span(operations: list[Operation]) -> Span | None:
@@ -693,4 +719,3 @@ class _Replay:
                 if not is_procedure(target) and target is not None:
                     return not_a_procedure(target, rhs.span)
         return None
-

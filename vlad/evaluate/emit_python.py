@@ -170,7 +170,9 @@ class _Emitter:
         self._count(lambda_.body)
         parameters = [self.local(p) for p in lambda_.parameters]
         for member, member_lambda in self.code.group:
-            self.known[member] = self.machine.code_of(member_lambda, self.family, self.code.group, self.code.environment)
+            self.known[member] = self.machine.code_of(
+                member_lambda, self.family, self.code.group, self.code.environment
+            )
         name = f"e{len(self.family.emissions)}_{_plain(self.code.name)}"
         self.family.emissions[name] = self.emission
         self.parameters = parameters
@@ -295,7 +297,7 @@ class _Emitter:
         """The atom as something that may be written more than once."""
         if type(atom) is Variable:
             while atom in self.aliases and type(self.aliases[atom]) is Variable:
-                atom = self.aliases[atom]  # type: ignore[assignment]
+                atom = self.aliases[atom]
             if atom in self.pending:
                 return self.settle(atom)
             if atom in self.names:
@@ -465,7 +467,7 @@ class _Emitter:
         return not any(self.is_real(operand) for operand in rhs.operands)
 
     def is_real(self, atom: Atom) -> bool:
-        return type(atom) is Constant and type(atom.value) is float or atom in self.real
+        return (type(atom) is Constant and type(atom.value) is float) or atom in self.real
 
     def function_of(self, row: Primitive) -> str:
         if row.needs_machine:
@@ -690,5 +692,3 @@ class _Emitter:
         if changed:
             self.line(f"{', '.join([p for p, _ in changed])} = {', '.join([t for _, t in changed])}")
         self.line("continue")
-
-

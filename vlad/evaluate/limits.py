@@ -11,13 +11,28 @@ import math
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from vlad.errors import LimitExceeded
 from vlad.source import Span
 
-DEFAULT_DEPTH = 1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
+DEFAULT_DEPTH = (
+    1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
+)
 WATCH_SECONDS = 0.02
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Inside, Python functions may call each other as deep as data nest: it takes no C stack."""
+    old = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(old, 10_000_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(old)
 
 
 class Limits:

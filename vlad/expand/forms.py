@@ -329,7 +329,22 @@ class _Expander:
             if type(item) is Keyword:
                 return self.keyword_call(form, operator, scope, out)
             operands.append(self.atom(item, scope, out))
+        if isinstance(operator, GlobalReference) and self.module.is_inherited(operator.cell.name):
+            return self.of_lists(operator, operands, form.span, out)
         return Call(operator, tuple(operands) or (Constant(NIL),), form.span)
+
+    def of_lists(self, operator: GlobalReference, operands: list[Atom], span: Span, out: Out) -> Rhs:
+        """The library's append, map and for-each of any number of lists: by the tuple rule alone `(map f a b)` could not
+        be told from a call on one list (a . b)."""
+        name, count = operator.cell.name, len(operands)
+        if name == "append" and count != 2:
+            result: Rhs = operands[-1] if operands else Constant(NIL)
+            for operand in reversed(operands[:-1]):
+                result = Call(operator, (operand, as_atom(result, out)), span)
+            return result
+        if name in ("map", "for-each") and count in (3, 4):
+            operator = self.top_reference(f"{name}{count - 1}", operator.span or span)
+        return Call(operator, tuple(operands) or (Constant(NIL),), span)
 
     def keyword_call(self, form: Form, operator: Atom, scope: Scope, out: Out) -> Rhs:
         """Operands by name are put in the order of the row, with defaults where they are missing."""

@@ -95,7 +95,9 @@ def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
     article = "a"
     message = f"Argument to {operation} is not {article} {kind} value"
     makers = {"perturbation": "perturb", "forward": "bundle", "sensitivity": "sensitize", "reverse": "*j"}
-    return VladError("not-tagged", message, hint=f"{kind} values are made by `{makers[kind]}`", irritants=(value,))
+    return VladError(
+        "not-tagged", message, hint=f"{kind} values are made by `{makers[kind]}`", irritants=(value,)
+    )
 
 
 def _wrong_target(kind: str, value: Value) -> VladError:
@@ -193,6 +195,10 @@ def _make_backpropagator(machine: Any, v: Value, x: Value, y: Value, back: Value
     return (machine.codes["backpropagator"], v, x, y, back)
 
 
+def _record_field(index: int) -> Any:
+    return lambda machine, b: look(b)[index]
+
+
 def _with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> Value:
     for procedure in (f, forward, reverse):
         if not is_procedure(procedure) and procedure is not FALSE:
@@ -285,7 +291,7 @@ ROWS: list[Primitive] = [
     *[
         _machine_row(
             f"backpropagator-field-{i}", "b", "A field of a backpropagator's sensitivity.",
-            (lambda i: lambda machine, b: look(b)[i])(i), type="any -> any", hidden=True,
+            _record_field(i), type="any -> any", hidden=True,
             forward=f"(backpropagator-field-{i} db)",
             reverse={"b": "(make-backpropagator " + " ".join("s" if i == j else "zero" for j in range(1, 5)) + ")"},
         )

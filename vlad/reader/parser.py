@@ -194,7 +194,9 @@ class _Parser:
             raise self._wrong(token, "A tensor is closed with `]`", "write #[1 2 3]")
         if top.kind != "(":
             span = Span(self.source, top.start, top.end)
-            raise self._error(span, f"Nothing follows `{self.text[top.start : top.end]}`", "put a datum behind it")
+            raise self._error(
+                span, f"Nothing follows `{self.text[top.start : top.end]}`", "put a datum behind it"
+            )
         if top.dot is not None and top.tail is None:
             raise self._wrong(top.dot, "Nothing follows the dot `.`", "write (a . b)")
         self.stack.pop()
@@ -223,7 +225,9 @@ class _Parser:
         if value is not None:
             self._datum(Literal(value, self._span(token)))
         elif looks_like_number(text):
-            raise self._wrong(token, f"Not a number of this language: {text}", "write integers and decimals, 1 2.5 1e-3")
+            raise self._wrong(
+                token, f"Not a number of this language: {text}", "write integers and decimals, 1 2.5 1e-3"
+            )
         else:
             self._datum(Name(symbol(text), self._span(token)))
 
@@ -242,7 +246,9 @@ class _Parser:
             raise self._wrong(token, "There are no characters in this language", 'use a string: "a"')
         value = prefixed_number(text)
         if value is None:
-            raise self._wrong(token, f"Unknown syntax: {text}", "after # come t, f, ;, |, :name, [ or b o d x and digits")
+            raise self._wrong(
+                token, f"Unknown syntax: {text}", "after # come t, f, ;, |, :name, [ or b o d x and digits"
+            )
         self._datum(Literal(value, self._span(token)))
 
     def _unescaped(self, token: Token) -> str:
@@ -270,15 +276,23 @@ class _Parser:
         if kind == "x":
             end = body.find(";", slash)
             digits = body[slash + 2 : end] if end >= 0 else ""
-            code = int(digits, 16) if digits and all(c in "0123456789abcdefABCDEF" for c in digits[:9]) else -1
+            code = (
+                int(digits, 16) if digits and all(c in "0123456789abcdefABCDEF" for c in digits[:9]) else -1
+            )
             if not 0 <= code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-                raise self._error(span, "Not a character: \\x", "write \\x and the hexadecimal code and `;`: \\x3bb;")
+                raise self._error(
+                    span, "Not a character: \\x", "write \\x and the hexadecimal code and `;`: \\x3bb;"
+                )
             return chr(code), end + 1
         rest = body[slash + 1 :]
         line = rest.lstrip(" \t\r")
         if line.startswith("\n"):
             return "", slash + 1 + len(rest) - len(line) + 1 + len(line[1:]) - len(line[1:].lstrip(" \t"))
-        raise self._error(span, f"Unknown escape in a string: \\{kind}", 'the escapes are \\n \\t \\r \\a \\b \\" \\\\ \\x41;')
+        raise self._error(
+            span,
+            f"Unknown escape in a string: \\{kind}",
+            'the escapes are \\n \\t \\r \\a \\b \\" \\\\ \\x41;',
+        )
 
     # Errors.
 
@@ -301,7 +315,9 @@ class _Parser:
         opening = self.text[top.start : top.end]
         if top.kind in ("(", "["):
             closing = ")" if top.kind == "(" else "]"
-            return self._incomplete(top.start, f"The `{opening}` is never closed", f"add the missing `{closing}`")
+            return self._incomplete(
+                top.start, f"The `{opening}` is never closed", f"add the missing `{closing}`"
+            )
         return self._incomplete(top.start, f"Nothing follows `{opening}`", "put a datum behind it")
 
 
@@ -386,4 +402,9 @@ def _leaf(item: Syntax, work: list[tuple[Syntax | None, int, bool]]) -> Value:
         work += [(part, 0, False) for part in reversed(item.items)]
         return NIL
     assert isinstance(item, Keyword)
-    raise VladError("invalid-syntax", f"A keyword is no datum: #:{item.name}", item.span, hint="write it before an operand")
+    raise VladError(
+        "invalid-syntax",
+        f"A keyword is no datum: #:{item.name}",
+        item.span,
+        hint="write it before an operand",
+    )
