@@ -74,17 +74,39 @@ def _zero(value: Value, memo: Memo | None) -> Value:
     return result
 
 
-def accumulate(a: Value, b: Value) -> Value:
+# Sensitivities of short paths into a structure are added at once; of what is longer the sum is deferred, so that adding costs
+# O(1) whatever the structures are.
+AT_ONCE = 32
+
+
+def accumulate(a: Value, b: Value, most: int = AT_ONCE) -> Value:
     """a ⊕ b of two sensitivities of the same variable: no shape is checked beyond what is looked at."""
+    cars = []
+    while type(a) is tuple and type(b) is tuple and len(a) == 2 and len(b) == 2 and most > 0:
+        x, y = a[0], b[0]
+        if x is ZERO:
+            cars.append(y)
+        elif y is ZERO:
+            cars.append(x)
+        elif type(x) is float and type(y) is float:
+            cars.append(x + y)
+        else:
+            most //= 2
+            cars.append(accumulate(x, y, most))
+        a, b = a[1], b[1]
+        most -= 1
+    total: Value
     if a is ZERO:
-        return b
-    if b is ZERO:
-        return a
-    if type(a) is float and type(b) is float:
-        return a + b
-    if type(a) is tuple and type(b) is tuple and len(a) > 1 and len(a) == len(b):
-        return rebuilt(a[0], [_later(x, y) for x, y in zip(parts_of(a), parts_of(b), strict=True)], a)
-    return _later(a, b)
+        total = b
+    elif b is ZERO:
+        total = a
+    elif type(a) is tuple and type(b) is tuple and len(a) > 2 and len(a) == len(b):
+        total = rebuilt(a[0], [_later(x, y) for x, y in zip(parts_of(a), parts_of(b), strict=True)], a)
+    else:
+        total = _later(a, b)
+    for car in reversed(cars):
+        total = (car, total)
+    return total
 
 
 def _later(a: Value, b: Value) -> Value:

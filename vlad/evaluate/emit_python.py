@@ -547,8 +547,10 @@ class _Emitter:
         name = self.name(operator)
         if type(operator) is not Constant or name[0].isalpha():
             return name
+        saved, self.operations = self.operations, []
         held = self.temporary()
         self.line(f"{held} = {name}")
+        self.operations = saved
         return held
 
     def code_behind(self, operator: Atom) -> Code | None:

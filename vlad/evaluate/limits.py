@@ -7,6 +7,7 @@ C stack; fuel is counted at procedure entry and at loops, by code that is emitte
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import threading
@@ -100,6 +101,7 @@ class Watch:
         self.active = 0
         self.reason: LimitExceeded | None = None
         self._old_depth = 0
+        self._collecting = False
         self._done = threading.Event()
         self._watcher: threading.Thread | None = None
 
@@ -108,6 +110,9 @@ class Watch:
         if self.active == 1:
             self.reason = None
             self._old_depth = sys.getrecursionlimit()
+            # values are acyclic: reference counts free them, and the cycle collector would only walk them, again and again
+            self._collecting = gc.isenabled()
+            gc.disable()
             sys.setrecursionlimit(max(self._old_depth, (self.limits.depth or DEFAULT_DEPTH) + 1000))
             fuel = self.limits.fuel
             self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
@@ -127,6 +132,8 @@ class Watch:
                 if self.reason is not None and kind is not Interrupted:
                     self._interrupt(threading.get_ident(), None)  # too late: the evaluation had ended
             sys.setrecursionlimit(self._old_depth)
+            if self._collecting:
+                gc.enable()
 
     def _start(self) -> None:
         self._done.clear()
