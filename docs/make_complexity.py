@@ -1,6 +1,6 @@
 """Count what gradients cost, and write docs/complexity.md.
 
-    python docs/make_complexity.py            rewrite the table (about four minutes)
+    python docs/make_complexity.py            rewrite the table (half a minute)
     python docs/make_complexity.py 100 1000   print it for these sizes instead
 
 Counted are primitive operations and evaluator steps (procedure entries and loop turns), not time: the same on every machine.

@@ -33,7 +33,7 @@ from vlad.expand.forms import (
 from vlad.expand.scope import Module
 from vlad.primitives.control import PROCEDURES as CONTROL_PROCEDURES
 from vlad.primitives.table import TABLE
-from vlad.primitives.transforms import CODES, PROCEDURES
+from vlad.primitives.transforms import CODES, PROCEDURES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
 from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Value
@@ -113,7 +113,7 @@ class Session:
         self.machine = Machine(
             TABLE,
             CODES,
-            {**PROCEDURES, **CONTROL_PROCEDURES},
+            {**PROCEDURES, **SYSTEM_PROCEDURES, **CONTROL_PROCEDURES},
             limits=limits,
             metered=metered,
             write=write or (lambda text: sys.stdout.write(text)),

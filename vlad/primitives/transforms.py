@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlad.ad.vector_space import accumulate, complete, conforms, nonconforming, plus, zero
+from vlad.ad.vector_space import (
+    accumulate,
+    complete,
+    conforms,
+    is_structure,
+    nonconforming,
+    plus,
+    zero,
+)
 from vlad.errors import VladError
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, is_procedure, look
 
@@ -52,28 +60,30 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "perturbation": ("tag", "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
     "sensitivity": ("tag", "v", ("(lambda (x) (sensitize (v (strip-sensitivity x))))",)),
+    # The user's rules speak of the argument. What f itself is closed over gets its derivative from f's own code.
     "with-derivative": (
         "",
         "f forward reverse",
         (
             "(lambda (x) (f x))",
             """(lambda (k x)
-                 (if reverse
-                     (let* ((both (reverse x)) (y (car both)) (back (cdr both)))
-                       (cons y (lambda (s) (k zero (back (complete y s))))))
-                     (let* ((y (f x))
-                            (linear (lambda (dx) (forward x dx)))
-                            (both ((tail-entry linear) identity (zero x)))
-                            (back (cdr both)))
-                       (cons y (lambda (s) (k zero (cdr (back (complete y s)))))))))""",
-            """(lambda (df dx x)
-                 (if forward
-                     (cons (f x) (forward x (complete x dx)))
-                     (let* ((both (reverse x))
-                            (y (car both))
-                            (linear (cdr both))
-                            (transposed (cdr ((tail-entry linear) identity (zero y)))))
-                       (cons y (cdr (transposed (complete x dx)))))))""",
+                 (let* ((both (if reverse (reverse x) (reverse-from-forward forward f x)))
+                        (y (car both))
+                        (back (cdr both)))
+                   (if (closed? f)
+                       (cons y (lambda (s) (k zero (back (complete y s)))))
+                       (let ((own (cdr ((tail-entry f) identity x))))
+                         (cons y (lambda (s)
+                           (let ((t (complete y s)))
+                             (k (make-with-derivative (car (own t)) zero zero) (back t)))))))))""",
+            """(lambda (d dx x)
+                 (let ((both (if forward (cons (f x) (forward x (complete x dx)))
+                                 (forward-from-reverse reverse x (complete x dx)))))
+                   (if (closed? f)
+                       both
+                       (cons (car both)
+                             (accumulate (cdr both)
+                                         (cdr ((forward-entry f) (with-derivative-field-1 d) zero x)))))))""",
         ),
     ),
 }
@@ -195,10 +205,6 @@ def _make_backpropagator(machine: Any, v: Value, x: Value, y: Value, back: Value
     return (machine.codes["backpropagator"], v, x, y, back)
 
 
-def _record_field(index: int) -> Any:
-    return lambda machine, b: look(b)[index]
-
-
 def _with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> Value:
     for procedure in (f, forward, reverse):
         if not is_procedure(procedure) and procedure is not FALSE:
@@ -214,6 +220,15 @@ def _with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> 
     return (machine.codes["with-derivative"], f, forward, reverse)
 
 
+def _make_with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> Value:
+    return (machine.codes["with-derivative"], f, forward, reverse)
+
+
+def _is_closed(f: Value) -> Value:
+    """Is there nothing in f that could have a derivative?"""
+    return FALSE if is_structure(f) else TRUE
+
+
 def _tail_entry(machine: Any, f: Value) -> Value:
     return machine.tail_closure(f)
 
@@ -224,6 +239,19 @@ def _forward_entry(machine: Any, f: Value) -> Value:
 
 def _machine_row(name: str, operands: str, doc: str, value: Any, **columns: Any) -> Primitive:
     return Primitive(name, operands, doc, value=value, needs_machine=True, **columns)
+
+
+def _record_fields(name: str, maker: str, count: int) -> list[Primitive]:
+    """Rows for the fields of a closure's sensitivity, `name`-1 … ; `maker` puts such a sensitivity together."""
+
+    def field(index: int) -> Primitive:
+        others = " ".join(["s" if index == other else "zero" for other in range(1, count + 1)])
+        return _machine_row(
+            f"{name}-{index}", "b", "A field of a closure's sensitivity.", lambda machine, b: look(b)[index],
+            type="closure -> any", hidden=True, forward=f"({name}-{index} db)", reverse={"b": f"({maker} {others})"},
+        )  # fmt: skip
+
+    return [field(index) for index in range(1, count + 1)]
 
 
 ROWS: list[Primitive] = [
@@ -288,15 +316,20 @@ ROWS: list[Primitive] = [
             "y": "(backpropagator-field-3 s)", "back": "(backpropagator-field-4 s)",
         },
     ),
-    *[
-        _machine_row(
-            f"backpropagator-field-{i}", "b", "A field of a backpropagator's sensitivity.",
-            _record_field(i), type="any -> any", hidden=True,
-            forward=f"(backpropagator-field-{i} db)",
-            reverse={"b": "(make-backpropagator " + " ".join("s" if i == j else "zero" for j in range(1, 5)) + ")"},
-        )
-        for i in range(1, 5)
-    ],
+    *_record_fields("backpropagator-field", "make-backpropagator", 4),
+    *_record_fields("with-derivative-field", "make-with-derivative", 3),
+    _machine_row(
+        "make-with-derivative", "f forward reverse", "with-derivative, unchecked.", _make_with_derivative,
+        type="any any any -> any", hidden=True, forward="(make-with-derivative df dforward dreverse)",
+        reverse={
+            "f": "(with-derivative-field-1 s)", "forward": "(with-derivative-field-2 s)",
+            "reverse": "(with-derivative-field-3 s)",
+        },
+    ),
+    Primitive(
+        "closed?", "f", "Is f closed over nothing that could have a derivative?", value=_is_closed,
+        type="any -> boolean", forward="zero", reverse={}, hidden=True,
+    ),
     _machine_row(
         "tail-entry", "f", "The reverse transform of f as (k . x) to (y . backpropagator).", _tail_entry,
         type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True,
@@ -308,11 +341,30 @@ ROWS: list[Primitive] = [
     _machine_row(
         "with-derivative", "f forward reverse", "f with derivative rules of the user's own.", _with_derivative,
         type="procedure procedure procedure -> procedure", keywords={"forward": FALSE, "reverse": FALSE},
-        forward="zero", reverse={},
+        forward="(make-with-derivative df dforward dreverse)",
+        reverse={
+            "f": "(with-derivative-field-1 s)", "forward": "(with-derivative-field-2 s)",
+            "reverse": "(with-derivative-field-3 s)",
+        },
     ),
 ]  # fmt: skip
 
 # Procedures of the basis that are written in the language.
 PROCEDURES: dict[str, str] = {
     "j*": "(lambda (x) (bundle x (zero (perturb x))))",
+}
+
+# Procedures that only the system's own texts call. A linear map is transposed by taking its reverse derivative, at any point.
+SYSTEM_PROCEDURES: dict[str, str] = {
+    "reverse-from-forward": """(lambda (rule f x)
+        (let* ((y (f x))
+               (linear (lambda (dx) (rule x dx)))
+               (back (cdr ((tail-entry linear) identity (zero x)))))
+          (cons y (lambda (s) (cdr (back s))))))""",
+    "forward-from-reverse": """(lambda (rule x dx)
+        (let* ((both (rule x))
+               (y (car both))
+               (linear (cdr both))
+               (transposed (cdr ((tail-entry linear) identity (zero y)))))
+          (cons y (cdr (transposed dx)))))""",
 }
