@@ -24,7 +24,7 @@ ROOMS = (
     ("vlad.expand", "scope macros normalize patterns forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
     ("vlad.primitives", "special numbers data control tensors transforms table"),
-    ("vlad.evaluate", "limits emit_python calls"),
+    ("vlad.evaluate", "limits emit_python explain calls"),
     ("vlad.compile", "analyze specialize representation calls emit_c toolchain tiers"),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),

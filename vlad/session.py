@@ -18,7 +18,8 @@ from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Lambda, Letrec, Variable
 from vlad.core.text import print_core
 from vlad.errors import VladError
-from vlad.evaluate.calls import Machine, in_library
+from vlad.evaluate.calls import Machine
+from vlad.evaluate.explain import in_library
 from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.expand.forms import (
     Definition,
@@ -360,7 +361,7 @@ class Session:
         for candidate in (name, name + ".vlad"):
             for folder in [""] if os.path.isabs(name) else folders:
                 path = os.path.join(folder, candidate)
-                if os.path.isfile(path):
+                if os.path.exists(path) and not os.path.isdir(path):
                     return path
         where = ", ".join(dict.fromkeys([folder or "." for folder in folders]))
         raise VladError("cannot-find", f"Cannot find: {name}", span, hint=f"looked in {where}")

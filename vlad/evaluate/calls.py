@@ -1,4 +1,4 @@
-"""The machine: applying procedures. Entries, tuples, tail calls, depth, and what an error in emitted code means.
+"""The machine: applying procedures. Entries, tuples, tail calls, depth.
 
 The one place that knows both code and J: it makes the entries of transformed code when they are asked for, out of what `ad/`
 answers, once a code. Called by session.py; rows that call procedures are handed this machine.
@@ -11,27 +11,24 @@ takes no C stack, so depth is bounded by memory and by the limit of limits.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from types import FrameType, TracebackType
 from typing import Any
 
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
 from vlad.core.names import sub_bodies
-from vlad.core.nodes import Apply, Body, Call, Constant, GlobalReference, Lambda, Letrec, Variable
+from vlad.core.nodes import Body, Lambda, Letrec, Variable
 from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import read_expression
-from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.emit_python import Emission, Family, Operation, emit
-from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel, too_deep
-from vlad.source import Span
+from vlad.evaluate.emit_python import Family, emit
+from vlad.evaluate.explain import explained, located, not_a_procedure
+from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel
 from vlad.values import (
     FALSE,
     TRUE,
     ZERO,
-    Backtrace,
     Code,
     Global,
     Primitive,
@@ -40,8 +37,6 @@ from vlad.values import (
     is_procedure,
     look,
 )
-
-LONGEST_BACKTRACE = 12
 
 
 class Register:
@@ -424,71 +419,11 @@ class Machine:
         except Interrupted as interrupted:
             reason = self._watch.reason
             assert reason is not None
-            raise self.located(reason, interrupted) from None
+            raise located(reason, interrupted) from None
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            raise self.explained(error) from None
-
-    def explained(self, error: Exception) -> VladError:
-        """The error of the language that a Python exception in emitted code stands for."""
-        frames = emitted_frames(error.__traceback__)
-        if isinstance(error, VladError):
-            found = error
-        elif isinstance(error, RecursionError):
-            found = too_deep()
-        elif isinstance(error, MemoryError):
-            found = LimitExceeded("out-of-memory", "The evaluation ran out of memory")
-        else:
-            found = self._meaning(error, frames)
-        return self.located(found, error, frames)
-
-    def located(
-        self, found: VladError, error: BaseException, frames: list[tuple[FrameType, int]] | None = None
-    ) -> VladError:
-        """Add the position and the backtrace."""
-        frames = emitted_frames(error.__traceback__) if frames is None else frames
-        for frame, line in reversed(frames):
-            emission = emission_of(frame)
-            if emission is None:
-                continue
-            span = _span(emission.sites.get(line, []))
-            if span is not None and (found.span is None or (in_library(found.span) and not in_library(span))):
-                found.span = span
-            if len(found.backtrace) < LONGEST_BACKTRACE:
-                _extend(found.backtrace, emission.code, span)
-        error.__traceback__ = None
-        found.__traceback__ = None
-        return found
-
-    def _meaning(self, error: Exception, frames: list[tuple[FrameType, int]]) -> VladError:
-        if not frames:
-            raise error
-        frame, line = frames[-1]
-        emission = emission_of(frame)
-        if emission is None:
-            return self._tuple_mismatch(frame)
-        found = _Replay(self, emission, frame).error(emission.sites.get(line, []))
-        if found is None:
-            raise error
-        return found
-
-    def _tuple_mismatch(self, frame: FrameType) -> VladError:
-        code: Code = (
-            frame.f_locals["native"].__globals__["FAMILY"].emissions[frame.f_locals["native"].__name__].code
-        )
-        given = int(frame.f_code.co_name[-1:])
-        takes = (
-            f"{tell(code)} takes {code.arity} arguments"
-            if code.arity > 1
-            else f"{tell(code)} takes an argument"
-        )
-        return VladError(
-            "no-matching-pair",
-            "Argument is not a matching tagged pair with tags ()",
-            hint=f"{takes}; it was given {given}",
-            irritants=(frame.f_locals[f"x{given - 1}"],) if f"x{given - 1}" in frame.f_locals else (),
-        )
+            raise explained(self, error) from None
 
 
 class _SystemCodes(dict[str, Code]):
@@ -601,121 +536,3 @@ def lambdas_within(body: Body) -> Iterable[Lambda]:
                 work += sub_bodies(binding.rhs)
         work += sub_bodies(current.result)
     return found
-
-
-# Errors.
-
-
-def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
-    return VladError(
-        "not-a-procedure",
-        "Target is not a procedure",
-        span,
-        hint="only procedures can be called",
-        irritants=(value,),
-    )
-
-
-def unbound(cell: Global, span: Span | None) -> VladError:
-    return VladError("unbound-variable", f"Unbound variable: {cell.name}", span)
-
-
-def tell(code: Code) -> str:
-    """A procedure as people know it."""
-    prefix = "" if code.derived in ("tag", "backpropagator") else code.derived
-    return prefix + (code.name or "an anonymous procedure")
-
-
-def emission_of(frame: FrameType) -> Emission | None:
-    family = frame.f_globals.get("FAMILY")
-    return None if family is None else family.emissions.get(frame.f_code.co_name)
-
-
-def emitted_frames(traceback: TracebackType | None) -> list[tuple[FrameType, int]]:
-    """Frames of emitted code and adapters, outermost first; of a very deep stack the two ends."""
-    frames: list[tuple[FrameType, int]] = []
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename in ("<vlad>", "<vlad adapter>"):
-            frames.append((traceback.tb_frame, traceback.tb_lineno))
-            if len(frames) > 4000:
-                del frames[1000:2000]
-        traceback = traceback.tb_next
-    return frames
-
-
-def in_library(span: Span) -> bool:
-    """People look for the mistake in their own text first."""
-    return span.source.name.startswith("stdlib/") or span.source.name == "<core>"
-
-
-def _span(operations: list[Operation]) -> Span | None:
-    for _, rhs in reversed(operations):
-        span = getattr(rhs, "span", None)
-        if span is not None:
-            found: Span = span
-            return found
-    return None
-
-
-def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
-    """A line for each procedure; one that calls itself over and over is told once."""
-    if code.derived in ("tag", "backpropagator") or not (code.name or code.derived):
-        return
-    name = tell(code)
-    if not backtrace or backtrace[-1].procedure != name:
-        backtrace.append(Backtrace(name, span))
-
-
-class _Replay:
-    """Does again, by the rows' complete rules, what a line of emitted code did, until one says what is wrong."""
-
-    def __init__(self, machine: Machine, emission: Emission, frame: FrameType) -> None:
-        self.machine = machine
-        self.emission = emission
-        self.locals = frame.f_locals
-        self.again: dict[Variable, Value] = {}
-
-    def value(self, atom: object) -> Value:
-        if isinstance(atom, Constant):
-            return atom.value
-        if isinstance(atom, GlobalReference):
-            return atom.cell.value
-        assert isinstance(atom, Variable)
-        if atom in self.again:
-            return self.again[atom]
-        name = self.emission.locals.get(atom)
-        if name is not None and name in self.locals:
-            return self.locals[name]
-        closure = self.locals["self"]
-        if atom in self.emission.code.environment:
-            return closure[self.emission.code.environment.index(atom) + 1]
-        for member, lambda_ in self.emission.code.group:
-            if member is atom:
-                return (self.machine.code_of(lambda_, self.emission.code.family), *closure[1:])
-        return None
-
-    def error(self, operations: list[Operation]) -> VladError | None:
-        for variable, rhs in operations:
-            found = self._one(variable, rhs)
-            if found is not None:
-                return found
-        return None
-
-    def _one(self, variable: Variable | None, rhs: object) -> VladError | None:
-        match rhs:
-            case GlobalReference():
-                if not hasattr(rhs.cell, "value"):
-                    return unbound(rhs.cell, rhs.span)
-            case Apply():
-                try:
-                    result = self.machine.rule(rhs.primitive)(*[self.value(a) for a in rhs.operands])
-                except VladError as error:
-                    error.span = error.span or rhs.span
-                    return error
-                if variable is not None:
-                    self.again[variable] = result
-            case Call():
-                target = self.value(rhs.operator)
-                if not is_procedure(target) and target is not None:
-                    return not_a_procedure(target, rhs.span)
-        return None

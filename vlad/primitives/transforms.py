@@ -248,7 +248,7 @@ def _record_fields(name: str, maker: str, count: int) -> list[Primitive]:
         others = " ".join(["s" if index == other else "zero" for other in range(1, count + 1)])
         return _machine_row(
             f"{name}-{index}", "b", "A field of a closure's sensitivity.", lambda machine, b: look(b)[index],
-            type="closure -> any", hidden=True, forward=f"({name}-{index} db)", reverse={"b": f"({maker} {others})"},
+            type="procedure -> any", hidden=True, forward=f"({name}-{index} db)", reverse={"b": f"({maker} {others})"},
         )  # fmt: skip
 
     return [field(index) for index in range(1, count + 1)]
