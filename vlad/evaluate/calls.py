@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from weakref import WeakSet
 
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
@@ -248,8 +249,8 @@ class Machine:
         def prepared() -> Lambda:
             def relied_on(cell: Global) -> None:
                 if cell.dependents is None:
-                    cell.dependents = []
-                cell.dependents.append(code)
+                    cell.dependents = WeakSet()  # an expression that was evaluated once is not kept for this
+                cell.dependents.add(code)
 
             resolved = run_pass("resolve", lambda it: resolve(it, relied_on, self.table), lambda_)
             return run_pass("simplify", simplify, resolved)

@@ -88,7 +88,7 @@ class _Pending:
 class Template:
     """A row's Python form, cut at the operands' names. `once` when each occurs at most once."""
 
-    _cache: dict[int, Template] = {}
+    _cache: dict[Primitive, Template] = {}
 
     def __init__(self, row: Primitive) -> None:
         self.pieces = _cut(row.python, row.operands)
@@ -97,9 +97,9 @@ class Template:
 
     @classmethod
     def of(cls, row: Primitive) -> Template:
-        found = cls._cache.get(id(row))
+        found = cls._cache.get(row)
         if found is None:
-            found = cls._cache[id(row)] = cls(row)
+            found = cls._cache[row] = cls(row)
         return found
 
     def fill(self, actual: dict[str, str]) -> str:
