@@ -179,27 +179,35 @@ def plus(a: Value, b: Value) -> Value:
 
 
 def _plus(a: Value, b: Value, memo: Memo) -> Value:
-    if type(a) is float and type(b) is float:
-        return a + b
-    if a is ZERO or b is ZERO:
-        return b if a is ZERO else a
-    if not is_structure(a) or not is_structure(b):
-        if a is b or a == () == b:
-            return a
-        raise nonconforming("plus", a, b)
-    key = (id(a), id(b))
-    if key in memo:
-        return memo[key][2]
-    x, y = look(a), look(b)
-    if not alike(x, y):
-        raise nonconforming("plus", x, y)
-    total = []
-    left, right = parts_of(x), parts_of(y)
-    for i in range(len(left)):
-        total.append(_plus(left[i], right[i], memo))
-    result = rebuilt(head_of(x), total, x)
-    memo[key] = (a, b, result)  # keeps a and b alive, so that their ids stay theirs
-    return result
+    """Down the last part of a structure in a loop, so that long lists take no depth."""
+    begun: list[tuple[tuple[int, int], Value, Value, tuple[Value, ...], list[Value]]] = []
+    while True:
+        if type(a) is float and type(b) is float:
+            total: Value = a + b
+        elif a is ZERO or b is ZERO:
+            total = b if a is ZERO else a
+        elif not is_structure(a) or not is_structure(b):
+            if a is not b and not a == () == b:
+                raise nonconforming("plus", a, b)
+            total = a
+        elif (id(a), id(b)) in memo:
+            total = memo[id(a), id(b)][2]
+        else:
+            x, y = look(a), look(b)
+            if not alike(x, y):
+                raise nonconforming("plus", x, y)
+            left, right = parts_of(x), parts_of(y)
+            parts = []
+            for p, q in zip(left[:-1], right[:-1], strict=True):
+                parts.append(_plus(p, q, memo))
+            begun.append(((id(a), id(b)), a, b, x, parts))
+            a, b = left[-1], right[-1]
+            continue
+        break
+    for key, p, q, x, parts in reversed(begun):
+        total = rebuilt(head_of(x), [*parts, total], x)
+        memo[key] = (p, q, total)  # keeps p and q alive, so that their ids stay theirs
+    return total
 
 
 def alike(x: tuple[Value, ...], y: tuple[Value, ...]) -> bool:
@@ -215,26 +223,27 @@ def conforms(primal: Value, tangent: Value) -> bool:
 
 
 def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
-    if type(primal) is float or type(tangent) is float:
-        return type(primal) is type(tangent) or (type(primal) is float and tangent is ZERO)
-    if tangent is ZERO:
-        return True
-    if not is_structure(primal) or not is_structure(tangent):
-        return primal is tangent or primal == () == tangent
-    if type(tangent) is Deferred and tangent.zero_of is primal:
-        return True
-    key = (id(primal), id(tangent))
-    if key in memo:
-        return True
-    memo[key] = (primal, tangent)
-    x, t = look(primal), look(tangent)
-    if not alike(x, t):
-        return False
-    left, right = parts_of(x), parts_of(t)
-    same = True
-    for i in range(len(left)):  # not all(…): a generator would take C stack
-        same = same and _conforms(left[i], right[i], memo)
-    return same
+    while True:
+        if type(primal) is float or type(tangent) is float:
+            return type(primal) is type(tangent) or (type(primal) is float and tangent is ZERO)
+        if tangent is ZERO:
+            return True
+        if not is_structure(primal) or not is_structure(tangent):
+            return primal is tangent or primal == () == tangent
+        if type(tangent) is Deferred and tangent.zero_of is primal:
+            return True
+        key = (id(primal), id(tangent))
+        if key in memo:
+            return True
+        memo[key] = (primal, tangent)
+        x, t = look(primal), look(tangent)
+        if not alike(x, t):
+            return False
+        left, right = parts_of(x), parts_of(t)
+        for p, q in zip(left[:-1], right[:-1], strict=True):
+            if not _conforms(p, q, memo):
+                return False
+        primal, tangent = left[-1], right[-1]
 
 
 def shape(value: Value, depth: int = 3) -> str:

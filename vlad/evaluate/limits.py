@@ -25,15 +25,46 @@ DEFAULT_DEPTH = (
 WATCH_SECONDS = 0.02
 
 
+class _Interpreter:
+    """What evaluations change of the Python interpreter, while any of them runs, in whatever thread: deep calls from
+    Python to Python are allowed, for they take no C stack; and the cycle collector rests, for values are acyclic, so that
+    it would only walk them again and again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._depth = 0
+        self._collecting = False
+
+    def enter(self, depth: int) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._depth = sys.getrecursionlimit()
+                self._collecting = gc.isenabled()
+                gc.disable()
+            self._users += 1
+            sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                sys.setrecursionlimit(self._depth)
+                if self._collecting:
+                    gc.enable()
+
+
+_interpreter = _Interpreter()
+
+
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Inside, Python functions may call each other as deep as data nest: it takes no C stack."""
-    old = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(old, 10_000_000))
+    """Inside, Python functions may call each other as deep as data nest."""
+    _interpreter.enter(10_000_000)
     try:
         yield
     finally:
-        sys.setrecursionlimit(old)
+        _interpreter.leave()
 
 
 class Limits:
@@ -100,8 +131,6 @@ class Watch:
         self.steps = steps
         self.active = 0
         self.reason: LimitExceeded | None = None
-        self._old_depth = 0
-        self._collecting = False
         self._done = threading.Event()
         self._watcher: threading.Thread | None = None
 
@@ -109,11 +138,7 @@ class Watch:
         self.active += 1
         if self.active == 1:
             self.reason = None
-            self._old_depth = sys.getrecursionlimit()
-            # values are acyclic: reference counts free them, and the cycle collector would only walk them, again and again
-            self._collecting = gc.isenabled()
-            gc.disable()
-            sys.setrecursionlimit(max(self._old_depth, (self.limits.depth or DEFAULT_DEPTH) + 1000))
+            _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
             fuel = self.limits.fuel
             self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
             if self.limits.seconds is not None or self.limits.memory is not None:
@@ -131,9 +156,7 @@ class Watch:
                 self._watcher = None
                 if self.reason is not None and kind is not Interrupted:
                     self._interrupt(threading.get_ident(), None)  # too late: the evaluation had ended
-            sys.setrecursionlimit(self._old_depth)
-            if self._collecting:
-                gc.enable()
+            _interpreter.leave()
 
     def _start(self) -> None:
         self._done.clear()
