@@ -98,9 +98,18 @@ def table() -> str:
     session.eval(PROGRAM)
     lines = ["| program | vlad, ms | other, ms | other | vlad / other |", "|---|---|---|---|---|"]
     lines.append(row("fib 25", lambda: session.eval("(fib 25)"), lambda: fib(25.0), "plain Python"))
-    lines.append(row("tak 18 12 6", lambda: session.eval("(tak 18 12 6)"), lambda: tak(18.0, 12.0, 6.0), "plain Python"))
     lines.append(
-        row("float loop, 10^6 turns", lambda: session.eval("(float-loop 1000000)"), lambda: float_loop(1e6), "plain Python")
+        row(
+            "tak 18 12 6", lambda: session.eval("(tak 18 12 6)"), lambda: tak(18.0, 12.0, 6.0), "plain Python"
+        )
+    )
+    lines.append(
+        row(
+            "float loop, 10^6 turns",
+            lambda: session.eval("(float-loop 1000000)"),
+            lambda: float_loop(1e6),
+            "plain Python",
+        )
     )
     theirs = autograd_gradient()
     if theirs is None:

@@ -115,7 +115,11 @@ def test_fuel_is_the_same_every_time() -> None:
 
 @pytest.mark.parametrize(
     "program",
-    ["(let f ((x 1)) (f x))", "(define (f x) (+ 1 (f x))) (let g () (begin (f 1) (g)))", GRADIENT + LOOP + "((grad (loop 1e9)) 1)"],
+    [
+        "(let f ((x 1)) (f x))",
+        "(define (f x) (+ 1 (f x))) (let g () (begin (f 1) (g)))",
+        GRADIENT + LOOP + "((grad (loop 1e9)) 1)",
+    ],
     ids=["loop", "recursion", "gradient"],
 )
 def test_an_interrupt_ends_the_command_at_once(program: str, tmp_path: Path) -> None:
@@ -123,7 +127,10 @@ def test_an_interrupt_ends_the_command_at_once(program: str, tmp_path: Path) -> 
     path.write_text(program, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "vlad", str(path)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        [sys.executable, "-m", "vlad", str(path)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
     )
     time.sleep(0.8)
     process.send_signal(signal.SIGINT)
@@ -140,9 +147,15 @@ def test_output_does_not_depend_on_the_environment(tmp_path: Path) -> None:
     for seed, locale, folder in (("0", "C", ROOT), ("1", "C.UTF-8", tmp_path), ("4711", "POSIX", Path("/"))):
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed, "LC_ALL": locale}
         parts = []
-        for arguments in (["--metered", example], ["show", example, "--stage", "reverse"], ["expand", example]):
+        for arguments in (
+            ["--metered", example],
+            ["show", example, "--stage", "reverse"],
+            ["expand", example],
+        ):
             command = [sys.executable, "-m", "vlad", *arguments]
-            done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, timeout=60)
+            done = subprocess.run(
+                command, capture_output=True, text=True, env=environment, cwd=folder, timeout=60
+            )
             assert done.returncode == 0, done.stderr
             parts.append(done.stdout)
         outputs.add("\n".join(parts))
