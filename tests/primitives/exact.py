@@ -162,8 +162,7 @@ def near_integers(low: int, high: int) -> Where:
 
 
 class Case:
-    """A row by one operand: its exact derivatives, generators of its operands, and the orders whose derivative
-    has zeros in the domain (there the last place of the operand is worth more than that of the result)."""
+    """A row by one operand: its exact derivatives, and generators of its operands."""
 
     def __init__(
         self,
@@ -171,13 +170,11 @@ class Case:
         exact: Callable[..., list[Real]],
         index: int,
         where: list[tuple[Where, ...]],
-        zeros: str = "",
     ) -> None:
         self.name = name
         self.exact = exact
         self.index = index
         self.where = where
-        self.zeros = {int(digit) for digit in zeros}
 
     def __repr__(self) -> str:
         return f"{self.name}-{self.index}"
@@ -188,8 +185,8 @@ class Case:
             yield tuple([one(r) for one in self.where[k % len(self.where)]])
 
 
-def _one(name: str, exact: Callable[[Real], list[Real]], *where: Where, zeros: str = "") -> Case:
-    return Case(name, exact, 0, [(one,) for one in where], zeros)
+def _one(name: str, exact: Callable[[Real], list[Real]], *where: Where) -> Case:
+    return Case(name, exact, 0, [(one,) for one in where])
 
 
 CASES = [
@@ -203,16 +200,16 @@ CASES = [
     _one("acos", _acos, between(-1, 1), wide(-320, -0.01), lambda r: 1 - 2 ** r.uniform(-50, -1), subnormal),
     _one("sinh", lambda x: [mp.sinh(x), mp.cosh(x)] * 2, between(-710, 710), wide(-320, 1), subnormal),
     _one("cosh", lambda x: [mp.cosh(x), mp.sinh(x)] * 2, between(-710, 710), wide(-320, 1), subnormal),
-    _one("tanh", _tanh, between(-300, 300), between(-3, 3), wide(-320, 2), subnormal, zeros="3"),
-    _one("asinh", _asinh, between(-10, 10), wide(-320, 60), subnormal, zeros="3"),
+    _one("tanh", _tanh, between(-300, 300), between(-3, 3), wide(-320, 2), subnormal),
+    _one("asinh", _asinh, between(-10, 10), wide(-320, 60), subnormal),
     _one("acosh", _acosh, between(1, 10), positive(0.01, 60), lambda r: 1 + 2 ** r.uniform(-50, 0)),
     _one("atanh", _atanh, between(-1, 1), wide(-320, -0.01), lambda r: 1 - 2 ** r.uniform(-50, -1), subnormal),
     _one("log1p", _log1p, between(-0.99, 10), wide(-320, -1), positive(0, 100), lambda r: -1 + 2 ** r.uniform(-50, -1)),
     _one("expm1", lambda x: [mp.expm1(x)] + [mp.exp(x)] * 3, between(-700, 709), wide(-320, 0), subnormal),
-    _one("erf", _erf, between(-6, 6), between(-26, 26), wide(-320, 0), subnormal, zeros="3"),
-    _one("erfc", _erfc, between(-6, 6), between(-6, 26), wide(-320, 0), subnormal, zeros="3"),
+    _one("erf", _erf, between(-6, 6), between(-26, 26), wide(-320, 0), subnormal),
+    _one("erfc", _erfc, between(-6, 6), between(-6, 26), wide(-320, 0), subnormal),
     _one("gamma", _gamma, between(0.1, 20), between(0.1, 170), positive(-70, 0), near_integers(-20, 5),
-         between(-20, 0), near(1.4616321449683623), zeros="123"),
+         between(-20, 0), near(1.4616321449683623)),
     _one("lgamma", _log_gamma, between(0.1, 20), positive(-70, 100), near_integers(-20, 5), between(-20, 0),
          near(1.4616321449683623), near(1.0), near(2.0)),
     _one("digamma", lambda x: [mp.psi(k, x) for k in range(4)], between(0.1, 20), positive(-50, 70),
@@ -223,8 +220,8 @@ CASES = [
     Case("/", _quotient, 1, [(wide(-60, 60), wide(-60, 60)), (wide(-5, 5), wide(-100, 70))]),
     Case("hypot", _hypot, 0, [(wide(-100, 100), wide(-100, 100)), (between(-1, 1), between(-1, 1)),
                               (wide(-60, 60), between(-1, 1))]),
-    Case("atan", _angle_by_y, 0, [(wide(-70, 70), wide(-70, 70)), (between(-1, 1), between(-1, 1))], zeros="3"),
-    Case("atan", _angle_by_x, 1, [(wide(-70, 70), wide(-70, 70)), (between(-1, 1), between(-1, 1))], zeros="3"),
+    Case("atan", _angle_by_y, 0, [(wide(-70, 70), wide(-70, 70)), (between(-1, 1), between(-1, 1))]),
+    Case("atan", _angle_by_x, 1, [(wide(-70, 70), wide(-70, 70)), (between(-1, 1), between(-1, 1))]),
     Case("expt", _powers, 0, [(positive(-5, 5), between(-20, 20)), (positive(-300, 300), between(-1, 1)),
                               (between(0, 10), lambda r: float(r.randint(-5, 9)))]),
     Case("expt", _power_by_exponent, 1, [(positive(-5, 5), between(-20, 20)), (positive(-300, 300), between(-1, 1)),

@@ -137,6 +137,8 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
     """A line for each procedure; one that calls itself over and over is told once."""
     if code.derived in ("tag", "backpropagator") or not (code.name or code.derived):
         return
+    if code.name.startswith("%"):  # the library's own helpers
+        return
     name = tell(code)
     if not backtrace or backtrace[-1].procedure != name:
         backtrace.append(Backtrace(name, span))

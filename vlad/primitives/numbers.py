@@ -13,10 +13,19 @@ from collections.abc import Callable
 from vlad.errors import VladError
 from vlad.primitives.special import (
     conic,
+    conic_slope,
     direction,
     gamma,
+    gamma_curve,
+    gamma_slope,
+    gamma_third,
     gaussian,
+    gaussian_curve,
+    gaussian_slope,
     inversion,
+    inversion_cross,
+    inversion_curve,
+    inversion_slope,
     log_gamma,
     one_plus_power,
     polygamma,
@@ -25,6 +34,8 @@ from vlad.primitives.special import (
     sec_squared,
     sech_squared,
     sharp_tanh,
+    tanh_second,
+    tanh_third,
 )
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, look
 
@@ -255,6 +266,22 @@ def _function(
     )
 
 
+def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str) -> Primitive:
+    """A hidden real function of two reals."""
+    used = "_" + name.replace("-", "_")
+    return Primitive(
+        name,
+        "x y",
+        doc,
+        value=_checked2(name, rule),
+        python=f"{used}(x, y)",
+        uses={used: rule},
+        type="real real -> real",
+        partials={"x": by_x, "y": by_y},
+        hidden=True,
+    )
+
+
 def _comparison(name: str, doc: str, rule: Callable[[float, float], bool], python: str) -> Primitive:
     return Primitive(
         name,
@@ -360,17 +387,33 @@ ROWS: list[Primitive] = [
         type="real real real real real -> real",
         partials={
             "c": "zero", "d": "zero", "j": "zero", "k": "zero",
-            "x": """(let ((rest (* (* k d) (conic c d (+ j 1) (+ k 2) x))))
-                      (if (= j 0) (negate rest) (- (* j (conic c d (- j 1) k x)) rest)))""",
+            "x": "(if (= j 0) (negate (* (* k d) (conic c d 1 (+ k 2) x))) (conic-slope c d j k x))",
         },
         hidden=True, c="(pow({x}, {j}) * pow({c} + {d} * {x} * {x}, -0.5 * {k}))",
+    ),
+    Primitive(
+        "conic-slope", "c d j k x", "The derivative of conic by x, for j >= 1; it has zeros.",
+        value=_checked("conic-slope", conic_slope), python="_conic_slope(c, d, j, k, x)",
+        uses={"_conic_slope": conic_slope}, type="real real real real real -> real",
+        partials={
+            "c": "zero", "d": "zero", "j": "zero", "k": "zero",
+            "x": """(let ((first (if (= j 1) (negate (* (* k d) (conic c d 1 (+ k 2) x)))
+                                     (* j (conic-slope c d (- j 1) k x)))))
+                      (- first (* (* k d) (conic-slope c d (+ j 1) (+ k 2) x))))""",
+        },
+        hidden=True,
     ),
     _function("sinh", "Hyperbolic sine.", quiet(math.sinh, _same_sign), "(cosh x)", "sinh({x})", "sinh"),
     _function("cosh", "Hyperbolic cosine.", quiet(math.cosh), "(sinh x)", "cosh({x})", "cosh"),
     # 1 - r² would cancel
     _function("tanh", "Hyperbolic tangent.", quiet(math.tanh), "(sech-squared x)", "tanh({x})", "tanh"),
     _function(
-        "sech-squared", "1 / cosh² x.", sech_squared, "(* -2 (* r (sharp-tanh x)))", "pow(cosh({x}), -2)", hidden=True
+        "sech-squared", "1 / cosh² x.", sech_squared, "(tanh-second x)", "pow(cosh({x}), -2)", hidden=True
+    ),
+    _function("tanh-second", "The second derivative of tanh.", tanh_second, "(tanh-third x)", hidden=True),
+    _function(
+        "tanh-third", "The third derivative of tanh.", tanh_third,
+        "(let ((s (sech-squared x)) (t (sharp-tanh x))) (* 4 (* t (* s (+ 1 (* 3 (- s (* t t))))))))", hidden=True,
     ),
     _function(
         "sharp-tanh", "tanh x, to the last place: what its derivatives are made of.", sharp_tanh, "(sech-squared x)",
@@ -389,9 +432,22 @@ ROWS: list[Primitive] = [
         "erfc", "1 - erf x, exact for large x.", math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})"
     ),
     _function(
-        "gaussian", "exp(-x x).", gaussian, "(if (= r 0) 0 (* -2 (* x r)))", "exp(-{x} * {x})", hidden=True
+        "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "exp(-{x} * {x})", hidden=True
     ),
-    _function("gamma", "The gamma function.", gamma, "(* r (digamma x))", "tgamma({x})"),
+    _function("gaussian-slope", "-2 x exp(-x x).", gaussian_slope, "(gaussian-curve x)", hidden=True),
+    _function(
+        "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
+        "(let ((g (gaussian x))) (if (= g 0) 0 (* g (* 4 (* x (- 3 (* 2 (* x x))))))))", hidden=True,
+    ),
+    _function("gamma", "The gamma function.", gamma, "(gamma-slope x)", "tgamma({x})"),
+    _function("gamma-slope", "The derivative of gamma.", gamma_slope, "(gamma-curve x)", hidden=True),
+    _function("gamma-curve", "The second derivative of gamma.", gamma_curve, "(gamma-third x)", hidden=True),
+    _function(
+        "gamma-third", "The third derivative of gamma.", gamma_third,
+        """(let ((a (digamma x)) (b (polygamma 1 x)) (c (polygamma 2 x)))
+             (* (gamma x) (+ (+ (* (* a a) (+ (* a a) (* 6 b))) (* 3 (* b b))) (+ (* 4 (* a c)) (polygamma 3 x)))))""",
+        hidden=True,
+    ),
     _function("lgamma", "log of |gamma x|.", log_gamma, "(digamma x)", "lgamma({x})"),
     _function("log-gamma", "log of |gamma x|.", log_gamma, "(digamma x)", "lgamma({x})"),
     _function("digamma", "Derivative of log-gamma.", lambda x: polygamma(0.0, x), "(polygamma 1 x)"),
@@ -414,10 +470,23 @@ ROWS: list[Primitive] = [
         "inversion", "x y", "x / (x x + y y).", value=_checked2("inversion", inversion),
         python="_inversion(x, y)", uses={"_inversion": inversion}, type="real real -> real",
         partials={
-            "x": "(let ((v (inversion y x))) (* (- v r) (+ v r)))",
-            "y": "(* (* -2 r) (inversion y x))",
+            "x": "(inversion-slope x y)",
+            "y": "(inversion-cross x y)",
         },
         hidden=True, c="({x} / ({x} * {x} + {y} * {y}))",
+    ),
+    _plane(
+        "inversion-slope", "The derivative of inversion by x.", inversion_slope, "(inversion-curve x y)",
+        "(negate (inversion-curve y x))",
+    ),
+    _plane(
+        "inversion-cross", "The derivative of inversion by y.", inversion_cross, "(negate (inversion-curve y x))",
+        "(negate (inversion-curve x y))",
+    ),
+    _plane(
+        "inversion-curve", "2 x (x x - 3 y y) / (x x + y y)³.", inversion_curve,
+        "(let ((a (inversion-slope x y)) (b (inversion-cross x y))) (* -6 (* (- a b) (+ a b))))",
+        "(* -12 (* (inversion-slope x y) (inversion-cross x y)))",
     ),
     Primitive(
         "hypot", "x y", "Distance of (x, y) from the origin, without overflow.", value=_checked2("hypot", math.hypot),

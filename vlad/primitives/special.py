@@ -11,6 +11,7 @@ costs some 50 µs a call. Formulas: recurrence, asymptotic series and reflection
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 INFINITY = math.inf
@@ -112,6 +113,65 @@ def gaussian(x: float) -> float:
     return result - result * error
 
 
+def gaussian_slope(x: float) -> float:
+    """-2x exp(-x²)."""
+    density = gaussian(x)
+    return -2.0 * (x * density) if density else math.copysign(0.0, -x)
+
+
+def gaussian_curve(x: float) -> float:
+    """(4x² - 2) exp(-x²), with the exact x²: there is a zero at 1/√2."""
+    density = gaussian(x)
+    if not density:
+        return 0.0
+    square, error = two_product(x, x)
+    return ((4.0 * square - 2.0) + 4.0 * error) * density
+
+
+def tanh_second(x: float) -> float:
+    """The second derivative of tanh."""
+    return -2.0 * (sech_squared(x) * sharp_tanh(x))
+
+
+def tanh_third(x: float) -> float:
+    """The third derivative of tanh, 16e (1 - 4e + e²)/(1 + e)⁴ with e = exp -2|x|; around its zero in fixed point."""
+    if 0.25 < abs(x) < 1.5:
+        mantissa, k = _exp(_fixed(-2.0 * abs(x), GUARD), GUARD)
+        e = mantissa << k if k >= 0 else mantissa >> -k
+        one = 1 << GUARD
+        return _quotient(16 * e * (one * one - 4 * e * one + e * e) * one, (one + e) ** 4)
+    slope = sech_squared(x)
+    if abs(x) < 1.0:
+        value = sharp_tanh(x)
+        return 2.0 * slope * (3.0 * (value * value) - 1.0)
+    return 2.0 * slope * (2.0 - 3.0 * slope)
+
+
+def _by_parts(x: float, y: float, above: Callable[[int, int], int], degree: int, power: int) -> float:
+    """above(x, y) / (x² + y²)^power, exact on integers but for one rounding; `above` is homogeneous of this degree. nan at the
+    origin and for what is not finite."""
+    if not (math.isfinite(x) and math.isfinite(y)) or x == y == 0:
+        return NAN
+    (p, q), (r, t) = x.as_integer_ratio(), y.as_integer_ratio()
+    a, b, unit = p * t, r * q, q * t  # x = a/unit, y = b/unit
+    return _quotient(above(a, b) * unit ** (2 * power - degree), (a * a + b * b) ** power)
+
+
+def inversion_slope(x: float, y: float) -> float:
+    """(y² - x²)/(x² + y²)², the derivative of `inversion` by x."""
+    return _by_parts(x, y, lambda a, b: b * b - a * a, 2, 2)
+
+
+def inversion_cross(x: float, y: float) -> float:
+    """-2xy/(x² + y²)², the derivative of `inversion` by y."""
+    return _by_parts(x, y, lambda a, b: -2 * a * b, 2, 2)
+
+
+def inversion_curve(x: float, y: float) -> float:
+    """2x(x² - 3y²)/(x² + y²)³, the real part of 2/z³."""
+    return _by_parts(x, y, lambda a, b: 2 * a * (a * a - 3 * b * b), 3, 3)
+
+
 def power(x: float, y: float) -> float:
     """x to the y, as C's pow."""
     try:
@@ -166,6 +226,19 @@ def conic(c: float, d: float, j: float, k: float, x: float) -> float:
     shift = max(0, 66 + below.bit_length() // 2 - above.bit_length())
     size = _quotient(math.isqrt((above * above << 2 * shift) // below), 1 << shift)
     return size if above > 0 else -size
+
+
+def conic_slope(c: float, d: float, j: float, k: float, x: float) -> float:
+    """The derivative of `conic` by x for j >= 1: x^(j-1) (c + d x²)^(-k/2-1) (j c + (j - k) d x²), the last factor exact."""
+    if not (abs(c) == abs(d) == 1 and 1 <= j < k < 98 and k == math.floor(k) and j == math.floor(j)):
+        square = x * x
+        return power(x, j - 1) * power(c + d * square, -0.5 * k - 1.0) * (j * c + (j - k) * d * square)
+    if not abs(x) < 1e10:
+        return (j - k) * d * conic(c, d, j + 1, k + 2, x)
+    numerator, denominator = x.as_integer_ratio()
+    square_below = denominator * denominator
+    above = int(j * c) * square_below + int((j - k) * d) * numerator * numerator
+    return conic(c, d, j - 1, k + 2, x) * _quotient(above, square_below)
 
 
 def one_plus_power(k: float, x: float) -> float:
@@ -339,10 +412,15 @@ def polygamma(n: float, x: float) -> float:
             return math.log(x)
         return sign * _ratio(math.factorial(order - 1), x, order) if x < INFINITY else 0.0 * sign
     p = GUARD + (order + 2) * max(0, math.frexp(x)[1])
+    return _real(_polygamma_fixed(order, x, p), p)
+
+
+def _polygamma_fixed(order: int, x: float, p: int) -> int:
+    """In fixed point; of negative x by reflection."""
     if x > 0:
-        return _real(_polygamma(order, x, p), p)
+        return _polygamma(order, x, p)
     mirrored = _polygamma(order, 0, p, shift=_fixed(-x, p))
-    return _real(-sign * mirrored - _cotangent(order, x, p), p)
+    return (mirrored if order % 2 == 0 else -mirrored) - _cotangent(order, x, p)
 
 
 def _ratio(factorial: int, x: float, power: int) -> float:
@@ -470,3 +548,28 @@ def gamma(x: float) -> float:
     mantissa, k = _exp(logarithm, p)
     size = _quotient(mantissa << k, 1 << p) if k >= 0 else _quotient(mantissa, 1 << p - k)
     return size if x > 0 or math.floor(x) % 2 == 0 else -size
+
+
+def gamma_slope(x: float) -> float:
+    """The derivative of Γ."""
+    return gamma(x) * polygamma(0.0, x)
+
+
+def gamma_curve(x: float) -> float:
+    """The second derivative of Γ, Γ (ψ² + ψ₁), where both are positive."""
+    psi = polygamma(0.0, x)
+    return gamma(x) * (psi * psi + polygamma(1.0, x))
+
+
+def gamma_third(x: float) -> float:
+    """The third derivative of Γ, Γ (ψ³ + 3ψψ₁ + ψ₂): the sum has zeros, and is done in fixed point."""
+    if x != x or x == -INFINITY or _is_pole(x):
+        return NAN
+    if abs(x) < TINY:
+        return -_ratio(6, x, 4)
+    if x > 172.0:
+        return INFINITY
+    p = GUARD + 64
+    a, b, c = (_polygamma_fixed(order, x, p) for order in range(3))
+    total = (((a * a >> p) * a) >> p) + 3 * (a * b >> p) + c
+    return gamma(x) * _real(total, p)
