@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -361,7 +362,7 @@ class Session:
         for candidate in (name, name + ".vlad"):
             for folder in [""] if os.path.isabs(name) else folders:
                 path = os.path.join(folder, candidate)
-                if os.path.exists(path) and not os.path.isdir(path):
+                if is_readable(path):
                     return path
         where = ", ".join(dict.fromkeys([folder or "." for folder in folders]))
         raise VladError("cannot-find", f"Cannot find: {name}", span, hint=f"looked in {where}")
@@ -402,6 +403,15 @@ class Session:
         elif stage == "forward":
             code = self.machine.forward_code(code)
         return f"(define {cell.name} {print_core(self.machine.core_of(code))})"
+
+
+def is_readable(path: str) -> bool:
+    """A file, or a pipe as the shell's <(…) gives; no folder, and no device, which might never end."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)
 
 
 def only_lambda(body: Body) -> Lambda | None:

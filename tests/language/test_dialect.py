@@ -113,3 +113,12 @@ def test_metered_counts_in_the_order_of_the_table(tmp_path: Path) -> None:
     done = vlad("--metered", str(program), folder=tmp_path)
     counts = [line for line in done.stdout.splitlines() if " " in line]
     assert counts == ["1 +", "2 *", "1 sin", "2 +", "4 *", "2 sin"]
+
+
+def test_devices_and_folders_are_no_programs(tmp_path: Path) -> None:
+    """A device might never end."""
+    for name in ("/dev/zero", str(tmp_path)):
+        program = written(tmp_path, "main.vlad", f'(include "{name}")')
+        done = vlad(str(program), folder=tmp_path)
+        assert done.returncode == 1
+        assert "Cannot find" in done.stderr
