@@ -6,7 +6,7 @@ long lists and deep nests cost no stack; with a limit, time is bounded by the li
 
 from __future__ import annotations
 
-from vlad.values import NIL, ZERO, Code, Deferred, String, Symbol, Value, look
+from vlad.values import ZERO, Code, Deferred, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!$%&*/:<=>?^_~+-.@")
@@ -138,6 +138,3 @@ def _procedure(value: tuple[Value, ...], work: list[object]) -> str:
     if code.name:
         return code.name
     return " ".join(str(code.machine.core_of(code)).split())
-
-
-assert NIL == ()
