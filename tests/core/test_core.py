@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -28,6 +30,16 @@ def read_back(text: str) -> Lambda:
     return lambda_
 
 
+def unnumbered(outcome: tuple[str, list[str], Counter[str]]) -> tuple[str, list[str], Counter[str]]:
+    """Printing tells variables of one name apart (`x`, `x.2`), and errors and written procedures quote names."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"\.\d+\b", "", text)
+
+    result, output, counts = outcome
+    return plain(result), [plain(text) for text in output], counts
+
+
 @settings(max_examples=400, deadline=None)
 @given(lambdas())
 def test_reading_what_was_printed_prints_the_same(lambda_: Lambda) -> None:
@@ -40,7 +52,9 @@ def test_reading_what_was_printed_prints_the_same(lambda_: Lambda) -> None:
 @settings(max_examples=200, deadline=None)
 @given(lambdas(), st.sampled_from(ARGUMENTS))
 def test_what_was_read_back_means_the_same(lambda_: Lambda, arguments: list[Value]) -> None:
-    assert outcome(read_back(print_core(lambda_)), arguments) == outcome(lambda_, arguments)
+    assert unnumbered(outcome(read_back(print_core(lambda_)), arguments)) == unnumbered(
+        outcome(lambda_, arguments)
+    )
 
 
 @settings(max_examples=800, deadline=None)
