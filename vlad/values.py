@@ -296,7 +296,11 @@ class Primitive:
                 call on x alone and `nullary` the value of a call on nothing
     effect      True: may not be dropped, repeated or moved
     keywords    names and default values of `#:name` operands, in the order of the last operands
-    c, array    for the compiler and for tensors; filled when those arrive
+    c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean
+    with_zero   for a row with `c`: what is known when an operand is the known zero (compile/analyze.py's Walker is the
+                first argument); None where nothing is
+    abstract    for a row whose operands are not just reals: its rule on what is known of them, Walker first
+    array       for tensors; filled when those arrive
     """
 
     __slots__ = (
@@ -318,6 +322,8 @@ class Primitive:
         "keywords",
         "hidden",
         "c",
+        "with_zero",
+        "abstract",
         "array",
     )
 
@@ -342,6 +348,8 @@ class Primitive:
         keywords: dict[str, Value] | None = None,
         hidden: bool = False,
         c: str = "",
+        with_zero: Callable[..., Any] | None = None,
+        abstract: Callable[..., Any] | None = None,
         array: str = "",
     ) -> None:
         if (partials is None) == (not forward or reverse is None):
@@ -364,6 +372,8 @@ class Primitive:
         self.keywords = keywords or {}
         self.hidden = hidden  # emitted by the system only; no global bears its name
         self.c = c
+        self.with_zero = with_zero
+        self.abstract = abstract
         self.array = array
 
     def __repr__(self) -> str:

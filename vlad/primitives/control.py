@@ -113,7 +113,7 @@ def _effect(name: str, operands: str, doc: str, value: Any, type: str) -> Primit
 ROWS: list[Primitive] = [
     Primitive(
         "error", "message", "Ends the program with a message and the values behind it.", value=_error,
-        type="some -> any", forward="zero", reverse={}, effect=True,
+        type="some -> any", forward="zero", reverse={}, effect=True, abstract=lambda w, message: w.fail("error"),
     ),
     Primitive(
         "write", "x", "Prints x, as it could be read again, on a line of its own and answers it.", value=_write,

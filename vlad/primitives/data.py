@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vlad.core.types import Recursion
 from vlad.errors import VladError
 from vlad.primitives.numbers import invalid
 from vlad.reader.parser import number
@@ -29,6 +30,106 @@ from vlad.values import (
     symbol,
 )
 from vlad.write import real_text, written
+
+
+# What is known of a value (`k`, with a `type`) is looked at through the compiler's Walker (`w`, compile/analyze.py).
+
+
+def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:
+    def part(w: Any, p: Any) -> Any:
+        def of_one(p: Any) -> Any:
+            if p.type.kind == "pair":
+                return w.part(p, index)
+            return p if p.type.of is ZERO else w.fail(f"Argument to {name} is invalid")
+
+        return w.each(p, of_one)
+
+    return part
+
+
+def _by_type(test: Callable[[Any], bool]) -> Callable[[Any, Any], Any]:
+    """A predicate that a type answers."""
+    return lambda w, x: w.each(x, lambda x: w.truth(test(x.type)))
+
+
+def _abstract_integer(w: Any, x: Any) -> Any:
+    row = w.machine.table["whole?"]
+    return w.each(x, lambda x: w.scalar(row, [x]) if x.type.head == "real" else w.truth(False))
+
+
+def _abstract_not(w: Any, x: Any) -> Any:
+    def of_one(x: Any) -> Any:
+        if x.type.kind == "boolean":
+            return w.compute(w.machine.table["not"], [x], w.types.boolean)
+        return w.truth(x.type.of is FALSE)
+
+    return w.each(x, of_one)
+
+
+def _wraps_procedure_type(type_: Any) -> bool:
+    while type_.kind == "closure" and type_.of.derived == "tag":
+        name, type_ = type_.of.name, type_.parts[0]
+        if name in ("perturbation", "sensitivity") and type_.kind == "closure" and type_.of.primitive is not None:
+            return False
+    return bool(type_.kind == "closure")
+
+
+def _abstract_same(w: Any, a: Any, b: Any) -> Any:
+    """eq?, but of structures only those that are empty."""
+
+    def of_two(a: Any, b: Any) -> Any:
+        if a.type.head != b.type.head:
+            return w.truth(False)
+        if a.type.kind == b.type.kind == "constant":
+            return w.truth(same(a.type.of, b.type.of))
+        if a.type.head == "real":
+            return w.scalar(w.machine.table["same?"], [a, b])
+        if a.type.head == "boolean":
+            return w.compute(w.machine.table["same-boolean?"], [a, b], w.types.boolean)
+        if a.type.parts:
+            return w.unbounded("`eq?` of structures is not compiled: `equal?` is")
+        return w.truth(True)
+
+    return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
+
+
+def _equal_types(w: Any, a: Any, b: Any) -> Any:
+    def of_two(a: Any, b: Any) -> Any:
+        if a.type.head != b.type.head or not a.type.parts:
+            return _abstract_same(w, a, b)
+        return of_parts(w.parts(a), w.parts(b), 0)
+
+    def of_parts(left: list[Any], right: list[Any], at: int) -> Any:
+        key = w.key
+        test = w.recursive(EQUAL, left[at], right[at])
+        if at + 1 == len(left) or test is None or test.type is w.types.false:
+            return test
+        w.key = key
+
+        def others() -> Any:
+            w.key = (key, "and", at)
+            return of_parts(left, right, at + 1)
+
+        if test.type is w.types.true:
+            return others()
+        return w.branch((key, "and", at), test, others, lambda: w.truth(False), False)
+
+    return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
+
+
+EQUAL = Recursion("equal?", _equal_types)
+
+
+def _abstract_expect(w: Any, x: Any, d: Any) -> Any:
+    key = w.key
+    test = w.recursive(EQUAL, x, d)
+    if test is None or test.type is w.types.false:
+        return w.fail("Argument is not an equivalent value")
+    if test.type is w.types.true:
+        return x
+    return w.branch(
+        (key, "expected"), test, lambda: x, lambda: w.fail("Argument is not an equivalent value"), False
+    )
 
 
 def boolean(value: bool) -> Boolean:
@@ -119,18 +220,20 @@ def _wraps_procedure(value: Value) -> bool:
     return is_procedure(value)
 
 
-def _predicate(name: str, doc: str, test: Callable[[Value], bool], python: str, **uses: Any) -> Primitive:
+def _predicate(
+    name: str, doc: str, test: Callable[[Value], bool], python: str, abstract: Callable[..., Any], c: str = "", **uses: Any
+) -> Primitive:
     return Primitive(
         name, "x", doc, value=lambda x: boolean(test(x)), python=python, uses=uses, type="any -> boolean",
-        forward="zero", reverse={},
+        forward="zero", reverse={}, abstract=abstract, c=c,
     )  # fmt: skip
 
 
 def _constant_row(
-    name: str, operands: str, doc: str, value: Callable[..., Value], type: str, python: str = ""
+    name: str, operands: str, doc: str, value: Callable[..., Value], type: str, **columns: Any
 ) -> Primitive:
     """A row whose result has no derivative: symbols, strings, tests."""
-    return Primitive(name, operands, doc, value=value, type=type, python=python, forward="zero", reverse={})
+    return Primitive(name, operands, doc, value=value, type=type, forward="zero", reverse={}, **columns)
 
 
 def _strings(name: str, rule: Callable[..., Value], result: Callable[[Any], Value]) -> Callable[..., Value]:
@@ -183,49 +286,69 @@ def _is_integer(value: Value) -> bool:
 ROWS: list[Primitive] = [
     Primitive(
         "cons", "a d", "The pair of a and d.", value=lambda a, d: (a, d), python="(a, d)", type="any any -> pair",
-        forward="(cons da dd)", reverse={"a": "(car s)", "d": "(cdr s)"},
+        forward="(cons da dd)", reverse={"a": "(car s)", "d": "(cdr s)"}, abstract=lambda w, a, d: w.pair(a, d),
     ),
     Primitive(
         "car", "p", "The first part of a pair.", value=_part("car", 0, lambda p: invalid("car", "a pair", p)),
         type="pair -> any", forward="(car dp)", reverse={"p": "(cons s zero)"},
+        abstract=_abstract_part("car", 0),
     ),
     Primitive(
         "cdr", "p", "The second part of a pair.", value=_part("cdr", 1, lambda p: invalid("cdr", "a pair", p)),
         type="pair -> any", forward="(cdr dp)", reverse={"p": "(cons zero s)"},
+        abstract=_abstract_part("cdr", 1),
     ),
     Primitive(
         "match-car", "p", "The first part of an argument that a parameter takes apart.", value=_part("", 0, _no_pair),
         type="pair -> any", forward="(car dp)", reverse={"p": "(cons s zero)"}, hidden=True,
+        abstract=_abstract_part("match-car", 0),
     ),
     Primitive(
         "match-cdr", "p", "The second part of an argument that a parameter takes apart.", value=_part("", 1, _no_pair),
         type="pair -> any", forward="(cdr dp)", reverse={"p": "(cons zero s)"}, hidden=True,
+        abstract=_abstract_part("match-cdr", 1),
     ),
     Primitive(
         "expect-constant", "x d", "x, which must be equal to the constant d.", value=_expect_constant,
-        type="some any -> any", forward="zero", reverse={}, effect=True, hidden=True,
+        type="some any -> any", forward="zero", reverse={}, effect=True, hidden=True, abstract=_abstract_expect,
     ),
     Primitive(
         "stop-gradient", "x", "x, with the derivative zero.", value=lambda x: x, type="any -> any", forward="zero",
-        reverse={},
+        reverse={}, abstract=lambda w, x: x,
     ),
-    _predicate("null?", "Is x ()?", _is_null, "_is_null(x)", _is_null=_is_null),
-    _predicate("boolean?", "Is x #t or #f?", lambda x: type(x) is Boolean, "type(x) is Boolean", Boolean=Boolean),
-    _predicate("real?", "Is x a real?", lambda x: type(x) is float, "type(x) is float"),
-    _predicate("integer?", "Is x a whole number?", _is_integer, "type(x) is float and x % 1.0 == 0.0"),
-    _predicate("number?", "Is x a real?", lambda x: type(x) is float, "type(x) is float"),
+    _predicate(
+        "null?", "Is x ()?", _is_null, "_is_null(x)", _by_type(lambda t: t.kind == "constant" and t.of == ()), _is_null=_is_null
+    ),
+    _predicate("boolean?", "Is x #t or #f?", lambda x: type(x) is Boolean, "type(x) is Boolean",
+               _by_type(lambda t: t.head == "boolean"), Boolean=Boolean),
+    _predicate("real?", "Is x a real?", lambda x: type(x) is float, "type(x) is float",
+               _by_type(lambda t: t.head == "real")),
+    _predicate("integer?", "Is x a whole number?", _is_integer, "type(x) is float and x % 1.0 == 0.0", _abstract_integer),
+    _predicate("number?", "Is x a real?", lambda x: type(x) is float, "type(x) is float",
+               _by_type(lambda t: t.head == "real")),
     _predicate(
         "pair?", "Is x a pair?", is_pair,
-        "type(x) is tuple and len(x) == 2 or type(x) is Deferred and is_pair(x)", Deferred=Deferred, is_pair=is_pair,
+        "type(x) is tuple and len(x) == 2 or type(x) is Deferred and is_pair(x)", _by_type(lambda t: t.kind == "pair"),
+        Deferred=Deferred, is_pair=is_pair,
     ),
-    _predicate("procedure?", "Can x be applied?", _wraps_procedure, ""),
-    _predicate("symbol?", "Is x a symbol?", lambda x: type(x) is Symbol, "type(x) is Symbol", Symbol=Symbol),
-    _predicate("string?", "Is x a string?", lambda x: type(x) is String, "type(x) is String", String=String),
-    _predicate("not", "#t for #f, else #f.", lambda x: x is FALSE, "x is FALSE"),
+    _predicate("procedure?", "Can x be applied?", _wraps_procedure, "", _by_type(_wraps_procedure_type)),
+    _predicate("symbol?", "Is x a symbol?", lambda x: type(x) is Symbol, "type(x) is Symbol",
+               _by_type(lambda t: type(t.of) is Symbol), Symbol=Symbol),
+    _predicate("string?", "Is x a string?", lambda x: type(x) is String, "type(x) is String",
+               _by_type(lambda t: type(t.of) is String), String=String),
+    _predicate("not", "#t for #f, else #f.", lambda x: x is FALSE, "x is FALSE", _abstract_not, c="!{x}"),
     _constant_row("eq?", "a b", "The same value? Reals and strings by value.", lambda a, b: boolean(same(a, b)),
-                  "any any -> boolean"),
-    _constant_row("eqv?", "a b", "As eq?.", lambda a, b: boolean(same(a, b)), "any any -> boolean"),
-    _constant_row("equal?", "a b", "Equal part by part?", lambda a, b: boolean(equal(a, b)), "any any -> boolean"),
+                  "any any -> boolean", abstract=_abstract_same),
+    _constant_row("eqv?", "a b", "As eq?.", lambda a, b: boolean(same(a, b)), "any any -> boolean",
+                  abstract=_abstract_same),
+    _constant_row("equal?", "a b", "Equal part by part?", lambda a, b: boolean(equal(a, b)), "any any -> boolean",
+                  abstract=_equal_types),
+    _constant_row("same?", "a b", "eq? of reals.", lambda a, b: boolean(same(a, b)), "real real -> boolean",
+                  c="({a} == {b} || ({a} != {a} && {b} != {b}))", hidden=True),
+    _constant_row("same-boolean?", "a b", "eq? of booleans.", lambda a, b: boolean(a is b), "boolean boolean -> boolean",
+                  c="{a} == {b}", hidden=True),
+    _constant_row("whole?", "x", "Is the real x a whole number?", lambda x: boolean(_is_integer(x)), "real -> boolean",
+                  c="({x} - {x} == 0 && floor({x}) == {x})", hidden=True),
     Primitive(
         "string-append", "a b", "The text of a, then that of b.",
         value=_strings("string-append", lambda a, b: a + b, String), type="string string -> string", forward="zero",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from vlad.errors import VladError
 from vlad.primitives.special import (
@@ -311,6 +312,23 @@ def _test(name: str, doc: str, rule: Callable[[float], bool], python: str) -> Pr
     )
 
 
+def _negate(x: Value) -> Value:
+    if type(x) is not float:
+        raise invalid("-", "reals", x)
+    return -x
+
+
+NEGATE = Primitive(
+    "negate", "x", "The negative.", value=lambda x: ZERO if x is ZERO else _negate(x), python="-x",
+    type="real -> real", partials={"x": "-1"}, hidden=True, c="-{x}", with_zero=lambda w, x: x, array="negative",
+)  # fmt: skip
+
+
+def is_known_zero(known: Any) -> bool:
+    """Of what the compiler knows of a value (compile/analyze.py)."""
+    return bool(known.type.of is ZERO)
+
+
 def _zero_plus(x: Value, y: Value) -> Value:
     return y if x is ZERO else x
 
@@ -327,31 +345,30 @@ ROWS: list[Primitive] = [
     Primitive(
         "+", "x y", "Sum.", value=_linear2("+", lambda x, y: x + y, _zero_plus), python="x + y",
         type="real real -> real", partials={"x": "1", "y": "1"}, variadic="left", unary="(+ x -0.0)", nullary=0.0,
-        c="{x} + {y}", array="add",
+        c="{x} + {y}", with_zero=lambda w, x, y: y if is_known_zero(x) else x, array="add",
     ),
     Primitive(
         "-", "x y", "Difference; on one operand its negative.", value=_linear2("-", lambda x, y: x - y, _zero_minus),
         python="x - y", type="real real -> real", partials={"x": "1", "y": "-1"}, variadic="left", unary="(negate x)",
         c="{x} - {y}", array="subtract",
+        with_zero=lambda w, x, y: x if is_known_zero(y) else w.scalar(NEGATE, [y]),
     ),
     Primitive(
         "*", "x y", "Product.", value=_linear2("*", lambda x, y: x * y, lambda x, y: ZERO), python="x * y",
         type="real real -> real", partials={"x": "y", "y": "x"}, variadic="left", unary="(* x 1)", nullary=1.0,
-        c="{x} * {y}", array="multiply",
+        c="{x} * {y}", with_zero=lambda w, x, y: w.known_zero, array="multiply",
     ),
     Primitive(
         "/", "x y", "Quotient; on one operand its reciprocal.", value=_linear2("/", divide, _zero_divide),
         python="x / y if y else divide(x, y)", uses={"divide": divide}, type="real real -> real",
         partials={"x": "(/ 1 y)", "y": "(negate (/ r y))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
-        array="divide",
+        with_zero=lambda w, x, y: x if is_known_zero(x) else None, array="divide",
     ),
-    Primitive(
-        "negate", "x", "The negative.", value=lambda x: ZERO if x is ZERO else _negate(x), python="-x",
-        type="real -> real", partials={"x": "-1"}, hidden=True, c="-{x}", array="negative",
-    ),
+    NEGATE,
     Primitive(
         "real", "x", "x itself, which must be a real; hides a constant from the compiler.",
-        value=_checked1("real", lambda x: x), type="real -> real", partials={"x": "1"},
+        value=_checked1("real", lambda x: x), type="real -> real", partials={"x": "1"}, c="{x}",
+        abstract=lambda w, x: w.each(x, lambda x: w.unknown_real(x)),
     ),
     _function("sqrt", "Square root; nan of negatives.", quiet(math.sqrt), "(half-over-root x)", "sqrt({x})", "sqrt"),
     _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* -0.5 r) x)", "(0.5 / sqrt({x}))", hidden=True),
@@ -573,9 +590,3 @@ ROWS: list[Primitive] = [
     _test("finite?", "Is x neither infinite nor nan?", math.isfinite, "isfinite(x)"),
     _test("infinite?", "Is x infinite?", math.isinf, "isinf(x)"),
 ]  # fmt: skip
-
-
-def _negate(x: Value) -> Value:
-    if type(x) is not float:
-        raise invalid("-", "reals", x)
-    return -x

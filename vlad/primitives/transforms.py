@@ -18,6 +18,7 @@ from vlad.ad.vector_space import (
     plus,
     zero,
 )
+from vlad.core.types import Recursion
 from vlad.errors import VladError
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, is_procedure, look
 
@@ -89,6 +90,184 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 
 
+# Abstract rules: the same on what is known of values. `w` is the compiler's Walker (compile/analyze.py); a value there has a
+# `type`, whose `kind`, `of` and `parts` say what it is. Structures are walked eagerly: what nobody reads is dropped later.
+
+
+def _abstract_wrap(code: str) -> Any:
+    return lambda w, *parts: w.closure(w.system(code), parts)
+
+
+def _abstract_field(index: int, *codes: str) -> Any:
+    """A field of a closure of one of these system codes; of the known zero, the known zero."""
+
+    def field(w: Any, x: Any) -> Any:
+        def of_one(x: Any) -> Any:
+            if x.type.of is ZERO:
+                return x
+            if x.type.kind == "closure" and any([x.type.of is w.system(code) for code in codes]):
+                return w.part(x, index)
+            return w.fail("Argument has wrong type for target")
+
+        return w.each(x, of_one)
+
+    return field
+
+
+def _abstract_test(*codes: str) -> Any:
+    def test(w: Any, x: Any) -> Any:
+        return w.each(x, lambda x: w.truth(x.type.of in [w.system(code) for code in codes]))
+
+    return test
+
+
+def _abstract_strip_forward(w: Any, x: Any) -> Any:
+    def of_one(x: Any) -> Any:
+        tagged = x.type.of is ZERO or x.type.of is w.system("forward")
+        return x if tagged else w.fail("Argument has wrong type for target")
+
+    return w.each(x, of_one)
+
+
+def _with_parts(w: Any, like: Any, parts: list[Any]) -> Any:
+    return None if None in parts else w.rebuilt(like.type, parts)
+
+
+def _zero_types(w: Any, x: Any) -> Any:
+    def of_one(x: Any) -> Any:
+        if x.type.head == "real":
+            return w.constant(0.0)
+        return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
+
+    return w.each(x, of_one)
+
+
+ZERO_OF = Recursion("zero", _zero_types)
+
+
+def _sum_types(recursion: str, checked: bool) -> Any:
+    def total(w: Any, a: Any, b: Any) -> Any:
+        def of_two(a: Any, b: Any) -> Any:
+            x, y = a.type, b.type
+            if x.of is ZERO or y.of is ZERO:
+                return b if x.of is ZERO else a
+            if x.head == y.head == "real":
+                return w.apply(w.machine.table["+"], [a, b])
+            if len(x.parts) != len(y.parts) or x.kind != y.kind or (checked and not _alike_types(x, y)):
+                return w.fail(f"Arguments to {recursion} do not conform")
+            if not x.parts:
+                return a
+            pairs = zip(w.parts(a), w.parts(b), strict=True)
+            return _with_parts(w, a, [w.recursive(SUMS[recursion], p, q) for p, q in pairs])
+
+        return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
+
+    return total
+
+
+def _alike_types(x: Any, y: Any) -> bool:
+    if x.kind == "closure":
+        return x.of.base is y.of.base
+    return x.kind == "pair" or x.head == y.head
+
+
+SUMS = {
+    "plus": Recursion("plus", _sum_types("plus", True)),
+    "accumulate": Recursion("accumulate", _sum_types("accumulate", False)),
+}
+
+
+def _complete_types(w: Any, x: Any, s: Any) -> Any:
+    def of_one(x: Any) -> Any:
+        if x.type.head == "real":
+            return w.each(s, real, "s")
+        if not x.type.parts:
+            return x
+        return w.each(s, lambda s: of_structure(x, s), "s")
+
+    def real(s: Any) -> Any:
+        if s.type.of is ZERO:
+            return w.constant(0.0)
+        return s if s.type.head == "real" else w.fail("Arguments to plus do not conform")
+
+    def of_structure(x: Any, s: Any) -> Any:
+        if s.type.of is ZERO:
+            return w.recursive(ZERO_OF, x)
+        if len(s.type.parts) != len(x.type.parts):
+            return w.fail("Arguments to plus do not conform")
+        pairs = zip(w.parts(x), w.parts(s), strict=True)
+        return _with_parts(w, x, [w.recursive(COMPLETE, p, q) for p, q in pairs])
+
+    return w.each(x, of_one, "x")
+
+
+COMPLETE = Recursion("complete", _complete_types)
+
+
+def _conforms_types(w: Any, x: Any, d: Any) -> Any:
+    """Like `conforms`, but a failure is an error at once."""
+
+    def of_two(x: Any, d: Any) -> Any:
+        a, b = x.type, d.type
+        if b.of is ZERO or a.head == b.head == "real":
+            return w.truth(True)
+        if a.head == "real" or b.head == "real" or not _alike_types(a, b) or len(a.parts) != len(b.parts):
+            return w.fail("Arguments to bundle do not conform")
+        tests = [w.recursive(CONFORMS, p, q) for p, q in zip(w.parts(x), w.parts(d), strict=True)]
+        return None if None in tests else w.truth(True)
+
+    return w.each(x, lambda x: w.each(d, lambda d: of_two(x, d), "d"), "x")
+
+
+CONFORMS = Recursion("conforms", _conforms_types)
+
+
+def _abstract_bundle(w: Any, v: Any, p: Any) -> Any:
+    tangent = _abstract_field(0, "perturbation")(w, p)
+    if tangent is None or w.recursive(CONFORMS, v, tangent) is None:
+        return None
+    return w.closure(w.system("forward"), [v, tangent])
+
+
+def _abstract_tangent(w: Any, x: Any) -> Any:
+    def of_one(x: Any) -> Any:
+        if x.type.of is ZERO:
+            return x
+        if x.type.of is not w.system("forward"):
+            return w.fail("Argument to tangent is not a forward value")
+        completed = w.recursive(COMPLETE, w.part(x, 0), w.part(x, 1))
+        return None if completed is None else w.closure(w.system("perturbation"), [completed])
+
+    return w.each(x, of_one)
+
+
+def _abstract_check(w: Any, y: Any, s: Any) -> Any:
+    def of_two(y: Any, s: Any) -> Any:
+        fits = s.type.of is ZERO or (y.type.head == "real") == (s.type.head == "real")
+        return s if fits else w.fail("Arguments to plus do not conform")
+
+    return w.each(y, lambda y: w.each(s, lambda s: of_two(y, s), "s"), "y")
+
+
+def _abstract_with_derivative(w: Any, f: Any, forward: Any, reverse: Any) -> Any:
+    types = [w.types.canonical(rule.type) for rule in (f, forward, reverse)]
+    if any([type_.kind != "closure" and type_.of is not FALSE for type_ in types]) or types[1].of is types[2].of is FALSE:
+        return w.fail("Argument to with-derivative is invalid")
+    return w.closure(w.system("with-derivative"), [f, forward, reverse])
+
+
+def _abstract_entry(entry: str) -> Any:
+    def derived(w: Any, f: Any) -> Any:
+        def of_one(f: Any) -> Any:
+            if f.type.kind == "closure":
+                return w.closure(w.machine.derived_code(f.type.of, entry), w.parts(f))
+            return f if f.type.of is ZERO else w.fail("The object is not applicable")
+
+        return w.each(f, of_one)
+
+    return derived
+
+
 def _is_tagged(machine: Any, name: str, value: Value) -> bool:
     value = look(value)
     return type(value) is tuple and len(value) > 2 and value[0] is machine.codes[name]
@@ -143,19 +322,21 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
     there, back = {"x": f"({inverse} s)"}, {"x": f"({name} s)"}
     return [
         Primitive(
-            name, "x", doc, value=wrap, type="any -> any", forward=f"({name} dx)", reverse=there, needs_machine=True
+            name, "x", doc, value=wrap, type="any -> any", forward=f"({name} dx)", reverse=there, needs_machine=True,
+            abstract=_abstract_wrap(code),
         ),
         Primitive(
             inverse, "x", inverse_doc, value=unwrap, type="any -> any", forward=f"({inverse} dx)", reverse=back,
-            needs_machine=True,
+            needs_machine=True, abstract=_abstract_field(0, code),
         ),
         Primitive(
             f"strip-{code}", "x", f"Takes the {code} tag off an argument.", value=strip, type="any -> any",
-            forward=f"({inverse} dx)", reverse=back, needs_machine=True, hidden=True,
+            forward=f"({inverse} dx)", reverse=back, needs_machine=True, hidden=True, abstract=_abstract_field(0, code),
         ),
         Primitive(
             f"{code}?", "x", f"Is the outermost tag of x {code}?", value=test, type="any -> boolean", forward="zero",
             reverse={}, needs_machine=True,
+            abstract=_abstract_test(code, "backpropagator") if code == "sensitivity" else _abstract_test(code),
         ),
     ]  # fmt: skip
 
@@ -249,6 +430,7 @@ def _record_fields(name: str, maker: str, count: int) -> list[Primitive]:
         return _machine_row(
             f"{name}-{index}", "b", "A field of a closure's sensitivity.", lambda machine, b: look(b)[index],
             type="procedure -> any", hidden=True, forward=f"({name}-{index} db)", reverse={"b": f"({maker} {others})"},
+            abstract=_abstract_field(index - 1, maker.removeprefix("make-")),
         )  # fmt: skip
 
     return [field(index) for index in range(1, count + 1)]
@@ -261,52 +443,56 @@ ROWS: list[Primitive] = [
     _machine_row(
         "bundle", "v p", "The forward value with primal v and perturbation p, which must conform.", _bundle,
         type="any any -> any", forward="(make-forward dv (unperturb dp))",
-        reverse={"v": "(primal s)", "p": "(perturb (tangent-part s))"},
+        reverse={"v": "(primal s)", "p": "(perturb (tangent-part s))"}, abstract=_abstract_bundle,
     ),
     _machine_row(
         "make-forward", "v d", "bundle of bare parts, unchecked.", _make_forward, type="any any -> any", hidden=True,
         forward="(make-forward dv dd)", reverse={"v": "(primal s)", "d": "(tangent-part s)"},
+        abstract=_abstract_wrap("forward"),
     ),
     _machine_row(
         "primal", "x", "The primal of a forward value.", _forward_field("primal", 1), type="any -> any",
-        forward="(primal dx)", reverse={"x": "(make-forward s zero)"},
+        forward="(primal dx)", reverse={"x": "(make-forward s zero)"}, abstract=_abstract_field(0, "forward"),
     ),
     _machine_row(
         "tangent", "x", "The perturbation of a forward value.", _tangent, type="any -> any",
         forward="(perturb (tangent-part dx))", reverse={"x": "(make-forward zero (unperturb s))"},
+        abstract=_abstract_tangent,
     ),
     _machine_row(
         "tangent-part", "x", "The bare tangent of a forward value.", _forward_field("tangent", 2), type="any -> any",
         forward="(tangent-part dx)", reverse={"x": "(make-forward zero s)"}, hidden=True,
+        abstract=_abstract_field(1, "forward"),
     ),
     _machine_row(
         "strip-forward", "x", "The argument of a bundled procedure, checked.", _strip_forward, type="any -> any",
-        forward="dx", reverse={"x": "s"}, hidden=True,
+        forward="dx", reverse={"x": "s"}, hidden=True, abstract=_abstract_strip_forward,
     ),
     _machine_row(
         "forward?", "x", "Is the outermost tag of x forward?", _is_forward, type="any -> boolean", forward="zero",
-        reverse={},
+        reverse={}, abstract=_abstract_test("forward"),
     ),
     Primitive(
         "zero", "x", "The zero of x's tangent space, shaped like x.", value=zero, type="any -> any", forward="zero",
-        reverse={},
+        reverse={}, abstract=lambda w, x: w.recursive(ZERO_OF, x),
     ),
     Primitive(
         "plus", "a b", "The sum of conforming values, part by part.", value=plus, type="any any -> any",
-        forward="(accumulate da db)", reverse={"a": "s", "b": "s"},
+        forward="(accumulate da db)", reverse={"a": "s", "b": "s"}, abstract=lambda w, a, b: w.recursive(SUMS["plus"], a, b),
     ),
     Primitive(
         "accumulate", "a b", "The sum of two sensitivities.", value=accumulate, type="any any -> any", hidden=True,
         python="a + b if type(a) is float else accumulate(a, b)", uses={"accumulate": accumulate},
         forward="(accumulate da db)", reverse={"a": "s", "b": "s"},
+        abstract=lambda w, a, b: w.recursive(SUMS["accumulate"], a, b),
     ),
     Primitive(
         "complete", "x s", "A sensitivity in the full shape of its primal x.", value=complete, type="any any -> any",
-        forward="ds", reverse={"s": "s"}, hidden=True,
+        forward="ds", reverse={"s": "s"}, hidden=True, abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
     ),
     Primitive(
         "check-sensitivity", "y s", "s, if it may be a sensitivity of y.", value=_check_sensitivity,
-        type="any any -> any", forward="ds", reverse={"s": "s"}, hidden=True,
+        type="any any -> any", forward="ds", reverse={"s": "s"}, hidden=True, abstract=_abstract_check,
     ),
     _machine_row(
         "make-backpropagator", "v x y back", "What (*j v) hands out as backpropagator at x.", _make_backpropagator,
@@ -315,6 +501,7 @@ ROWS: list[Primitive] = [
             "v": "(backpropagator-field-1 s)", "x": "(backpropagator-field-2 s)",
             "y": "(backpropagator-field-3 s)", "back": "(backpropagator-field-4 s)",
         },
+        abstract=_abstract_wrap("backpropagator"),
     ),
     *_record_fields("backpropagator-field", "make-backpropagator", 4),
     *_record_fields("with-derivative-field", "make-with-derivative", 3),
@@ -325,18 +512,21 @@ ROWS: list[Primitive] = [
             "f": "(with-derivative-field-1 s)", "forward": "(with-derivative-field-2 s)",
             "reverse": "(with-derivative-field-3 s)",
         },
+        abstract=_abstract_wrap("with-derivative"),
     ),
     Primitive(
         "closed?", "f", "Is f closed over nothing that could have a derivative?", value=_is_closed,
         type="any -> boolean", forward="zero", reverse={}, hidden=True,
+        abstract=lambda w, f: w.each(f, lambda f: w.truth(not f.type.parts)),
     ),
     _machine_row(
         "tail-entry", "f", "The reverse transform of f as (k . x) to (y . backpropagator).", _tail_entry,
         type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True,
+        abstract=_abstract_entry("tail"),
     ),
     _machine_row(
         "forward-entry", "f", "The forward transform of f as (df . (dx . x)) to (y . dy).", _forward_entry,
-        type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True,
+        type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True, abstract=_abstract_entry("forward"),
     ),
     _machine_row(
         "with-derivative", "f forward reverse", "f with derivative rules of the user's own.", _with_derivative,
@@ -346,6 +536,7 @@ ROWS: list[Primitive] = [
             "f": "(with-derivative-field-1 s)", "forward": "(with-derivative-field-2 s)",
             "reverse": "(with-derivative-field-3 s)",
         },
+        abstract=_abstract_with_derivative,
     ),
 ]  # fmt: skip
 

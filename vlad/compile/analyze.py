@@ -1,0 +1,708 @@
+"""Run the program on types, J included: abstract interpretation to a least fixed point.
+
+In: a Code and the types of a call.  Out: instances, each a code with the types of its environment and operands, and of its
+result. `Walker` is the one reading of core that both this analysis and specialize.py share: here a value is its type alone,
+there it has leaves, the machine's numbers, too. J needs no rule here: a tag is a closure of a system code, whose
+lambda is read like any other, and the entries of transformed code are made by the machine when the walk comes upon them.
+
+Termination. A call of a code that is being analysed further up is merged with that instance when only constants differ, when
+something grows around what was there before (a chain of backpropagators, a list), or when a dozen are active; what grows
+becomes a recursive type (core/types.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Constant,
+    Field,
+    GlobalReference,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Rhs,
+    Variable,
+)
+from vlad.core.types import Recursion, Type, Types, closure_nests, is_real, shown
+from vlad.source import Span
+from vlad.values import FALSE, NIL, TRUE, ZERO, Boolean, Code, Deferred, Global, Primitive, Value, look
+
+MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged whatever they are
+MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
+LONGEST_CHAIN = 24  # pairs or closures in a row of a known value, before they are one recursive type
+MOST_GROWTHS = 2  # of the type at a place where paths meet, before it is widened
+MOST_RUNS = 60_000
+
+
+class Unbounded(Exception):
+    """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0. `reason` is for people."""
+
+    def __init__(self, reason: str, span: Span | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
+class Known:
+    """What is known of a value: its type and, when specialising, its leaves."""
+
+    __slots__ = ("type", "leaves")
+
+    def __init__(self, type_: Type, leaves: tuple[Any, ...] = ()) -> None:
+        self.type = type_
+        self.leaves = leaves
+
+    def __repr__(self) -> str:
+        return f"{shown(self.type)}{list(self.leaves) or ''}"
+
+
+Callee = Code | Recursion
+Result = Known | None  # None: this path never answers, or (specialising) has already returned
+Env = dict[Variable, Known]
+
+
+class Instance:
+    """One code, or recursion, for one choice of types. `joins` has the types of the values at which its paths meet."""
+
+    __slots__ = (
+        "callee", "fields", "operands", "result", "joins", "dependents", "growths", "active", "dirty", "ran", "serial",
+    )  # fmt: skip
+
+    def __init__(
+        self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...], serial: int
+    ) -> None:
+        self.callee = callee
+        self.fields = fields
+        self.operands = operands
+        self.result: Type | None = None
+        self.joins: dict[Any, Type | None] = {}
+        self.growths: dict[Any, int] = {}
+        self.dependents: dict[Instance, None] = {}
+        self.active = self.dirty = self.ran = False
+        self.serial = serial
+
+    @property
+    def name(self) -> str:
+        return self.callee.name
+
+    def __repr__(self) -> str:
+        return f"{self.name}#{self.serial}{list(self.operands)} -> {self.result}"
+
+
+class Walker:
+    """Reads core on what is known of values. Rows' abstract rules are called with this as first argument."""
+
+    def __init__(self, machine: Any, types: Types) -> None:
+        self.machine = machine
+        self.types = types
+        self.instance: Instance = Instance(Recursion("", lambda w: None), (), (), 0)
+        self.key: Any = None  # what the current operation is called in `joins`
+        self.span: Span | None = None
+        self._values: dict[int, tuple[Value, Type]] = {}  # by id; the value is kept so that its id stays its own
+
+    # What differs between analysing and specialising.
+
+    def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
+        """A scalar operation whose result is not known."""
+        raise NotImplementedError
+
+    def branch(
+        self, key: Any, test: Known, consequent: Callable[[], Result], alternative: Callable[[], Result], tail: bool
+    ) -> Result:
+        """Either arm, by a boolean that is not known."""
+        raise NotImplementedError
+
+    def dispatch(self, key: Any, union: Known, rule: Callable[[Known], Result], tail: bool) -> Result:
+        """The rule for whichever member of the union the value is."""
+        raise NotImplementedError
+
+    def invoke(
+        self, callee: Callee, fields: tuple[Known, ...], operands: Sequence[Known], tail: bool
+    ) -> Result:
+        """A call of an instance."""
+        raise NotImplementedError
+
+    def answer(self, value: Known) -> Result:
+        """The value of a body in tail position."""
+        return value
+
+    def fail(self, what: str) -> Result:
+        """This operation always ends in an error: nothing follows."""
+        return None
+
+    def relied_on(self, cell: Global) -> None:
+        """The result depends on the present value of a global."""
+
+    # Values.
+
+    def constant(self, value: Value) -> Known:
+        return Known(self.types.constant(value))
+
+    def truth(self, value: bool) -> Known:
+        return Known(self.types.truth(value))
+
+    @property
+    def known_zero(self) -> Known:
+        return Known(self.types.zero)
+
+    def pair(self, car: Known, cdr: Known) -> Known:
+        types = self.types
+        type_ = types.pair(types.canonical(car.type), types.canonical(cdr.type))
+        return Known(type_, car.leaves + cdr.leaves)
+
+    def closure(self, code: Code, fields: Iterable[Known]) -> Known:
+        parts: list[Type] = []
+        leaves: list[Any] = []
+        for field in fields:
+            parts.append(self.types.canonical(field.type))
+            leaves += field.leaves
+        return Known(self.types.closure(code, tuple(parts)), tuple(leaves))
+
+    def part(self, value: Known, index: int) -> Known:
+        """A part of a pair or closure whose type is plain."""
+        raise NotImplementedError
+
+    def parts(self, value: Known) -> list[Known]:
+        return [self.part(value, index) for index in range(len(value.type.parts))]
+
+    def rebuilt(self, like: Type, parts: list[Known]) -> Known:
+        return self.pair(parts[0], parts[1]) if like.kind == "pair" else self.closure(like.of, parts)
+
+    def each(self, value: Known, rule: Callable[[Known], Result], label: str = "") -> Result:
+        """The rule on the value; on each member where it is a union. `label` tells two uses in one rule apart."""
+        type_ = self.types.canonical(value.type)
+        if type_.kind != "union":
+            return rule(value if type_ is value.type else Known(type_, value.leaves))
+        return self.dispatch((self.key, label), Known(type_, value.leaves), rule, False)
+
+    def recursive(self, recursion: Recursion, *operands: Known) -> Result:
+        """The recursion on these operands: a call where one is a union, in place where all are plain."""
+        if any([self.types.canonical(operand.type).kind == "union" for operand in operands]):
+            return self.invoke(recursion, (), operands, False)
+        answer: Result = recursion.rule(self, *operands)
+        return answer
+
+    def system(self, name: str) -> Code:
+        code: Code = self.machine.codes[name]
+        return code
+
+    def value(self, value: Value) -> Known:
+        """A value that exists: constants are known, structures part by part, long chains as one recursive type."""
+        if type(value) is float:
+            return Known(self.types.constant(value))
+        kept = self._values.get(id(value))
+        if kept is None:
+            kept = self._values[id(value)] = value, self._type_of(value, False)
+        return Known(self.types.canonical(kept[1]))
+
+    def argument_type(self, value: Value) -> Type:
+        """The type for which to compile a call on this value: its reals and booleans are not known."""
+        return self.types.canonical(self._type_of(value, True))
+
+    def _type_of(self, value: Value, general: bool) -> Type:
+        spine: list[tuple[Any, list[Type]]] = []
+        while True:  # along the last part of each structure, which may be long
+            if type(value) is Deferred:
+                value = look(value)
+            if type(value) is not tuple or len(value) <= 1:
+                break
+            if len(value) == 2:
+                spine.append((None, [self._type_of(value[0], general)]))
+                value = value[1]
+            else:
+                width = len(value[0].environment)
+                parts = [self._type_of(part, general) for part in value[1:width]]
+                spine.append((value[0], parts))
+                value = value[width]
+        types = self.types
+        result = self._type_of_atom(value, general)
+        if len(spine) > LONGEST_CHAIN:
+            union = types.union(result)
+            for code, parts in reversed(spine):
+                whole = (*parts, union)
+                types.join_both(union, types.pair(*whole) if code is None else types.closure(code, whole))
+                union = types.canonical(union)
+            return union
+        for code, parts in reversed(spine):
+            whole = (*parts, result)
+            result = types.pair(*whole) if code is None else types.closure(code, whole)
+        return result
+
+    def _type_of_atom(self, value: Value, general: bool) -> Type:
+        if general and type(value) is float:
+            return self.types.real
+        if general and type(value) is Boolean:
+            return self.types.boolean
+        if type(value) is tuple and value:
+            return self.types.closure(value[0], ())
+        return self.types.constant(value)
+
+    # Core.
+
+    def atom(self, atom: Atom, env: Env) -> Result:
+        if type(atom) is Variable:
+            return env[atom]
+        if type(atom) is Constant:
+            return self.value(atom.value)
+        assert type(atom) is GlobalReference
+        if not hasattr(atom.cell, "value"):
+            return self.fail(f"Unbound variable: {atom.cell.name}")
+        self.relied_on(atom.cell)
+        return self.value(atom.cell.value)
+
+    def atoms(self, atoms: Iterable[Atom], env: Env) -> list[Known] | None:
+        found = []
+        for atom in atoms:
+            value = env[atom] if type(atom) is Variable else self.atom(atom, env)
+            if value is None:
+                return None
+            found.append(value)
+        return found
+
+    def enter(self, code: Code, fields: Sequence[Known], operands: Sequence[Known]) -> Result:
+        """The body of a code, in tail position."""
+        lambda_: Lambda = self.machine.core_of(code)
+        env: Env = dict(zip(lambda_.parameters, operands, strict=True))
+        env.update(zip(code.environment, fields, strict=True))
+        for member, member_lambda in code.group:
+            env[member] = self.closure(
+                self.machine.code_of(member_lambda, code.family, code.group, code.environment), fields
+            )
+        return self.body(lambda_.body, env, code, True)
+
+    def body(self, body: Body, env: Env, code: Code, tail: bool) -> Result:
+        for binding in body.bindings:
+            if type(binding) is Letrec:
+                self._letrec(binding, env, code)
+                continue
+            assert type(binding) is Binding
+            value = self._rhs(binding, env, code)
+            if value is None:
+                return None
+            env[binding.variable] = value
+        result = body.result
+        if type(result) is If:
+            return self._if(result, result, env, code, tail)
+        if type(result) is Call:
+            return self._call(result, result, env, tail)
+        assert not isinstance(result, If | Call)
+        value = self.atom(result, env)
+        if value is None:
+            return None
+        return self.answer(value) if tail else value
+
+    def _letrec(self, group: Letrec, env: Env, code: Code) -> None:
+        fields = [env[free] for free in group.free]
+        for member, lambda_ in group.members:
+            env[member] = self.closure(
+                self.machine.code_of(lambda_, code.family, group.members, group.free), fields
+            )
+
+    def _rhs(self, binding: Binding, env: Env, code: Code) -> Result:
+        rhs: Rhs = binding.rhs
+        match rhs:
+            case Apply():
+                operands = self.atoms(rhs.operands, env)
+                self.key, self.span = binding.variable, rhs.span
+                return None if operands is None else self.apply(rhs.primitive, operands)
+            case Call():
+                return self._call(binding.variable, rhs, env, False)
+            case Lambda():
+                return self.closure(self.machine.code_of(rhs, code.family), [env[free] for free in rhs.free])
+            case If():
+                return self._if(binding.variable, rhs, env, code, False)
+            case Record():
+                fields = self.atoms(rhs.fields, env)
+                if fields is None:
+                    return None
+                return self.closure(self.machine.code_of(rhs.owner, code.family), fields)
+            case Field():
+                record = self.atom(rhs.record, env)
+                self.key, self.span = binding.variable, rhs.span
+                return None if record is None else self.field(record, rhs.index)
+        return self.atom(rhs, env)
+
+    def field(self, record: Known, index: int) -> Result:
+        def of_one(record: Known) -> Result:
+            if record.type.kind == "closure" and index < len(record.type.parts):
+                return self.part(record, index)
+            return self.known_zero if record.type.of is ZERO else self.fail("a record was expected")
+
+        return self.each(record, of_one)
+
+    def _if(self, key: Any, branch: If, env: Env, code: Code, tail: bool) -> Result:
+        test = self.atom(branch.test, env)
+        if test is None:
+            return None
+        self.key, self.span = (key, "test"), branch.span
+        test = self.each(test, self._as_boolean)
+        if test is None:
+            return None
+        if test.type.kind == "constant":
+            return self.body(branch.alternative if test.type.of is FALSE else branch.consequent, env, code, tail)
+        return self.branch(
+            key,
+            test,
+            lambda: self.body(branch.consequent, env, code, tail),
+            lambda: self.body(branch.alternative, env, code, tail),
+            tail,
+        )
+
+    def _as_boolean(self, value: Known) -> Known:
+        """Only #f is false."""
+        return value if value.type.head == "boolean" else self.truth(True)
+
+    # Calls.
+
+    def _call(self, key: Any, call: Call, env: Env, tail: bool) -> Result:
+        operator = self.atom(call.operator, env)
+        operands = self.atoms(call.operands, env)
+        if operator is None or operands is None:
+            return None
+        self.key, self.span = key, call.span
+        return self.call(operator, operands, tail)
+
+    def call(self, operator: Known, operands: list[Known], tail: bool) -> Result:
+        type_ = self.types.canonical(operator.type)
+        if type_.kind == "union":
+            key, span = self.key, self.span
+
+            def call_member(member: Known) -> Result:
+                self.key, self.span = key, span
+                return self.call(member, operands, tail)
+
+            return self.dispatch((key, "operator"), Known(type_, operator.leaves), call_member, tail)
+        if type_.kind != "closure":
+            return self.fail("The object is not applicable")
+        operator = Known(type_, operator.leaves)
+        return self._fit(type_.of, self.parts(operator), operands, tail)
+
+    def _fit(self, code: Code, fields: list[Known], operands: list[Known], tail: bool) -> Result:
+        """The tuple rule: take the last operand apart, or pack those that are too many."""
+        count, arity = len(operands), code.arity
+        if count == arity:
+            return self.invoke(code, tuple(fields), operands, tail)
+        if count > arity:
+            packed = operands[-1]
+            for operand in reversed(operands[arity - 1 : -1]):
+                packed = self.pair(operand, packed)
+            return self.invoke(code, tuple(fields), [*operands[: arity - 1], packed], tail)
+        key, span = self.key, self.span
+
+        def take_apart(last: Known) -> Result:
+            self.key, self.span = (key, "tuple"), span
+            if last.type.of is ZERO:
+                parts = [last, last]
+            elif last.type.kind == "pair":
+                parts = self.parts(last)
+            else:
+                return self.fail("Argument is not a matching tagged pair with tags ()")
+            return self._fit(code, fields, [*operands[:-1], *parts], tail)
+
+        last = operands[-1]
+        type_ = self.types.canonical(last.type)
+        if type_.kind == "union":
+            return self.dispatch((key, "tuple"), Known(type_, last.leaves), take_apart, tail)
+        return take_apart(Known(type_, last.leaves))
+
+    # Primitives.
+
+    def apply(self, row: Primitive, operands: list[Known]) -> Result:
+        if row.abstract is not None:
+            answer: Result = row.abstract(self, *operands)
+            return answer
+        if row.c:
+            return self.scalar(row, operands)
+        if row.effect or row.needs_machine:
+            raise Unbounded(f"`{row.name}` is not compiled yet", self.span)
+        return self.folded(row, operands)
+
+    def scalar(self, row: Primitive, operands: list[Known], at: int = 0) -> Result:
+        """A row on reals: folded where all are known, by the laws of the known zero where one is that."""
+        for index in range(at, len(operands)):
+            operand = operands[index]
+            type_ = self.types.canonical(operand.type)
+            if type_.kind == "union":
+                position = index
+
+                def with_member(member: Known) -> Result:
+                    return self.scalar(
+                        row, [*operands[:position], member, *operands[position + 1 :]], position + 1
+                    )
+
+                return self.dispatch((self.key, position), Known(type_, operand.leaves), with_member, False)
+            if not is_real(type_):
+                return self.fail(f"Argument to {row.name} is invalid")
+        types = [operand.type for operand in operands]
+        if row.with_zero is not None and any([type_.of is ZERO for type_ in types]):
+            answer: Result = row.with_zero(self, *operands)
+            if answer is not None:
+                return answer
+        if all([type_.kind == "constant" for type_ in types]):
+            return self.constant(row.value(*[type_.of for type_ in types]))
+        is_test = row.type.endswith("boolean")
+        return self.compute(row, operands, self.types.boolean if is_test else self.types.real)
+
+    def unknown_real(self, value: Known) -> Result:
+        """A real, of which nothing more is to be known."""
+        if not is_real(value.type):
+            return self.fail("Argument to real is invalid")
+        return value if value.type.kind == "real" else self.compute(self.machine.table["real"], [value], self.types.real)
+
+    def unbounded(self, reason: str) -> Result:
+        raise Unbounded(reason, self.span)
+
+    def folded(self, row: Primitive, operands: list[Known]) -> Result:
+        """A row that is only known on constants: strings, symbols."""
+        values = []
+        for operand in operands:
+            type_ = self.types.canonical(operand.type)
+            if type_.kind != "constant":
+                raise Unbounded(f"`{row.name}` is not compiled yet", self.span)
+            values.append(type_.of)
+        try:
+            value = row.value(*values)
+        except Exception:  # whatever it is, tier 0 says it
+            return self.fail(f"Argument to {row.name} is invalid")
+        return self.value(value)
+
+
+class Analysis(Walker):
+    """The fixed point. `solve` answers the instance of a call; results are in `Instance.result`."""
+
+    def __init__(self, machine: Any) -> None:
+        super().__init__(machine, Types())
+        self.instances: list[Instance] = []
+        self.cells: dict[Global, Value] = {}  # globals whose values were relied on
+        self._of_key: dict[Any, Instance] = {}
+        self._key_epoch = 0
+        self._active: dict[Callee, list[Instance]] = {}
+        self._variants: dict[Any, int] = {}
+        self._dirty: list[Instance] = []
+        self._runs = 0
+
+    def solve(self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
+        root = self.find(code, fields, operands)
+        self._settle(root)
+        while True:  # once more over all that is reachable, until nothing changes
+            epoch, before = self.types.epoch, len(self.instances)
+            for instance in list(self.instances):
+                if instance.ran:
+                    self._run(instance)
+            changed = bool(self._dirty)
+            self._drain()
+            if not changed and epoch == self.types.epoch and before == len(self.instances):
+                return self.find(code, fields, operands)
+
+    # Instances.
+
+    def find(self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
+        types = self.types
+        fields = tuple([types.canonical(field) for field in fields])
+        operands = tuple([types.canonical(operand) for operand in operands])
+        if self._key_epoch != types.epoch:
+            self._rekey()
+        key = (callee, fields, operands)
+        instance = self._of_key.get(key)
+        if instance is None:
+            if type(callee) is Code:
+                instance = self._merged(callee, fields, operands) or self._generalised(callee, fields, operands)
+            if instance is None:
+                instance = self._new(callee, fields, operands)
+            self._of_key[(callee, *self._now(fields, operands))] = instance
+        return instance
+
+    def _now(self, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> tuple[Any, Any]:
+        if self._key_epoch != self.types.epoch:
+            self._rekey()
+        canonical = self.types.canonical
+        return tuple([canonical(field) for field in fields]), tuple([canonical(o) for o in operands])
+
+    def _new(self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
+        instance = Instance(callee, fields, operands, len(self.instances) + 1)
+        self.instances.append(instance)
+        self._of_key[callee, fields, operands] = instance
+        return instance
+
+    def _rekey(self) -> None:
+        """Cells were unified: keys are made anew; of two instances that became one, the first stays."""
+        while self._key_epoch != self.types.epoch:
+            self._key_epoch = self.types.epoch
+            canonical = self.types.canonical
+            table: dict[Any, Instance] = {}
+            for (callee, fields, operands), instance in self._of_key.items():
+                fields = tuple([canonical(field) for field in fields])
+                operands = tuple([canonical(operand) for operand in operands])
+                table.setdefault((callee, fields, operands), instance)
+            self._of_key = table
+            for instance in self.instances:
+                instance.fields = tuple([canonical(field) for field in instance.fields])
+                instance.operands = tuple([canonical(operand) for operand in instance.operands])
+
+    def _generalised(
+        self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]
+    ) -> Instance | None:
+        """Many instances that differ only in constants: one more is for reals that are not known."""
+        general = self.types.general
+        key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
+        count = self._variants[key] = self._variants.get(key, 0) + 1
+        if count <= MOST_CONSTANTS and not code.name.endswith(".back"):
+            return None
+        return self._of_key.get(key) or self._new(*key)
+
+    def _merged(self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance | None:
+        active = self._active.get(code)
+        if not active:
+            return None
+        for instance in reversed(active):
+            if len(active) >= MOST_ACTIVE or self._continues(instance, fields, operands):
+                break
+        else:
+            return None
+        join = self.types.join_both
+        joined_fields = tuple([join(a, b) for a, b in zip(instance.fields, fields, strict=True)])
+        joined_operands = tuple([join(a, b) for a, b in zip(instance.operands, operands, strict=True)])
+        now = self._now(joined_fields, joined_operands)
+        known = self._of_key.get((code, *now))
+        if known is not None:
+            return known
+        instance.fields, instance.operands = now
+        self._of_key[(code, *now)] = instance
+        self._mark(instance)
+        return instance
+
+    def _continues(self, active: Instance, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> bool:
+        """Is a new call of the same code the next turn of one that is active, rather than another use of it?"""
+        types = self.types
+        pairs = [*zip(active.fields, fields, strict=True), *zip(active.operands, operands, strict=True)]
+        pairs = [(types.canonical(old), new) for old, new in pairs]
+        if all([types.general(old) is types.general(new) for old, new in pairs]):
+            return True
+        for old, new in pairs:
+            if new.size > old.size:
+                scalar = is_real(old) or old.head == "boolean"
+                if (not scalar and types.contains(new, old)) or closure_nests(new):
+                    return True
+        return False
+
+    # The fixed point.
+
+    def _mark(self, instance: Instance) -> None:
+        if not instance.dirty:
+            instance.dirty = True
+            self._dirty.append(instance)
+
+    def _settle(self, instance: Instance) -> None:
+        self._run(instance)
+        self._drain()
+
+    def _drain(self) -> None:
+        while True:
+            waiting = [instance for instance in self._dirty if not instance.active]
+            if not waiting:
+                return
+            instance = waiting[-1]
+            self._dirty.remove(instance)
+            instance.dirty = False
+            self._run(instance)
+
+    def _run(self, instance: Instance) -> None:
+        self._runs += 1
+        if self._runs > MOST_RUNS:
+            raise Unbounded("its types do not settle")
+        above = self.instance, self.key, self.span
+        self.instance = instance
+        active = self._active.setdefault(instance.callee, [])
+        active.append(instance)
+        instance.active = instance.ran = True
+        try:
+            operands = [Known(operand) for operand in instance.operands]
+            if type(instance.callee) is Code:
+                answer = self.enter(instance.callee, [Known(field) for field in instance.fields], operands)
+            else:
+                assert type(instance.callee) is Recursion
+                self.key = "recursion"
+                answer = instance.callee.rule(self, *operands)
+        finally:
+            self.instance, self.key, self.span = above
+            active.pop()
+            instance.active = False
+        old = instance.result
+        instance.result = self._grown(instance, "result", old, answer)
+        if instance.result is not None and (old is None or instance.result is not self.types.canonical(old)):
+            for dependent in instance.dependents:
+                self._mark(dependent)
+        self._told()
+
+    def _told(self) -> None:
+        changed = self.types.changed
+        if changed:
+            self.types.changed = []
+            for instance in changed:
+                self._mark(instance)
+
+    # Walking on types.
+
+    def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
+        return Known(result)
+
+    def part(self, value: Known, index: int) -> Known:
+        return Known(self.types.canonical(value.type.parts[index]))
+
+    def _grown(self, instance: Instance, key: Any, old: Type | None, value: Result) -> Type | None:
+        """What came so far, joined with one more; widened where it keeps growing."""
+        if old is None or value is None:
+            return old if value is None else value.type
+        growths = instance.growths.get(key, 0)
+        if growths >= MOST_GROWTHS:
+            return self.types.widened(old, value.type)
+        joined = self.types.join_both(old, value.type)
+        if joined.size > old.size:
+            instance.growths[key] = growths + 1
+        return joined
+
+    def _join(self, key: Any, value: Result) -> Result:
+        """The type of all that came here so far."""
+        joins = self.instance.joins
+        joined = joins[key] = self._grown(self.instance, key, joins.get(key), value)
+        return None if joined is None else Known(self.types.canonical(joined))
+
+    def branch(
+        self, key: Any, test: Known, consequent: Callable[[], Result], alternative: Callable[[], Result], tail: bool
+    ) -> Result:
+        self._join(key, consequent())
+        return self._join(key, alternative())
+
+    def dispatch(self, key: Any, union: Known, rule: Callable[[Known], Result], tail: bool) -> Result:
+        instance = self.instance
+        above = self.key
+        for member in self.types.members(union.type, instance):
+            self.key = above
+            self._join(key, rule(Known(member)))
+        self.key = above
+        joined = instance.joins.get(key)
+        return None if joined is None else Known(self.types.canonical(joined))
+
+    def invoke(
+        self, callee: Callee, fields: tuple[Known, ...], operands: Sequence[Known], tail: bool
+    ) -> Result:
+        caller = self.instance
+        instance = self.find(callee, tuple([f.type for f in fields]), tuple([o.type for o in operands]))
+        instance.dependents[caller] = None
+        if not instance.ran:
+            self._settle(instance)
+        return None if instance.result is None else Known(self.types.canonical(instance.result))
+
+    def relied_on(self, cell: Global) -> None:
+        self.cells[cell] = cell.value
+
+
+__all__ = ["FALSE", "NIL", "TRUE", "Analysis", "Callee", "Instance", "Known", "Recursion", "Unbounded", "Walker"]

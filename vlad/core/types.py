@@ -1,0 +1,314 @@
+"""What is known of a value before it exists: constant, real, pair, closure of types, union; join and its kin.
+
+The vocabulary of the compiler's abstract interpretation. Types are hash-consed: equal types are one object, so an instance's
+key is cheap. A union is a cell: a mutable set of members with distinct heads, unified with other cells (union-find). A
+recursive type is a cell that can be reached from one of its own members: a list of reals is {(), (real . this cell)}, the
+accumulated backpropagators of a loop are {identity, the loop's step over this cell}. Types that mention a cell become
+stale when cells are unified; `canonical` answers their present form.
+
+AD values need no types of their own: a tag is a closure of one of the system's codes, so it costs nothing at run time, and the
+known zero is a constant, joined with anything by the rules of sensitivities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from vlad.values import FALSE, NIL, TRUE, ZERO, Boolean, String, Value
+
+Head = Any  # what the members of a union differ in: a word, a Code, or a constant's own value
+
+
+class Type:
+    """One hash-consed type. `kind` is 'constant', 'real', 'boolean', 'pair', 'closure' or 'union'; `of` the constant's
+    value, the closure's Code or the union's Cell; `parts` a pair's two types or those of a closure's environment."""
+
+    __slots__ = ("kind", "of", "parts", "head", "size", "mentions_cell", "epoch", "now", "serial")
+
+    kind: str
+    of: Any
+    parts: tuple[Type, ...]
+    head: Head
+    size: int
+    mentions_cell: bool
+    epoch: int
+    now: Type
+    serial: int
+
+    def __repr__(self) -> str:
+        return shown(self)
+
+
+class Cell:
+    """The members of a union, by head. After unification `link` leads to the cell that stands for this one."""
+
+    __slots__ = ("serial", "members", "link", "readers")
+
+    def __init__(self, serial: int) -> None:
+        self.serial = serial
+        self.members: dict[Head, Type] = {}
+        self.link: Cell | None = None
+        self.readers: dict[Any, None] = {}  # whose results depend on the members, in order
+
+
+def found(cell: Cell) -> Cell:
+    """The cell that stands for this one now."""
+    while cell.link is not None:
+        cell = cell.link
+    return cell
+
+
+def constant_key(value: Value) -> Any:
+    """Equal for constants that programs cannot tell apart."""
+    if type(value) is float:
+        return "nan" if value != value else (value, math.copysign(1.0, value))
+    if type(value) is String:
+        return ("string", value.text)
+    return id(value)
+
+
+class Types:
+    """All types of one analysis. `changed` is told whom a growing cell concerns."""
+
+    def __init__(self) -> None:
+        self._table: dict[Any, Type] = {}
+        self._kept: list[Value] = []  # constants whose ids are keys
+        self.epoch = 0
+        self._cells = 0
+        self.changed: list[Any] = []
+        self.widening = False  # in a join, does zero stay apart from a structure, as a union?
+        self.real = self._make("real", None, (), "real")
+        self.boolean = self._make("boolean", None, (), "boolean")
+        self.zero = self.constant(ZERO)
+        self.nil = self.constant(NIL)
+        self.true = self.constant(TRUE)
+        self.false = self.constant(FALSE)
+
+    def _make(self, kind: str, of: Any, parts: tuple[Type, ...], head: Head, key: Any = None) -> Type:
+        table_key = (kind, of if key is None else key, parts)
+        type_ = self._table.get(table_key)
+        if type_ is None:
+            type_ = self._table[table_key] = Type()
+            type_.kind, type_.of, type_.parts, type_.head = kind, of, parts, head
+            type_.size = 1 + sum([part.size for part in parts])
+            type_.mentions_cell = kind == "union" or any([part.mentions_cell for part in parts])
+            type_.epoch, type_.now, type_.serial = self.epoch, type_, len(self._table)
+        return type_
+
+    def constant(self, value: Value) -> Type:
+        key = constant_key(value)
+        if type(value) is float:
+            head: Head = "real"
+        elif type(value) is Boolean:
+            head = "boolean"
+        else:
+            head = ("constant", key)
+        if type(key) is int:
+            self._kept.append(value)
+        return self._make("constant", value, (), head, key)
+
+    def pair(self, car: Type, cdr: Type) -> Type:
+        return self._make("pair", None, (car, cdr), "pair")
+
+    def closure(self, code: Any, parts: tuple[Type, ...]) -> Type:
+        return self._make("closure", code, parts, code)
+
+    def like(self, type_: Type, parts: tuple[Type, ...]) -> Type:
+        """A pair or closure like `type_` with other parts."""
+        return self._make(type_.kind, type_.of, parts, type_.head)
+
+    def truth(self, value: bool) -> Type:
+        return self.true if value else self.false
+
+    # Unions.
+
+    def union(self, *members: Type) -> Type:
+        """A new cell of these members, whose heads differ."""
+        self._cells += 1
+        cell = Cell(self._cells)
+        for member in members:
+            cell.members[member.head] = member
+        return self._union_of(cell)
+
+    def _union_of(self, cell: Cell) -> Type:
+        return self._make("union", cell, (), cell)
+
+    def members(self, union: Type, reader: Any = None) -> list[Type]:
+        """The members now; `reader` will be told in `changed` when there are more."""
+        cell = found(union.of)
+        if reader is not None:
+            cell.readers[reader] = None
+        return [self.canonical(member) for member in list(cell.members.values())]
+
+    def canonical(self, type_: Type) -> Type:
+        """The present form of a type: cells that were unified are one."""
+        if not type_.mentions_cell:
+            return type_
+        if type_.epoch == self.epoch:
+            return type_.now
+        if type_.kind == "union":
+            now = self._union_of(found(type_.of))
+        else:
+            now = self.like(type_, tuple([self.canonical(part) for part in type_.parts]))
+        type_.epoch, type_.now = self.epoch, now
+        now.epoch, now.now = self.epoch, now
+        return now
+
+    # The lattice.
+
+    def join(self, a: Type | None, b: Type | None) -> Type | None:
+        """The least type that covers both; None is the type of what never answers."""
+        if a is None or b is None:
+            return b if a is None else a
+        return self.join_both(a, b)
+
+    def join_both(self, a: Type, b: Type) -> Type:
+        a, b = self.canonical(a), self.canonical(b)
+        if a is b:
+            return a
+        if a is self.zero or b is self.zero:
+            other = b if a is self.zero else a
+            if not self.widening or not other.parts:
+                return self.or_zero(other)
+        if a.kind != "union":
+            a, b = b, a
+        if a.kind == "union":
+            if b.kind == "union":
+                self._unify(found(a.of), found(b.of))
+            else:
+                self._absorb(found(a.of), b)
+            return self.canonical(a)
+        if a.head != b.head:
+            return self.union(a, b)
+        if a.head == "real":
+            return self.real
+        if a.head == "boolean":
+            return self.boolean
+        parts = [self.join_both(x, y) for x, y in zip(a.parts, b.parts, strict=True)]
+        return self.canonical(self.like(a, tuple([self.canonical(part) for part in parts])))
+
+    def widened(self, a: Type, b: Type) -> Type:
+        """A join that ends: a structure that grows where zero was becomes a recursive type."""
+        self.widening = True
+        try:
+            return self.join_both(a, b)
+        finally:
+            self.widening = False
+
+    def or_zero(self, type_: Type) -> Type:
+        """A sensitivity that may also be the known zero: where the structure is plain, zero is written out in it."""
+        if type_.kind == "union":
+            self._absorb(found(type_.of), self.zero)
+            return self.canonical(type_)
+        if type_.head == "real":
+            return type_ if type_.kind == "real" or constant_key(type_.of) == (0.0, 1.0) else self.real
+        if type_.parts:
+            return self.like(type_, tuple([self.or_zero(self.canonical(part)) for part in type_.parts]))
+        return type_
+
+    def _absorb(self, cell: Cell, member: Type) -> None:
+        old = cell.members.get(member.head)
+        if old is None:
+            cell.members[member.head] = member
+            self._tell(cell)
+            return
+        old = self.canonical(old)
+        member = self.canonical(member)
+        if old is member:
+            return
+        joined = self.join_both(old, member)
+        cell = found(cell)
+        now = self.canonical(cell.members[member.head])
+        joined = self.canonical(joined) if joined is now else self.canonical(self.join_both(joined, now))
+        cell = found(cell)
+        cell.members[member.head] = joined
+        if joined is not self.canonical(old):
+            self._tell(cell)
+
+    def _unify(self, a: Cell, b: Cell) -> None:
+        if a is b:
+            return
+        if b.serial < a.serial:
+            a, b = b, a
+        b.link = a
+        self.epoch += 1
+        self._tell(a)
+        self._tell(b)
+        a.readers |= b.readers
+        for member in list(b.members.values()):
+            self._absorb(found(a), self.canonical(member))
+
+    def _tell(self, cell: Cell) -> None:
+        self.changed += cell.readers
+
+    # Looking.
+
+    def general(self, type_: Type) -> Type:
+        """The type without its constant reals."""
+        type_ = self.canonical(type_)
+        if type_.head == "real":
+            return self.real
+        if type_.kind == "pair" or type_.kind == "closure":
+            return self.like(type_, tuple([self.general(part) for part in type_.parts]))
+        return type_
+
+    def contains(self, outer: Type, inner: Type) -> bool:
+        """Is `inner` a proper part of `outer`? Cells are not entered."""
+        return any(
+            [part is inner or (part.size > inner.size and self.contains(part, inner)) for part in outer.parts]
+        )
+
+
+class Recursion:
+    """A structural operation (zero, plus, complete, …) on recursive types: a procedure that the rules themselves are."""
+
+    __slots__ = ("name", "rule")
+
+    def __init__(self, name: str, rule: Callable[..., Any]) -> None:
+        self.name = name
+        self.rule = rule
+
+
+def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
+    """Does a closure of one code occur inside another of it: the sign of a growing chain?"""
+    if type_.kind == "closure":
+        if type_.of in above:
+            return True
+        above = (*above, type_.of)
+    return any([part.size > 1 and closure_nests(part, above) for part in type_.parts])
+
+
+def is_real(type_: Type) -> bool:
+    """A real, or the known zero, which stands for one."""
+    return type_.head == "real" or type_.of is ZERO
+
+
+def cells_of(type_: Type) -> Iterator[Cell]:
+    """The cells that a type mentions directly."""
+    if type_.kind == "union":
+        yield found(type_.of)
+    elif type_.mentions_cell:
+        for part in type_.parts:
+            yield from cells_of(part)
+
+
+def shown(type_: Type, depth: int = 5) -> str:
+    """A type in people's words: `(real . (real . ()))`, `procedure f of (real)`."""
+    if type_.kind in ("real", "boolean"):
+        return type_.kind
+    if type_.kind == "constant":
+        if type_.of is ZERO:
+            return "zero"
+        return "()" if type_.of == () else str(type_.of)
+    if depth == 0:
+        return "…"
+    if type_.kind == "union":
+        cell = found(type_.of)
+        return f"#{cell.serial}"
+    parts = [shown(part, depth - 1) for part in type_.parts]
+    if type_.kind == "pair":
+        return f"({parts[0]} . {parts[1]})"
+    name = f"{type_.of.derived}{type_.of.name or 'λ'}"
+    return f"[{name}{''.join([' ' + part for part in parts])}]"
