@@ -1,0 +1,30 @@
+"""What every compiled unit exports, for cffi. The declarations below, compiled by cffi 2 without a C parser at run time
+(`FFI().set_source("vlad.compile.abi", None)`), so that importing this costs a millisecond:
+
+    union vlad_word { double d; long i; void *p; };
+    int vlad_call(union vlad_word const *, union vlad_word *);
+    extern char vlad_direct[];
+    extern int volatile vlad_stop;
+    extern long vlad_fuel;
+    long vlad_arena_used(void);
+    extern char const vlad_digest[];
+"""
+
+from __future__ import annotations
+
+import _cffi_backend
+
+ffi = _cffi_backend.FFI(
+    "vlad.compile.abi",
+    _version=0x2601,
+    _types=b"\x00\x00\x09\x0d\x00\x00\x0b\x03\x00\x00\x0b\x03\x00\x00\x00\x0f\x00\x00\x0a\x0d\x00\x00\x00\x0f\x00\x00"
+    b"\x02\x01\x00\x00\x06\x07\x00\x00\x0e\x01\x00\x00\x07\x01\x00\x00\x09\x01\x00\x00\x00\x09\x00\x00\x0d\x03\x00\x00"
+    b"\x00\x01",
+    _globals=(
+        b"\x00\x00\x04\x23vlad_arena_used", 0, b"\x00\x00\x00\x23vlad_call", 0, b"\x00\x00\x07\x21vlad_digest", 0,
+        b"\x00\x00\x07\x21vlad_direct", 0, b"\x00\x00\x0a\x21vlad_fuel", 0, b"\x00\x00\x09\x21vlad_stop", 0,
+    ),
+    _struct_unions=(
+        (b"\x00\x00\x00\x0b\x00\x00\x00\x03vlad_word", b"\x00\x00\x08\x11d", b"\x00\x00\x0a\x11i", b"\x00\x00\x0c\x11p"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,263 @@
+"""A compiled procedure as something to call: values → words, words → values, statuses → what they mean.
+
+In: a Code, the types of its environment and operands.  Out: `Compiled`. Who compiles when is decided by tiers.py; an
+error of the program itself is not explained here: `Failed` says that tier 0 should run the call.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from vlad.compile import emit_c
+from vlad.compile.abi import ffi
+from vlad.compile.analyze import Analysis, Unbounded
+from vlad.compile.first_order import Fail, Member, Program
+from vlad.compile.optimize import optimize
+from vlad.compile.representation import Representation
+from vlad.compile.specialize import Specializer
+from vlad.compile.toolchain import build
+from vlad.core.types import Type
+from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
+from vlad.errors import LimitExceeded
+from vlad.values import FALSE, TRUE, Code, Deferred, Value
+
+_loading = threading.Lock()
+_libraries: dict[str, Any] = {}  # by path: one library's state is shared by whoever loads it
+
+
+class Failed(Exception):
+    """The program ended in an error; `fail` says where the compiler thinks that it was."""
+
+    def __init__(self, fail: Fail) -> None:
+        super().__init__(fail.what)
+        self.fail = fail
+
+
+class Mismatch(Exception):
+    """An argument is not of the type that was compiled for."""
+
+
+class Library:
+    """A loaded unit. Its state (arena, stack) is one: calls take turns."""
+
+    def __init__(self, path: str) -> None:
+        self.handle = ffi.dlopen(path)
+        self.lock = threading.Lock()
+
+
+def library(path: str) -> Library:
+    with _loading:
+        found = _libraries.get(path)
+        if found is None:
+            found = _libraries[path] = Library(path)
+        return found
+
+
+class Unit:
+    """What compiling makes of a call, before there is a library: its program, its text, its types."""
+
+    def __init__(self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]) -> None:
+        with deep_recursion():
+            self.analysis = Analysis(machine)
+            fields = tuple([self.analysis.value(value).type for value in environment])
+            types = tuple([self.analysis.argument_type(value) for value in operands])
+            root = self.analysis.solve(code, fields, types)
+            if root.result is None and not root.operands:
+                raise Unbounded("it never answers")
+            specializer = Specializer(self.analysis)
+            self.program: Program = optimize(specializer.program(root))
+            self.layout: Representation = specializer.layout
+            self.operands = root.operands[: len(operands)]
+            self.result = root.result
+            self.text, self.failures = emit_c.emit(self.program)
+        self.cells = self.analysis.cells
+
+
+class Compiled:
+    """Call it with operands that are values of the types it was compiled for."""
+
+    def __init__(self, unit: Unit, path: str) -> None:
+        self.unit = unit
+        self.library = library(path)
+        self.types = unit.layout.types
+        handle = self.library.handle
+        entry = unit.program.functions[0]
+        self._in = ffi.new("union vlad_word[]", max(1, len(entry.parameters)))
+        self._out = ffi.new("union vlad_word[]", max(1, len(entry.results)))
+        self._call = handle.vlad_call
+        self.direct: Any = None
+        if "double vlad_direct(" in unit.text:
+            kinds = ", ".join(["double"] * len(entry.parameters)) or "void"
+            self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
+
+    def __call__(self, *operands: Value) -> Value:
+        """Raises Mismatch, Failed or LimitExceeded."""
+        with self.library.lock:
+            words: list[Any] = []
+            kept: list[Any] = []
+            for operand, type_ in zip(operands, self.unit.operands, strict=True):
+                self._encode(operand, type_, words, kept)
+            for index, (kind, word) in enumerate(words):
+                setattr(self._in[index], "i" if kind == "b" else kind, word)
+            status = self._call(self._in, self._out)
+            if status == 0:
+                assert self.unit.result is not None
+                kinds = self.unit.program.functions[0].results
+                leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
+                return self._decode(self.unit.result, leaves)
+        raise failure(status, self.unit.failures)
+
+    # Values → words.
+
+    def _encode(self, value: Value, type_: Type, words: list[Any], kept: list[Any]) -> None:
+        """Append the leaves of a value, as (kind, word). Along the last part in a loop, for lists are long."""
+        while True:
+            type_ = self.types.canonical(type_)
+            if type(value) is Deferred:
+                value = value.force()
+            if type_.kind == "real":
+                if type(value) is not float:
+                    raise Mismatch
+                words.append(("d", value))
+                return
+            if type_.kind == "boolean":
+                if value is not TRUE and value is not FALSE:
+                    raise Mismatch
+                words.append(("b", value is TRUE))
+                return
+            if type_.kind == "union":
+                words.append(("p", self._boxed(value, type_, kept)))
+                return
+            if type_.kind == "constant":
+                if self.types.constant(value) is not type_:
+                    raise Mismatch
+                return
+            parts = self._parts(value, type_)
+            for part, part_type in zip(parts[:-1], type_.parts[:-1], strict=True):
+                self._encode(part, part_type, words, kept)
+            if not parts:
+                return
+            value, type_ = parts[-1], type_.parts[-1]
+
+    def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
+        if type(value) is not tuple or not value:
+            raise Mismatch
+        if type_.kind == "pair":
+            if len(value) != 2:
+                raise Mismatch
+            return value
+        if len(value) == 2 or value[0] is not type_.of:
+            raise Mismatch
+        return value[1 : 1 + len(type_.parts)]
+
+    def _boxed(self, value: Value, union: Type, kept: list[Any]) -> Any:
+        """The pointer for a value of a union. Boxes live in `kept`; a long list is written from its end."""
+        pending: list[tuple[Member, list[Any]]] = []
+        while True:
+            if type(value) is Deferred:
+                value = value.force()
+            member, member_type = self._member(value, union)
+            if not member.boxed:
+                pointer = ffi.cast("void *", member.index + 1)
+                break
+            last = self.types.canonical(member_type.parts[-1]) if member_type.parts else None
+            words: list[Any] = []
+            if last is union:
+                parts = self._parts(value, member_type)
+                for part, part_type in zip(parts[:-1], member_type.parts[:-1], strict=True):
+                    self._encode(part, part_type, words, kept)
+                pending.append((member, words))
+                value = parts[-1]
+                continue
+            self._encode(value, member_type, words, kept)
+            pointer = self._box(member, words, kept)
+            break
+        for member, words in reversed(pending):
+            pointer = self._box(member, [*words, ("p", pointer)], kept)
+        return pointer
+
+    def _box(self, member: Member, words: list[Any], kept: list[Any]) -> Any:
+        box = ffi.new("union vlad_word[]", len(words) + member.tagged)
+        if member.tagged:
+            box[0].i = [m for m in self.unit.layout.members[member.cell] if m.boxed].index(member)
+        for index, (kind, word) in enumerate(words):
+            setattr(box[index + member.tagged], "i" if kind == "b" else kind, word)
+        kept.append(box)
+        return ffi.cast("void *", box)
+
+    def _member(self, value: Value, union: Type) -> tuple[Member, Type]:
+        members = self.unit.layout.members_of(union)
+        for member, type_ in members:
+            if type(value) is tuple and value:
+                if type_.head == ("pair" if len(value) == 2 else value[0]):
+                    return member, type_
+            elif type_.head == self.types.constant(value).head:
+                return member, type_
+        raise Mismatch
+
+    # Words → values.
+
+    def _decode(self, type_: Type, leaves: list[Any]) -> Value:
+        """The value of a type whose leaves come first in the list; they are taken off it."""
+        spine: list[tuple[Type, list[Value]]] = []
+        while True:
+            type_ = self.types.canonical(type_)
+            if type_.kind == "real":
+                value: Value = leaves.pop(0)
+                break
+            if type_.kind == "boolean":
+                value = TRUE if leaves.pop(0) else FALSE
+                break
+            if type_.kind == "constant":
+                value = type_.of
+                break
+            if type_.kind == "union":
+                type_, inner = self._unboxed(leaves.pop(0), type_)
+                if inner:
+                    leaves[:0] = inner
+                continue
+            if not type_.parts:
+                value = type_.of.closed or (type_.of,)
+                break
+            spine.append((type_, [self._decode(part, leaves) for part in type_.parts[:-1]]))
+            type_ = type_.parts[-1]
+        for whole, parts in reversed(spine):
+            if whole.kind == "pair":
+                value = (parts[0], value)
+            else:
+                value = (whole.of, *parts, value) if parts else (whole.of, value, None)
+        return value
+
+    def _unboxed(self, pointer: Any, union: Type) -> tuple[Type, list[Any]]:
+        address = int(ffi.cast("long", pointer))
+        members = self.unit.layout.members_of(union)
+        if address < 4096:
+            return members[address - 1][1], []
+        boxed = [(member, type_) for member, type_ in members if member.boxed]
+        words = ffi.cast("union vlad_word *", pointer)
+        member, type_ = boxed[words[0].i if boxed[0][0].tagged else 0]
+        first = int(member.tagged)
+        return type_, [
+            getattr(words[first + i], "i" if kind == "b" else kind) for i, kind in enumerate(member.kinds)
+        ]
+
+
+def failure(status: int, failures: list[Fail]) -> Exception:
+    """What a status other than 0 means."""
+    if status >= emit_c.FIRST_FAILURE:
+        return Failed(failures[status - emit_c.FIRST_FAILURE])
+    if status == emit_c.TOO_DEEP:
+        return too_deep()
+    if status == emit_c.OUT_OF_FUEL:
+        return out_of_fuel()
+    if status == emit_c.OUT_OF_MEMORY:
+        return LimitExceeded("out-of-memory", "The evaluation needs more memory than there is")
+    return KeyboardInterrupt()
+
+
+def compile_call(machine: Any, f: Value, operands: tuple[Value, ...], optimization: int = 2) -> Compiled:
+    """Compile a procedure for operands like these. Raises Unbounded or toolchain.Unavailable."""
+    code: Code = f[0]
+    unit = Unit(machine, code, f[1 : 1 + len(code.environment)], operands)
+    return Compiled(unit, build(unit.text, optimize=optimization))

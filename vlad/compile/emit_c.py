@@ -1,0 +1,585 @@
+"""First-order code → C text: one translation unit, names from the program, comments with its positions.
+
+The unit exports `vlad_call`, which takes and gives machine words, and where the entry maps doubles to one double
+also `vlad_direct`. A self tail call is a jump; booleans are ints; strict floating point is the toolchain's flags.
+Statuses: 0 is an answer, the named ones below are limits, from FIRST_FAILURE on they number the program's own `fail`s.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from vlad.compile.first_order import (
+    Block,
+    Box,
+    Branch,
+    Compute,
+    Fail,
+    Function,
+    Immediate,
+    Invoke,
+    Leaf,
+    Member,
+    Program,
+    Return,
+    Slot,
+    Static,
+    Switch,
+    TailInvoke,
+    Unbox,
+    Unreachable,
+    Yield,
+    blocks,
+    leaves_read,
+    statements,
+)
+from vlad.compile.functions import needed
+from vlad.core.types import Cell
+from vlad.source import Span
+
+TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUT_OF_FUEL, FIRST_FAILURE = 1, 2, 3, 4, 10
+NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
+STACK_SIZE = 1 << 30
+C_TYPES = {"d": "double", "b": "int", "p": "void *"}
+WORDS = {"d": "d", "b": "i", "p": "p"}
+
+
+def emit(program: Program, counted: bool = False) -> tuple[str, list[Fail]]:
+    """The unit's text, and its failures by status - FIRST_FAILURE. `counted` checks fuel."""
+    return _Unit(program, counted).text()
+
+
+def _sections() -> dict[str, str]:
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime.c")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    found = {}
+    for match in re.finditer(r"/\* section: (\w+)\n(.*?)(?=/\* section|/\* end)", text, re.DOTALL):
+        found[match.group(1)] = "/* " + match.group(2).strip() + "\n"
+    return found
+
+
+class Facts:
+    """What holds of functions together: who allocates, who calls itself outside tail position, who can fail."""
+
+    def __init__(self, functions: list[Function]) -> None:
+        calls: dict[Function, list[Function]] = {}
+        tails: dict[Function, list[Function]] = {}
+        self.allocates: set[Function] = set()
+        self.fails: set[Function] = set()
+        self.loops: set[Function] = set()
+        for function in functions:
+            all_statements = statements(function.body)
+            calls[function] = [s.function for s in all_statements if type(s) is Invoke]
+            ends = [block.end for block in blocks(function.body)]
+            tails[function] = [end.function for end in ends if type(end) is TailInvoke]
+            if any([type(s) is Box for s in all_statements]):
+                self.allocates.add(function)
+            if function in tails[function]:
+                self.loops.add(function)
+            if any([type(end) is Fail or type(end) is Unreachable for end in ends]):
+                self.fails.add(function)
+        self.callees = {function: [*calls[function], *tails[function]] for function in functions}
+        self.component = components(functions, self.callees)
+        self.recursive = {
+            f for f in functions if any([self.component[f] == self.component[g] for g in calls[f]])
+        }
+        self.jumps = {  # tail calls to others that may come back: loops of several functions
+            f for f in functions if any([g is not f and self.component[f] == self.component[g] for g in tails[f]])
+        }
+        self._spread(self.allocates, functions)
+        self.fails |= self.loops | self.recursive | self.jumps | self.allocates
+        self._spread(self.fails, functions)
+
+    def _spread(self, has: set[Function], functions: list[Function]) -> None:
+        """To callers."""
+        grown = True
+        while grown:
+            grown = False
+            for function in functions:
+                if function not in has and any([callee in has for callee in self.callees[function]]):
+                    has.add(function)
+                    grown = True
+
+
+def components(functions: list[Function], callees: dict[Function, list[Function]]) -> dict[Function, int]:
+    """Strongly connected components of the call graph, numbered callees first (Tarjan 1972), without recursion."""
+    index: dict[Function, int] = {}
+    low: dict[Function, int] = {}
+    component: dict[Function, int] = {}
+    stack: list[Function] = []
+    for root in functions:
+        if root in index:
+            continue
+        work = [(root, 0)]
+        while work:
+            function, at = work.pop()
+            if at == 0:
+                index[function] = low[function] = len(index)
+                stack.append(function)
+            targets = callees[function]
+            if at > 0 and targets[at - 1] not in component:
+                low[function] = min(low[function], low[targets[at - 1]])
+            while at < len(targets):
+                target = targets[at]
+                at += 1
+                if target not in index:
+                    work.append((function, at))
+                    work.append((target, 0))
+                    break
+                if target not in component:
+                    low[function] = min(low[function], index[target])
+            else:
+                if low[function] == index[function]:
+                    number = len(set(component.values()))
+                    while True:
+                        member = stack.pop()
+                        component[member] = number
+                        if member is function:
+                            break
+    return component
+
+
+class _Unit:
+    def __init__(self, program: Program, counted: bool) -> None:
+        self.program = program
+        self.counted = counted
+        self.facts = Facts(program.functions)
+        self.failures: list[Fail] = []
+        self.structures: dict[str, str] = {}
+        self.statics: dict[int, tuple[Static, str]] = {}
+        self.static_lines: list[str] = []
+        self.expressions: list[str] = []
+        self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
+        self.collects = False
+
+    def text(self) -> tuple[str, list[Fail]]:
+        functions = self.program.functions
+        entry = functions[0]
+        bodies = [_Body(self, function).text() for function in functions]
+        prototypes = [f"static {self.result_type(f.results)} {c_name(f)}({self.parameters(f)});" for f in functions]
+        exports = self._exports(entry)
+        facts = self.facts
+        fails = bool(facts.fails)
+        sections = _sections()
+        parts = [self._constants()]
+        if fails:
+            parts.append(sections["fail"])
+        if self.counted and fails:
+            parts.append(sections["fuel"])
+        if facts.allocates or facts.recursive:
+            arena = sections["arena"]
+            parts.append(arena if facts.allocates else arena[: arena.index("static char *vlad_base")])
+        if self.collects:
+            parts.append(sections["collect"] + self._tables())
+        if facts.recursive:
+            parts.append(sections["deep"])
+        parts.append(needed(self.expressions))
+        parts += self.structures.values()
+        parts += self.static_lines
+        parts += prototypes
+        parts += bodies
+        parts.append(exports)
+        return "\n".join([part for part in parts if part]) + "\n", self.failures
+
+    def _constants(self) -> str:
+        most = max([1, *[m.kinds.count("p") for members in self.program.members.values() for m in members]])
+        values = {
+            "VLAD_TOO_DEEP": TOO_DEEP, "VLAD_OUT_OF_MEMORY": OUT_OF_MEMORY, "VLAD_STOPPED": STOPPED,
+            "VLAD_OUT_OF_FUEL": OUT_OF_FUEL, "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL",
+            "VLAD_MOST_POINTERS": most,
+        }  # fmt: skip
+        return "\n".join([f"#define {name} {value}" for name, value in values.items()])
+
+    def _tables(self) -> str:
+        """Where the pointers in boxes are, for the collector."""
+        members, cells = [], []
+        for cell in self.cells:
+            boxed = [member for member in self.program.members[cell] if member.boxed]
+            cells.append(f"{{{len(members)}, {len(boxed)}}}")
+            for member in boxed:
+                at = [
+                    8 * (index + member.tagged) for index, kind in enumerate(member.kinds) if kind == "p"
+                ]
+                numbers = [self.cell_number(c) for c in member.cells]
+                members.append(f"{{{member.size}, {len(at)}, {{{_list(at)}}}, {{{_list(numbers)}}}}}")
+        return (
+            f"static const struct vlad_member vlad_members[] = {{{', '.join(members)}}};\n"
+            f"static const struct vlad_cell vlad_cells[] = {{{', '.join(cells)}}};\n"
+        )
+
+    def cell_number(self, cell: Cell) -> int:
+        return self.cells.setdefault(cell, len(self.cells))
+
+    def result_type(self, kinds: str) -> str:
+        if not kinds:
+            return "void"
+        if len(kinds) == 1:
+            return C_TYPES[kinds]
+        if kinds not in self.structures:
+            name = f"struct vlad_{kinds}" if len(kinds) < 40 else f"struct vlad_{len(self.structures)}"
+            fields = " ".join([f"{C_TYPES[kind]} _{index};" for index, kind in enumerate(kinds)])
+            self.structures[kinds] = f"{name} {{ {fields} }};"
+        return self.structures[kinds].split(" {")[0]
+
+    def box_type(self, member: Member) -> str:
+        kinds = ("t" if member.tagged else "") + member.kinds
+        key = "box " + kinds
+        if key not in self.structures:
+            name = f"struct vlad_box_{len(self.structures)}"
+            tag = "long tag; " if member.tagged else ""
+            words = {"d": "double", "b": "long", "p": "void *"}
+            fields = " ".join([f"{words[kind]} _{index};" for index, kind in enumerate(member.kinds)])
+            self.structures[key] = f"{name} {{ {tag}{fields} }};"
+        return self.structures[key].split(" {")[0]
+
+    def box_tag(self, member: Member) -> int:
+        """The number of a member among the boxed ones."""
+        boxed = [m for m in self.program.members[member.cell] if m.boxed]
+        return boxed.index(member)
+
+    def parameters(self, function: Function) -> str:
+        return ", ".join([C_TYPES[slot.kind] for slot in function.parameters]) or "void"
+
+    def failure(self, fail: Fail) -> int:
+        self.failures.append(fail)
+        return FIRST_FAILURE + len(self.failures) - 1
+
+    def static(self, leaf: Static) -> str:
+        """The name of a box that is part of the program. Long lists are written from their end."""
+        order: list[Static] = []
+        work = [leaf]
+        while work:
+            one = work.pop()
+            if id(one) not in self.statics:
+                order.append(one)
+                work += [inner for inner in one.leaves if type(inner) is Static]
+        for one in reversed(order):
+            if id(one) in self.statics:
+                continue
+            name = f"vlad_static_{len(self.statics)}"
+            self.statics[id(one)] = one, name
+            tag = f"{self.box_tag(one.member)}, " if one.member.tagged else ""
+            leaves = ", ".join([self.static_leaf(inner) for inner in one.leaves])
+            self.static_lines.append(f"static const {self.box_type(one.member)} {name} = {{{tag}{leaves}}};")
+        return f"(void *)&{self.statics[id(leaf)][1]}"
+
+    def static_leaf(self, leaf: Leaf) -> str:
+        if type(leaf) is Static:
+            return f"(void *)&{self.statics[id(leaf)][1]}"
+        return constant_text(leaf)
+
+    def _exports(self, entry: Function) -> str:
+        facts = self.facts
+        arguments = ", ".join(
+            [
+                f"({C_TYPES[slot.kind]})vlad_in[{index}].{WORDS[slot.kind]}"
+                for index, slot in enumerate(entry.parameters)
+            ]
+        )
+        call = f"{c_name(entry)}({arguments})"
+        lines = ["union vlad_word { double d; long i; void *p; };"]
+        lines.append("static union vlad_word const *vlad_in; static union vlad_word *vlad_out;")
+        lines.append("static void vlad_enter(void) {")
+        if len(entry.results) == 0:
+            lines.append(f"  {call};")
+        elif len(entry.results) == 1:
+            lines.append(f"  vlad_out[0].{WORDS[entry.results]} = {call};")
+        else:
+            lines.append(f"  {self.result_type(entry.results)} answer = {call};")
+            for index, kind in enumerate(entry.results):
+                lines.append(f"  vlad_out[{index}].{WORDS[kind]} = answer._{index};")
+        lines.append("}")
+        lines.append("int vlad_call(union vlad_word const *in, union vlad_word *out) {")
+        if entry in facts.fails:
+            lines.append("  int status = _setjmp(vlad_escape);")
+            lines.append("  if (status) return status;")
+        if facts.allocates:
+            lines.append("  if (!vlad_base) vlad_open_arena();")
+            lines.append("  vlad_top = vlad_base;")
+        lines.append("  vlad_in = in; vlad_out = out;")
+        if facts.recursive:
+            lines.append("  if (!vlad_stack) vlad_open_stack();")
+            lines.append("  vlad_on_stack(vlad_enter);")
+        else:
+            lines.append("  vlad_enter();")
+        lines.append("  return 0;")
+        lines.append("}")
+        if entry not in facts.fails and entry.results == "d" and all([p.kind == "d" for p in entry.parameters]):
+            parameters = ", ".join([f"double x{index}" for index in range(len(entry.parameters))]) or "void"
+            names = ", ".join([f"x{index}" for index in range(len(entry.parameters))])
+            lines.append(f"double vlad_direct({parameters}) {{ return {c_name(entry)}({names}); }}")
+        return "\n".join(lines)
+
+
+def _list(numbers: Iterable[int]) -> str:
+    return ", ".join([str(number) for number in numbers]) or "0"
+
+
+def identifier(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "t"
+
+
+def c_name(function: Function) -> str:
+    return f"v{function.serial}_{identifier(function.name)}"
+
+
+def constant_text(leaf: Leaf) -> str:
+    if type(leaf) is bool:
+        return "1" if leaf else "0"
+    if type(leaf) is Immediate:
+        return f"(void *){leaf.member + 1}L"
+    assert type(leaf) is float
+    if leaf != leaf:
+        return "(0.0 / 0.0)"
+    if leaf in (float("inf"), float("-inf")):
+        return "(1.0 / 0.0)" if leaf > 0 else "(-1.0 / 0.0)"
+    text = repr(leaf)
+    return f"({text})" if text.startswith("-") else text
+
+
+class _Body:
+    """One function's text."""
+
+    def __init__(self, unit: _Unit, function: Function) -> None:
+        self.unit = unit
+        self.function = function
+        self.lines: list[str] = []
+        self.names: dict[Slot, str] = {}
+        self.used: dict[str, int] = {}
+        facts = unit.facts
+        self.allocates = function in facts.allocates
+        self.releases = self.allocates and "p" not in function.results
+        self.loops = function in facts.loops
+        self.indent = 1
+        self.here: str | None = None
+
+    def text(self) -> str:
+        function, facts = self.function, self.unit.facts
+        parameters = ", ".join([f"{C_TYPES[s.kind]} {self.name(s)}" for s in function.parameters]) or "void"
+        self.pointers = [s for s in function.parameters if s.kind == "p"]
+        marked = self.allocates and (self.releases or (self.loops and self.pointers))
+        if marked:
+            self.line("char *const mark = vlad_top;")
+        self.gathers = self.loops and self.allocates and bool(self.pointers)
+        if self.gathers:
+            self.unit.collects = True
+            self.line("long limit = VLAD_NURSERY;")
+        if function in facts.recursive:
+            self.line("VLAD_ENTER();")
+        if function in facts.recursive or function in facts.jumps:
+            self.step()
+        if self.loops:
+            self.lines.append("again:;")
+        self.block(function.body, ())
+        where = f" /* {position(function.span)} */" if function.span else ""
+        head = f"static {self.unit.result_type(function.results)} {c_name(function)}({parameters}) {{{where}"
+        return "\n".join([head, *self.lines, "}"])
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * self.indent + text)
+
+    def step(self) -> None:
+        if self.unit.counted:
+            self.line("VLAD_STEP();")
+        self.line("if (__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);")
+
+    def name(self, slot: Slot) -> str:
+        name = self.names.get(slot)
+        if name is None:
+            base = identifier(slot.name)
+            count = self.used[base] = self.used.get(base, 0) + 1
+            name = self.names[slot] = f"{base}_{count}"
+        return name
+
+    def leaf(self, leaf: Leaf) -> str:
+        if type(leaf) is Slot:
+            return self.name(leaf)
+        return self.unit.static(leaf) if type(leaf) is Static else constant_text(leaf)
+
+    def declare(self, slots: Iterable[Slot]) -> None:
+        for slot in slots:
+            self.line(f"{C_TYPES[slot.kind]} {self.name(slot)};")
+
+    # Blocks.
+
+    def block(self, block: Block, targets: tuple[Slot, ...]) -> None:
+        for statement in block.statements:
+            match statement:
+                case Compute():
+                    self.compute(statement)
+                case Invoke():
+                    self.invoke(statement)
+                case Box():
+                    self.box(statement)
+                case Unbox():
+                    box = self.unit.box_type(statement.member)
+                    pointer = self.leaf(statement.pointer)
+                    for index, slot in enumerate(statement.slots):
+                        self.line(
+                            f"{C_TYPES[slot.kind]} {self.name(slot)} = ((const {box} *){pointer})->_{index};"
+                        )
+                case Branch():
+                    self.declare(statement.slots)
+                    self.arm(f"if ({self.leaf(statement.test)}) {{", statement.consequent, statement.slots)
+                    self.arm("} else {", statement.alternative, statement.slots)
+                    self.line("}")
+                case Switch():
+                    self.switch(statement)
+        self.end(block, targets)
+
+    def arm(self, head: str, block: Block, targets: tuple[Slot, ...]) -> None:
+        self.line(head)
+        self.indent += 1
+        self.block(block, targets)
+        self.indent -= 1
+
+    def switch(self, statement: Switch) -> None:
+        self.declare(statement.slots)
+        pointer = self.leaf(statement.pointer)
+        cases = sorted(statement.cases, key=lambda case: case[0].boxed)
+        for index, (member, block) in enumerate(cases):
+            last = index == len(cases) - 1
+            if last and index == 0:
+                self.arm("{", block, statement.slots)
+                break
+            test = self.is_member(pointer, member)
+            head = "else {" if last else f"if ({test}) {{" if index == 0 else f"else if ({test}) {{"
+            self.arm(head if index == 0 else "} " + head, block, statement.slots)
+        self.line("}")
+
+    def is_member(self, pointer: str, member: Member) -> str:
+        if not member.boxed:
+            return f"{pointer} == (void *){member.index + 1}L"
+        if not member.tagged:
+            return f"(unsigned long){pointer} > 4095"
+        return f"*(long *){pointer} == {self.unit.box_tag(member)}"
+
+    def end(self, block: Block, targets: tuple[Slot, ...]) -> None:
+        end = block.end
+        match end:
+            case Yield():
+                for slot, leaf in zip(targets, end.leaves, strict=True):
+                    self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
+            case Return():
+                self.answer([self.leaf(leaf) for leaf in end.leaves])
+            case TailInvoke():
+                if end.function is self.function:
+                    self.again(end)
+                else:
+                    self.tail_call(end)
+            case Fail():
+                number = self.unit.failure(end)
+                self.line(f"vlad_fail({number}); /* {comment(end.what)} */")
+            case Unreachable():
+                self.line("vlad_fail(VLAD_STOPPED);")
+
+    def answer(self, leaves: list[str]) -> None:
+        if self.releases:
+            self.line("vlad_top = mark;")
+        if not leaves:
+            self.line("return;")
+        elif len(leaves) == 1:
+            self.line(f"return {leaves[0]};")
+        else:
+            self.line(f"return ({self.unit.result_type(self.function.results)}){{{', '.join(leaves)}}};")
+
+    def tail_call(self, end: TailInvoke) -> None:
+        operands = ", ".join([self.leaf(leaf) for leaf in end.operands])
+        if self.releases and not any([slot.kind == "p" for slot in end.function.parameters]):
+            self.line("vlad_top = mark;")
+        call = f"{c_name(end.function)}({operands});"
+        self.line(f"return {call}" if self.function.results else f"{call} return;")
+
+    def again(self, end: TailInvoke) -> None:
+        """A turn of a loop: the parameters change, what nothing reaches is freed."""
+        changed = [
+            (slot, leaf)
+            for slot, leaf in zip(self.function.parameters, end.operands, strict=True)
+            if leaf is not slot
+        ]
+        parameters = set(self.function.parameters)
+        read = {leaf for _, leaf in changed if type(leaf) is Slot and leaf in parameters}
+        moved = []
+        for slot, leaf in changed:
+            if len(changed) > 1 and slot in read:
+                self.used["next"] = self.used.get("next", 0) + 1
+                temporary = f"next_{self.used['next']}"
+                moved.append((self.name(slot), temporary, slot.kind, self.leaf(leaf)))
+        for _, temporary, kind, text in moved:
+            self.line(f"{C_TYPES[kind]} {temporary} = {text};")
+        later = {name for name, _, _, _ in moved}
+        for slot, leaf in changed:
+            if self.name(slot) not in later:
+                self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
+        for name, temporary, _, _ in moved:
+            self.line(f"{name} = {temporary};")
+        if self.gathers:
+            cells = self.function.parameter_cells
+            numbers = [self.unit.cell_number(cell) for cell in cells if cell is not None]
+            names = [self.name(slot) for slot in self.pointers]
+            self.line("if (__builtin_expect(vlad_top - mark > limit, 0)) {")
+            self.line(f"  void *roots[] = {{{', '.join(names)}}};")
+            self.line(f"  static const short cells[] = {{{_list(numbers)}}};")
+            self.line(f"  limit = vlad_collect(mark, {len(names)}, roots, cells);")
+            for index, name in enumerate(names):
+                self.line(f"  {name} = roots[{index}];")
+            self.line("}")
+        elif self.allocates and not self.pointers:
+            if self.releases:
+                self.line("vlad_top = mark;")
+        self.step()
+        self.line("goto again;")
+
+    # Statements.
+
+    def compute(self, statement: Compute) -> None:
+        actual = {
+            name: self.leaf(leaf) for name, leaf in zip(statement.row.operands, statement.operands, strict=True)
+        }
+        text = re.sub(r"\{(\w+)\}", lambda match: actual[match.group(1)], statement.row.c)
+        self.unit.expressions.append(statement.row.c)
+        slot = statement.slot
+        where = ""
+        if statement.span is not None:
+            here = position(statement.span)
+            if here != self.here:
+                self.here, where = here, f" /* {here} */"
+        self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {text};{where}")
+
+    def invoke(self, statement: Invoke) -> None:
+        call = f"{c_name(statement.function)}({', '.join([self.leaf(leaf) for leaf in statement.operands])})"
+        slots = statement.slots
+        if not slots:
+            self.line(f"{call};")
+        elif len(slots) == 1:
+            self.line(f"{C_TYPES[slots[0].kind]} {self.name(slots[0])} = {call};")
+        else:
+            self.used["both"] = self.used.get("both", 0) + 1
+            name = f"both_{self.used['both']}"
+            self.line(f"{self.unit.result_type(statement.function.results)} {name} = {call};")
+            for index, slot in enumerate(slots):
+                self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {name}._{index};")
+
+    def box(self, statement: Box) -> None:
+        type_ = self.unit.box_type(statement.member)
+        name = self.name(statement.slot)
+        self.line(f"{type_} *{name} = vlad_allocate(sizeof({type_}));")
+        if statement.member.tagged:
+            self.line(f"{name}->tag = {self.unit.box_tag(statement.member)};")
+        for index, leaf in enumerate(statement.leaves):
+            self.line(f"{name}->_{index} = {self.leaf(leaf)};")
+
+
+def position(span: Span) -> str:
+    return comment(f"{os.path.basename(span.source.name)}:{span.line}:{span.column}")
+
+
+def comment(text: str) -> str:
+    """Text that a script controls, made harmless within a C comment."""
+    return re.sub(r"[^A-Za-z0-9 .:_<>-]", "?", text)
+
+
+__all__ = ["leaves_read"]

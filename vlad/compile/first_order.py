@@ -1,0 +1,257 @@
+"""First-order code: what a program is once it is specialised. No closures, no pairs, no dispatch on tags that are known.
+
+    leaf    a double 'd', a boolean 'b' or a pointer to a union's box 'p'; a constant, or a Slot that is bound once
+    block   statements, then what ends them: an answer of the branch it is an arm of, of the function, or a tail call
+
+Made by specialize.py, improved by optimize.py, written out by emit_c.py. Compared by identity; statements may be changed
+in place by passes, slots never.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, final
+
+from vlad.core.types import Cell
+from vlad.source import Span
+from vlad.values import Primitive
+
+
+@final
+class Slot:
+    """A leaf that is known at run time only; bound once. `name` is for people."""
+
+    __slots__ = ("kind", "name")
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.kind = kind
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{self.name}:{self.kind}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A union's member without leaves: its number takes the place of a pointer."""
+
+    member: int
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Static:
+    """A box that is part of the program: a quoted list, say."""
+
+    member: Member
+    leaves: tuple[Leaf, ...]
+
+
+Leaf: TypeAlias = "Slot | float | bool | Immediate | Static"
+
+
+@final
+class Member:
+    """One member of a union: its number, the kinds of its leaves, for pointers also the cells they lead to."""
+
+    __slots__ = ("cell", "index", "kinds", "cells", "tagged", "name")
+
+    def __init__(self, cell: Cell, index: int, kinds: str, cells: tuple[Cell, ...], name: str) -> None:
+        self.cell = cell
+        self.index = index
+        self.kinds = kinds
+        self.cells = cells
+        self.tagged = False  # must a box say which member it is?
+        self.name = name
+
+    @property
+    def boxed(self) -> bool:
+        return bool(self.kinds)
+
+    @property
+    def size(self) -> int:
+        return 8 * (len(self.kinds) + self.tagged)
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Compute:
+    """slot = a scalar primitive of leaves; always answers."""
+
+    slot: Slot
+    row: Primitive
+    operands: tuple[Leaf, ...]
+    span: Span | None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Invoke:
+    """slots = a function's results."""
+
+    slots: tuple[Slot, ...]
+    function: Function
+    operands: tuple[Leaf, ...]
+    span: Span | None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Box:
+    """slot = a new box of a union's member."""
+
+    slot: Slot
+    member: Member
+    leaves: tuple[Leaf, ...]
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Unbox:
+    """slots = the leaves in a box that is known to be of this member."""
+
+    slots: tuple[Slot, ...]
+    member: Member
+    pointer: Leaf
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Branch:
+    """slots = what the arm chosen by a boolean yields."""
+
+    slots: tuple[Slot, ...]
+    test: Leaf
+    consequent: Block
+    alternative: Block
+    span: Span | None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Switch:
+    """slots = what the case of the pointer's member yields."""
+
+    slots: tuple[Slot, ...]
+    pointer: Leaf
+    cases: list[tuple[Member, Block]]
+    span: Span | None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Yield:
+    """The block's answer to the branch or switch it belongs to."""
+
+    leaves: tuple[Leaf, ...]
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Return:
+    leaves: tuple[Leaf, ...]
+
+
+@final
+@dataclass(slots=True, eq=False)
+class TailInvoke:
+    """Answer what a function answers, in its place."""
+
+    function: Function
+    operands: tuple[Leaf, ...]
+    span: Span | None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Fail:
+    """An error of the program, which tier 0 will explain."""
+
+    what: str
+    span: Span | None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Unreachable:
+    """Behind a call that never answers."""
+
+
+Statement: TypeAlias = Compute | Invoke | Box | Unbox | Branch | Switch
+End: TypeAlias = Yield | Return | TailInvoke | Fail | Unreachable
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Block:
+    statements: list[Statement] = field(default_factory=list)
+    end: End = field(default_factory=Unreachable)
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Function:
+    """Parameters and results are leaves; `pointees` of a parameter or result that is a pointer is the cell it leads to."""
+
+    name: str
+    serial: int
+    parameters: list[Slot]
+    parameter_cells: list[Cell | None]
+    results: str
+    result_cells: list[Cell | None]
+    body: Block
+    span: Span | None
+    origin: Any = None  # the instance it was made of
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Program:
+    """All functions, the entry first, and the members of each union."""
+
+    functions: list[Function]
+    members: dict[Cell, list[Member]]
+
+
+def statements(block: Block) -> list[Statement]:
+    """All statements of a block, those of its inner blocks included, in order."""
+    found: list[Statement] = []
+    work: list[Statement] = list(reversed(block.statements))
+    while work:
+        statement = work.pop()
+        found.append(statement)
+        for inner in reversed(inner_blocks(statement)):
+            work.extend(reversed(inner.statements))
+    return found
+
+
+def inner_blocks(statement: Statement) -> list[Block]:
+    if type(statement) is Branch:
+        return [statement.consequent, statement.alternative]
+    if type(statement) is Switch:
+        return [block for _, block in statement.cases]
+    return []
+
+
+def blocks(block: Block) -> list[Block]:
+    """The block and all inside it, outer ones first."""
+    found = [block]
+    for one in found:
+        for statement in one.statements:
+            found += inner_blocks(statement)
+    return found
+
+
+def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
+    """The leaves that a statement or end reads itself."""
+    match node:
+        case Compute() | Invoke() | TailInvoke():
+            return node.operands
+        case Box() | Yield() | Return():
+            return node.leaves
+        case Unbox() | Switch():
+            return (node.pointer,)
+        case Branch():
+            return (node.test,)
+    return ()

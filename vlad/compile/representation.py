@@ -1,0 +1,90 @@
+"""Unboxed, behind a pointer, or nothing: how a type is laid out in machine leaves.
+
+A real is a double, a boolean an int; a pair or closure is its parts, side by side; what is constant takes nothing, so tags,
+closures of no environment and known zeros vanish. A union is a pointer: a member without leaves is its number in place
+of an address, any other a box, which says which member it is only where several are boxed.
+"""
+
+from __future__ import annotations
+
+from vlad.compile.analyze import Known
+from vlad.compile.first_order import Immediate, Leaf, Member
+from vlad.core.types import Cell, Type, Types, cells_of, found
+from vlad.values import FALSE, ZERO
+
+
+class Representation:
+    def __init__(self, types: Types) -> None:
+        self.types = types
+        self._kinds: dict[Type, str] = {}
+        self.members: dict[Cell, list[Member]] = {}
+
+    def kinds(self, type_: Type) -> str:
+        """The kinds of a type's leaves, one letter each."""
+        type_ = self.types.canonical(type_)
+        kinds = self._kinds.get(type_)
+        if kinds is None:
+            if type_.kind == "real":
+                kinds = "d"
+            elif type_.kind == "boolean":
+                kinds = "b"
+            elif type_.kind == "union":
+                kinds = "p"
+            else:
+                kinds = "".join([self.kinds(part) for part in type_.parts])
+            self._kinds[type_] = kinds
+        return kinds
+
+    def cells(self, type_: Type) -> list[Cell | None]:
+        """For each leaf the cell it leads to, where it is a pointer."""
+        cells = cells_of(self.types.canonical(type_))
+        return [next(cells) if kind == "p" else None for kind in self.kinds(type_)]
+
+    def members_of(self, union: Type) -> list[tuple[Member, Type]]:
+        cell = found(union.of)
+        types = self.types.members(union)
+        members = self.members.get(cell)
+        if members is None:
+            members = self.members[cell] = []
+            for index, type_ in enumerate(types):
+                cells = tuple([c for c in self.cells(type_) if c is not None])
+                members.append(Member(cell, index, self.kinds(type_), cells, member_name(type_)))
+            boxed = [member for member in members if member.boxed]
+            for member in boxed:
+                member.tagged = len(boxed) > 1
+        return list(zip(members, types, strict=True))
+
+    def member_for(self, union: Type, type_: Type) -> tuple[Member, Type]:
+        """The member that a value of this type becomes."""
+        members = self.members_of(union)
+        for member, member_type in members:
+            if member_type.head == type_.head:
+                return member, member_type
+        assert type_.of is ZERO, f"{type_} is no member of {union}"
+        for member, member_type in members:
+            if member_type.parts or member_type.head == "real":
+                return member, member_type
+        return members[0]
+
+    def part(self, value: Known, index: int) -> Known:
+        parts = value.type.parts
+        begin = sum([len(self.kinds(part)) for part in parts[:index]])
+        end = begin + len(self.kinds(parts[index]))
+        return Known(self.types.canonical(parts[index]), value.leaves[begin:end])
+
+    def constant_leaf(self, type_: Type, kind: str) -> Leaf:
+        """The leaf of a constant where a real or boolean that is not known is wanted."""
+        if kind == "d":
+            return 0.0 if type_.of is ZERO else float(type_.of)
+        return type_.of is not FALSE and type_.of is not ZERO
+
+
+def member_name(type_: Type) -> str:
+    if type_.kind == "closure":
+        return str(type_.of.name or "procedure")
+    if type_.kind == "constant":
+        return "empty" if type_.of == () else str(type_.of)
+    return type_.kind
+
+
+__all__ = ["Immediate", "Representation"]

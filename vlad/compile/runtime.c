@@ -1,0 +1,144 @@
+/* What compiled programs stand on. emit_c.py takes the sections that a program needs; no header is included, for reading
+   headers costs more than compiling a small program. */
+
+/* section: fail
+   An error, an exhausted limit or an interrupt leaves the call as a number; tier 0 or the host says what it means. */
+typedef long vlad_jump[64];
+int _setjmp(vlad_jump) __attribute__((returns_twice));
+void longjmp(vlad_jump, int) __attribute__((noreturn));
+static vlad_jump vlad_escape;
+int volatile vlad_stop;
+__attribute__((noreturn, cold, noinline)) static void vlad_fail(int status) { longjmp(vlad_escape, status); }
+
+/* section: fuel
+   Procedure entries and loop turns that are left. */
+long vlad_fuel;
+#define VLAD_STEP() do { if (--vlad_fuel < 0) vlad_fail(VLAD_OUT_OF_FUEL); } while (0)
+
+/* section: arena
+   Boxes are bumped out of one area. Values are immutable and acyclic, so an older box never points to a younger one: what a
+   procedure allocated is free when it answers without a pointer, and a loop's turns are collected by copying
+   what its parameters reach. Pages are kept from call to call, for fresh ones cost several times as much as writing them. */
+#ifdef __APPLE__
+#define VLAD_MAP 0x1042
+#else
+#define VLAD_MAP 0x4022
+#endif
+void *mmap(void *, unsigned long, int, int, int, long);
+static char *vlad_base, *vlad_top, *vlad_end;
+static void vlad_open_arena(void) {
+  for (unsigned long size = 1UL << 36; size >= 1UL << 24; size >>= 1) {
+    char *area = mmap(0, size, 3, VLAD_MAP, -1, 0);
+    if (area != (char *)-1) {
+      vlad_base = area;
+      vlad_end = area + size - 4096;
+      return;
+    }
+  }
+  vlad_fail(VLAD_OUT_OF_MEMORY);
+}
+static inline void *vlad_allocate(unsigned long size) {
+  char *box = vlad_top;
+  if (__builtin_expect(box >= vlad_end, 0)) vlad_fail(VLAD_OUT_OF_MEMORY);
+  vlad_top = box + size;
+  return box;
+}
+long vlad_arena_used(void) { return vlad_top - vlad_base; }
+
+/* section: collect
+   Copies what `roots` reach among the boxes above `mark` and frees the rest (Cheney 1970, within the part of the area that
+   a loop filled). Sharing is kept: `moved` has each box's new address. Answers how much may be allocated before the next
+   time, so that the work stays within a constant of the allocation. */
+struct vlad_member { short size, pointers; short at[VLAD_MOST_POINTERS], cell[VLAD_MOST_POINTERS]; };
+struct vlad_cell { short first, boxed; };
+static const struct vlad_member vlad_members[];
+static const struct vlad_cell vlad_cells[];
+void *malloc(unsigned long);
+void *calloc(unsigned long, unsigned long);
+void *realloc(void *, unsigned long);
+void free(void *);
+void *memcpy(void *, const void *, unsigned long);
+static struct { char *mark, *to; unsigned long filled, size; char **moved; short *kinds; unsigned long count, room; } vlad_move;
+static void *vlad_moved(void *pointer, int cell) {
+  char *box = pointer;
+  if (box < vlad_move.mark || box >= vlad_top) return box;
+  unsigned long at = (box - vlad_move.mark) >> 3;
+  if (vlad_move.moved[at]) return vlad_move.moved[at];
+  int member = vlad_cells[cell].first + (vlad_cells[cell].boxed > 1 ? *(long *)box : 0);
+  unsigned long size = vlad_members[member].size;
+  if (vlad_move.count == vlad_move.room) {
+    vlad_move.room = vlad_move.room ? 2 * vlad_move.room : 4096;
+    short *kinds = realloc(vlad_move.kinds, vlad_move.room * sizeof(short));
+    if (!kinds) vlad_fail(VLAD_OUT_OF_MEMORY);
+    vlad_move.kinds = kinds;
+  }
+  vlad_move.kinds[vlad_move.count++] = member;
+  memcpy(vlad_move.to + vlad_move.filled, box, size);
+  char *now = vlad_move.mark + vlad_move.filled;
+  vlad_move.filled += size;
+  return vlad_move.moved[at] = now;
+}
+static long vlad_collect(char *mark, int count, void **roots, const short *cells) {
+  unsigned long used = vlad_top - mark;
+  vlad_move.mark = mark;
+  vlad_move.to = malloc(used);
+  vlad_move.moved = calloc(used >> 3, sizeof(char *));
+  if (!vlad_move.to || !vlad_move.moved) {
+    free(vlad_move.to);
+    free(vlad_move.moved);
+    vlad_fail(VLAD_OUT_OF_MEMORY);
+  }
+  vlad_move.filled = vlad_move.count = 0;
+  for (int i = 0; i < count; i++) roots[i] = vlad_moved(roots[i], cells[i]);
+  unsigned long at = 0;
+  for (unsigned long i = 0; i < vlad_move.count; i++) {
+    const struct vlad_member *member = &vlad_members[vlad_move.kinds[i]];
+    for (int j = 0; j < member->pointers; j++) {
+      void **field = (void **)(vlad_move.to + at + member->at[j]);
+      *field = vlad_moved(*field, member->cell[j]);
+    }
+    at += member->size;
+  }
+  memcpy(mark, vlad_move.to, vlad_move.filled);
+  vlad_top = mark + vlad_move.filled;
+  free(vlad_move.to);
+  free(vlad_move.moved);
+  long next = 2 * (long)vlad_move.filled;
+  return next > VLAD_NURSERY ? next : VLAD_NURSERY;
+}
+
+/* section: deep
+   Recursion that is not in tail position runs on a stack of its own, mapped when touched, with an end that is checked. */
+static char *vlad_stack, *vlad_stack_end;
+#define VLAD_ENTER() do { if ((char *)__builtin_frame_address(0) < vlad_stack_end) vlad_fail(VLAD_TOO_DEEP); } while (0)
+static void vlad_open_stack(void) {
+  for (unsigned long size = VLAD_STACK_SIZE; size >= 1UL << 20; size >>= 1) {
+    char *area = mmap(0, size, 3, VLAD_MAP, -1, 0);
+    if (area != (char *)-1) {
+      vlad_stack_end = area + 65536;
+      vlad_stack = area + size - 64;
+      return;
+    }
+  }
+  vlad_fail(VLAD_OUT_OF_MEMORY);
+}
+static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  __asm__ volatile("movq %%rsp, %%rbx\n\tmovq %0, %%rsp\n\tcall *%1\n\tmovq %%rbx, %%rsp"
+                   : : "r"(vlad_stack), "r"(procedure)
+                   : "rbx", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc",
+                     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+                     "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#elif defined(__aarch64__) && defined(__GNUC__)
+  __asm__ volatile("mov x19, sp\n\tmov sp, %0\n\tblr %1\n\tmov sp, x19"
+                   : : "r"(vlad_stack), "r"(procedure)
+                   : "x19", "x30", "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12",
+                     "x13", "x14", "x15", "x16", "x17", "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7",
+                     "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29",
+                     "v30", "v31");
+#else
+  vlad_stack_end = (char *)__builtin_frame_address(0) - 4 * 1024 * 1024;
+  procedure();
+#endif
+}
+/* end */

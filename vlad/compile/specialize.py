@@ -1,0 +1,284 @@
+"""Instances → first-order code: the walk of analyze.py once more, with the types known and the machine's leaves beside them.
+
+In: an analysis that has settled, and the instance of the call.  Out: a Program. What the walk finds known takes no code:
+pairs and closures fall apart into their leaves, tags vanish, a call goes to the one function of its instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from vlad.compile.analyze import Analysis, Callee, Instance, Known, Result, Walker
+from vlad.compile.first_order import (
+    Block,
+    Box,
+    Branch,
+    Compute,
+    End,
+    Fail,
+    Function,
+    Immediate,
+    Invoke,
+    Leaf,
+    Program,
+    Return,
+    Slot,
+    Static,
+    Switch,
+    TailInvoke,
+    Unbox,
+    Unreachable,
+    Yield,
+)
+from vlad.compile.representation import Representation
+from vlad.core.nodes import Variable
+from vlad.core.types import Recursion, Type
+from vlad.source import Span
+from vlad.values import ZERO, Code, Deferred, Primitive, Value, look
+
+
+class Specializer(Walker):
+    def __init__(self, analysis: Analysis) -> None:
+        super().__init__(analysis.machine, analysis.types)
+        self.analysis = analysis
+        self._values = analysis._values
+        self.layout = Representation(analysis.types)
+        self.functions: dict[Instance, Function] = {}
+        self._waiting: list[Instance] = []
+        self._statics: dict[tuple[int, Type], Leaf] = {}
+        self.block = Block()
+
+    def program(self, root: Instance) -> Program:
+        self.function(root)
+        while self._waiting:
+            self._write(self._waiting.pop())
+        return Program(list(self.functions.values()), self.layout.members)
+
+    def function(self, instance: Instance) -> Function:
+        function = self.functions.get(instance)
+        if function is None:
+            callee = instance.callee
+            span: Span | None = None
+            parameters, cells = [], []
+            names: list[str]
+            if type(callee) is Code:
+                lambda_ = self.machine.core_of(callee)
+                span = lambda_.span
+                names = [v.name for v in (*callee.environment, *lambda_.parameters)]
+            else:
+                names = ["a", "b"]
+            for type_, name in zip((*instance.fields, *instance.operands), names, strict=False):
+                for kind, cell in zip(self.layout.kinds(type_), self.layout.cells(type_), strict=True):
+                    parameters.append(Slot(kind, name))
+                    cells.append(cell)
+            result = instance.result
+            function = self.functions[instance] = Function(
+                instance.name,
+                len(self.functions),
+                parameters,
+                cells,
+                "" if result is None else self.layout.kinds(result),
+                [] if result is None else self.layout.cells(result),
+                Block(),
+                span,
+                instance,
+            )
+            self._waiting.append(instance)
+        return function
+
+    def _write(self, instance: Instance) -> None:
+        function = self.functions[instance]
+        self.instance, self.block = instance, function.body
+        leaves: list[Leaf] = list(function.parameters)
+        known = []
+        for type_ in (*instance.fields, *instance.operands):
+            count = len(self.layout.kinds(type_))
+            known.append(Known(self.types.canonical(type_), tuple(leaves[:count])))
+            del leaves[:count]
+        width = len(instance.fields)
+        if type(instance.callee) is Code:
+            self.enter(instance.callee, known[:width], known[width:])
+            return
+        assert type(instance.callee) is Recursion
+        self.key = "recursion"
+        answer = instance.callee.rule(self, *known)
+        if answer is not None:
+            self.answer(answer)
+
+    # Blocks.
+
+    def _end(self, end: End) -> Result:
+        if type(self.block.end) is Unreachable:
+            self.block.end = end
+        return None
+
+    def _arm(self, block: Block, value: Callable[[], Result], type_: Type | None, tail: bool) -> None:
+        """Fill an inner block: it ends in a yield, or by itself."""
+        outer, self.block = self.block, block
+        key, span = self.key, self.span
+        result = value()
+        if result is not None:
+            assert type_ is not None
+            assert not tail
+            self._end(Yield(self.coerced(result, type_)))
+        self.block, self.key, self.span = outer, key, span
+
+    def _slots(self, type_: Type | None, name: str) -> tuple[Slot, ...]:
+        return () if type_ is None else tuple([Slot(kind, name) for kind in self.layout.kinds(type_)])
+
+    def _name(self) -> str:
+        key = self.key
+        while type(key) is tuple:
+            key = key[0]
+        return key.name if type(key) is Variable else "t"
+
+    def branch(
+        self, key: object, test: Known, consequent: Callable[[], Result], alternative: Callable[[], Result], tail: bool
+    ) -> Result:
+        type_ = None if tail else self._joined(key)
+        self.key = key
+        branch = Branch(self._slots(type_, self._name()), test.leaves[0], Block(), Block(), self.span)
+        self.block.statements.append(branch)
+        self._arm(branch.consequent, consequent, type_, tail)
+        self._arm(branch.alternative, alternative, type_, tail)
+        return None if type_ is None else Known(type_, branch.slots)
+
+    def dispatch(self, key: object, union: Known, rule: Callable[[Known], Result], tail: bool) -> Result:
+        type_ = None if tail else self._joined(key)
+        above = self.key
+        self.key = key
+        switch = Switch(self._slots(type_, self._name()), union.leaves[0], [], self.span)
+        self.key = above
+        self.block.statements.append(switch)
+        for member, member_type in self.layout.members_of(union.type):
+            block = Block()
+            switch.cases.append((member, block))
+            leaves: tuple[Leaf, ...] = ()
+            if member.boxed:
+                slots = tuple([Slot(kind, f"{self._name()}.{member.name}") for kind in member.kinds])
+                block.statements.append(Unbox(slots, member, union.leaves[0]))
+                leaves = slots
+            known = Known(member_type, leaves)
+            self._arm(block, lambda known=known: rule(known), type_, tail)  # type: ignore[misc]
+            self.key = above
+        return None if type_ is None else Known(type_, switch.slots)
+
+    def _joined(self, key: object) -> Type | None:
+        type_ = self.instance.joins.get(key)
+        return None if type_ is None else self.types.canonical(type_)
+
+    # Operations.
+
+    def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
+        slot = Slot(self.layout.kinds(result), self._name())
+        kinds = ["b" if row.type.startswith("boolean") or row.name == "not" else "d"] * len(operands)
+        leaves = tuple([self._scalar(operand, kind) for operand, kind in zip(operands, kinds, strict=True)])
+        self.block.statements.append(Compute(slot, row, leaves, self.span))
+        return Known(result, (slot,))
+
+    def _scalar(self, operand: Known, kind: str) -> Leaf:
+        leaf: Leaf = operand.leaves[0] if operand.leaves else self.layout.constant_leaf(operand.type, kind)
+        return leaf
+
+    def part(self, value: Known, index: int) -> Known:
+        return self.layout.part(value, index)
+
+    def invoke(
+        self, callee: Callee, fields: tuple[Known, ...], operands: Sequence[Known], tail: bool
+    ) -> Result:
+        instance = self.analysis.find(
+            callee, tuple([field.type for field in fields]), tuple([operand.type for operand in operands])
+        )
+        assert instance.ran, f"a call the analysis has not seen: {instance}"
+        function = self.function(instance)
+        leaves: list[Leaf] = []
+        for known, type_ in zip(
+            (*fields, *operands), (*instance.fields, *instance.operands), strict=True
+        ):
+            leaves += self.coerced(known, type_)
+        if instance.result is None:
+            self.block.statements.append(Invoke((), function, tuple(leaves), self.span))
+            return None
+        type_ = self.types.canonical(instance.result)
+        own = self.instance.result
+        if tail and own is not None and self.types.canonical(own) is type_:
+            return self._end(TailInvoke(function, tuple(leaves), self.span))
+        slots = self._slots(type_, self._name())
+        self.block.statements.append(Invoke(slots, function, tuple(leaves), self.span))
+        value = Known(type_, slots)
+        return self.answer(value) if tail else value
+
+    def answer(self, value: Known) -> Result:
+        assert self.instance.result is not None
+        return self._end(Return(self.coerced(value, self.types.canonical(self.instance.result))))
+
+    def fail(self, what: str) -> Result:
+        return self._end(Fail(what, self.span))
+
+    # Values.
+
+    def coerced(self, value: Known, type_: Type) -> tuple[Leaf, ...]:
+        """The leaves of a value as one of a type that covers its own."""
+        from_, to = self.types.canonical(value.type), self.types.canonical(type_)
+        if from_ is to:
+            return value.leaves
+        if to.kind == "union":
+            assert from_.kind != "union", f"{from_} as {to}"
+            member, member_type = self.layout.member_for(to, from_)
+            if not member.boxed:
+                return (Immediate(member.index),)
+            leaves = self.coerced(Known(from_, value.leaves), member_type)
+            slot = Slot("p", member.name)
+            self.block.statements.append(Box(slot, member, leaves))
+            return (slot,)
+        if to.kind in ("real", "boolean"):
+            if from_.kind == to.kind:
+                return value.leaves
+            return (self.layout.constant_leaf(from_, self.layout.kinds(to)),)
+        if not self.layout.kinds(to):
+            return ()
+        leaves = ()
+        if from_.of is ZERO:
+            for part in to.parts:
+                leaves += self.coerced(Known(self.types.zero), part)
+            return leaves
+        for index, part in enumerate(to.parts):
+            leaves += self.coerced(self.part(Known(from_, value.leaves), index), part)
+        return leaves
+
+    def value(self, value: Value) -> Known:
+        known = super().value(value)
+        return Known(known.type, self._static(value, known.type))
+
+    def _static(self, value: Value, type_: Type) -> tuple[Leaf, ...]:
+        """The leaves of a value that exists: boxes become part of the program."""
+        type_ = self.types.canonical(type_)
+        if type_.kind == "real":
+            return (float(look(value)),)
+        if type_.kind == "boolean":
+            return (value.name == "#t",)
+        if not type_.mentions_cell and not self.layout.kinds(type_):
+            return ()
+        if type(value) is Deferred:
+            value = look(value)
+        if type_.kind == "union":
+            leaf = self._statics.get((id(value), type_))
+            if leaf is None:
+                for member, member_type in self.layout.members_of(type_):
+                    if self._is_of(value, member_type):
+                        leaves = self._static(value, member_type)
+                        leaf = Static(member, leaves) if member.boxed else Immediate(member.index)
+                        break
+                assert leaf is not None
+                self._statics[id(value), type_] = leaf
+            return (leaf,)
+        parts = value if type_.kind == "pair" else value[1 : 1 + len(type_.parts)]
+        leaves = ()
+        for part, part_type in zip(parts, type_.parts, strict=True):
+            leaves += self._static(part, part_type)
+        return leaves
+
+    def _is_of(self, value: Value, type_: Type) -> bool:
+        if type(value) is tuple and value:
+            return type_.head == ("pair" if len(value) == 2 else value[0])
+        return type_.head == self.types.constant(value).head
