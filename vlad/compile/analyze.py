@@ -435,7 +435,7 @@ class Walker:
 
                 def with_member(member: Known) -> Result:
                     return self.scalar(
-                        row, [*operands[:position], member, *operands[position + 1 :]], position + 1
+                        row, [*operands[:position], member, *operands[position + 1 :]], position
                     )
 
                 return self.dispatch((self.key, position), Known(type_, operand.leaves), with_member, False)
@@ -567,7 +567,8 @@ class Analysis(Walker):
                 break
         else:
             return None
-        join = self.types.join_both
+        merges = instance.growths["merged"] = instance.growths.get("merged", 0) + 1
+        join = self.types.widened if merges > MOST_GROWTHS else self.types.join_both
         joined_fields = tuple([join(a, b) for a, b in zip(instance.fields, fields, strict=True)])
         joined_operands = tuple([join(a, b) for a, b in zip(instance.operands, operands, strict=True)])
         now = self._now(joined_fields, joined_operands)

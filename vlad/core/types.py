@@ -191,11 +191,11 @@ class Types:
 
     def widened(self, a: Type, b: Type) -> Type:
         """A join that ends: a structure that grows where zero was becomes a recursive type."""
-        self.widening = True
+        outer, self.widening = self.widening, True
         try:
             return self.join_both(a, b)
         finally:
-            self.widening = False
+            self.widening = outer
 
     def or_zero(self, type_: Type) -> Type:
         """A sensitivity that may also be the known zero: where the structure is plain, zero is written out in it."""
@@ -218,10 +218,10 @@ class Types:
         member = self.canonical(member)
         if old is member:
             return
-        joined = self.join_both(old, member)
+        joined = self.widened(old, member)
         cell = found(cell)
         now = self.canonical(cell.members[member.head])
-        joined = self.canonical(joined) if joined is now else self.canonical(self.join_both(joined, now))
+        joined = self.canonical(joined) if joined is now else self.canonical(self.widened(joined, now))
         cell = found(cell)
         cell.members[member.head] = joined
         if joined is not self.canonical(old):
