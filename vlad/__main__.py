@@ -32,7 +32,8 @@ vlad: a language in which differentiation is an operator like any other
 
   -I DIR                look for included and imported files in DIR, too; may be repeated
   --metered             after each value, print how often each primitive was applied
-  --tier auto|evaluate  how to run; there is only the evaluator so far
+  --tier auto|compile|evaluate
+                        compile to C what runs long (the default), everything first, or nothing
   --max-seconds N       end the program with an error after N seconds,
   --max-memory N        when it needs more than N megabytes,
   --max-depth N         when N calls are waiting for each other,
@@ -54,7 +55,7 @@ ANNOUNCED = {
     "build": "building a program ahead of time",
 }
 COMMANDS = ("run", "expand", "show", *ANNOUNCED)
-CHOICES = {"--tier": ("auto", "evaluate"), "--stage": ("core", "reverse", "forward")}
+CHOICES = {"--tier": ("auto", "compile", "evaluate"), "--stage": ("core", "reverse", "forward")}
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 SHOW_OPTIONS = ("--stage", "--name")
 VALUED = ("-I", "-e", *CHOICES, *LIMITS, "--name")
@@ -172,7 +173,9 @@ def execute(line: CommandLine) -> int:
         return SUCCESS
     program = not line.expressions
     arguments = line.words[1:] if program else line.words
-    session = Session(line.path, arguments=arguments, limits=line.limits, metered=line.metered)
+    session = Session(
+        line.path, arguments=arguments, limits=line.limits, metered=line.metered, tier=line.choices["--tier"]
+    )
     if line.command == "expand":
         _print_all(session.expand(line.words[0]))
     elif line.command == "show":

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from vlad.compile.tiers import Tiers
 from vlad.convert import from_python, to_python
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Lambda, Letrec, Variable
@@ -97,6 +98,7 @@ class Session:
     arguments   what `(command-line-arguments)` answers
     limits      of each evaluation; see `Limits`
     metered     count primitive operations (`counts`), and print them in `run`
+    tier        by default $VLAD_TIER, or else "auto": what runs long is compiled to C meanwhile; "compile": everything is, first; "evaluate": nothing
     write       where output goes; standard output by default
     read        gives a line of input, "" at its end; standard input by default
     """
@@ -108,6 +110,7 @@ class Session:
         arguments: Iterable[str] = (),
         limits: Limits | None = None,
         metered: bool = False,
+        tier: str | None = None,
         write: Callable[[str], object] | None = None,
         read: Callable[[], str] | None = None,
     ) -> None:
@@ -122,6 +125,7 @@ class Session:
             read=read or (lambda: sys.stdin.readline()),
             arguments=arguments,
         )
+        self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER", "auto"))
         self._lock = threading.RLock()
         self._library = Library()
         self._loading: set[str] = set()
@@ -209,7 +213,7 @@ class Session:
     def __setitem__(self, name: str, value: Any) -> None:
         """Define a global."""
         with self._lock:
-            self.module.define(name).value = from_python(value)
+            self._define(self.module.define(name), from_python(value))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -223,7 +227,7 @@ class Session:
 
     def _apply(self, procedure: Value, argument: Value) -> Value:
         with self._lock:
-            return self._suggesting(lambda: self.machine.apply(procedure, argument))
+            return self._suggesting(lambda: self.tiers.apply(procedure, argument))
 
     def _items(self, source: Source, module: Module) -> Iterator[Item]:
         """The items of a text, each expanded after the one before was executed."""
@@ -242,7 +246,7 @@ class Session:
         """Do one top-level form; `show` gets the value of an expression."""
         match item:
             case Definition():
-                item.cell.value = self._evaluate(item.body, item.span)
+                self._define(item.cell, self._evaluate(item.body, item.span))
             case Expression():
                 self.machine.counts.clear()
                 value = self._evaluate(item.body, item.span)
@@ -257,12 +261,18 @@ class Session:
                 module.exports = [*(module.exports or []), *item.names]
         return UNSPECIFIED
 
+    def _define(self, cell: Global, value: Value) -> None:
+        """Give a global its value. Compiled code that relied on another one is forgotten."""
+        if hasattr(cell, "value"):
+            self.tiers.redefined(cell)
+        cell.value = value
+
     def _evaluate(self, body: Body, span: Span) -> Value:
         lambda_ = only_lambda(body)
         if lambda_ is not None:
             return self.machine.top_level(lambda_)
         thunk = self.machine.top_level(make_lambda((Variable("nothing"),), body))
-        return self._suggesting(lambda: self.machine.apply(thunk, NIL), span)
+        return self._suggesting(lambda: self.tiers.apply(thunk, NIL), span)
 
     def _suggesting(self, evaluate: Callable[[], Value], span: Span | None = None) -> Value:
         """Evaluate; an error has at least the form's position, an unbound variable the nearest known name."""
@@ -320,13 +330,13 @@ class Session:
             if name in imported.macros:
                 module.define_macro(prefix + name, imported.macros[name])
             else:
-                module.define(prefix + name).value = self._exported(imported, name, item.span)
+                self._define(module.define(prefix + name), self._exported(imported, name, item.span))
 
     def _import_library(self, file: str, prefix: str, module: Module) -> None:
         """Names of the library are known without import: only a prefix, or a name that the module gave away, needs anything."""
         for name in self._library.names_in(file):
             if prefix or not module.is_inherited(name):
-                module.define(prefix + name).value = self.library.cell(name).value
+                self._define(module.define(prefix + name), self.library.cell(name).value)
 
     def _evaluated(self, found: str, item: Import) -> Module:
         """The module of a file, which is evaluated once."""

@@ -36,10 +36,12 @@ from vlad.source import Span
 from vlad.values import FALSE, NIL, TRUE, ZERO, Boolean, Code, Deferred, Global, Primitive, Value, look
 
 MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged whatever they are
+MOST_UNROLLED = 1  # turns that differ only in constants, before they are one loop
+MOST_ORDERS = 6  # transformations of one code, before their number counts as unbounded
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 LONGEST_CHAIN = 24  # pairs or closures in a row of a known value, before they are one recursive type
-MOST_GROWTHS = 2  # of the type at a place where paths meet, before it is widened
-MOST_RUNS = 60_000
+MOST_GROWTHS = 3  # of the type at a place where paths meet, before it is widened
+MOST_RUNS = 30_000
 
 
 class Unbounded(Exception):
@@ -269,6 +271,8 @@ class Walker:
 
     def enter(self, code: Code, fields: Sequence[Known], operands: Sequence[Known]) -> Result:
         """The body of a code, in tail position."""
+        if code.derived.count(" of ") > MOST_ORDERS:
+            raise Unbounded("the order of its derivatives is not known before it runs", self.span)
         lambda_: Lambda = self.machine.core_of(code)
         env: Env = dict(zip(lambda_.parameters, operands, strict=True))
         env.update(zip(code.environment, fields, strict=True))
@@ -388,6 +392,8 @@ class Walker:
     def _fit(self, code: Code, fields: list[Known], operands: list[Known], tail: bool) -> Result:
         """The tuple rule: take the last operand apart, or pack those that are too many."""
         count, arity = len(operands), code.arity
+        if count == arity == 1 and code.name == "identity" and code is self.system("identity"):
+            return self.answer(operands[0]) if tail else operands[0]
         if count == arity:
             return self.invoke(code, tuple(fields), operands, tail)
         if count > arity:
@@ -562,11 +568,23 @@ class Analysis(Walker):
         active = self._active.get(code)
         if not active:
             return None
-        for instance in reversed(active):
-            if len(active) >= MOST_ACTIVE or self._continues(instance, fields, operands):
-                break
-        else:
+        general = self.types.general
+        skeleton = [general(type_) for type_ in (*fields, *operands)]
+        alike = [
+            instance
+            for instance in active
+            if [general(type_) for type_ in (*instance.fields, *instance.operands)] == skeleton
+        ]
+        if len(alike) >= MOST_UNROLLED:
+            instance = alike[-1]
+        elif alike and len(active) < MOST_ACTIVE:
             return None
+        else:
+            for instance in reversed(active):
+                if len(active) >= MOST_ACTIVE or self._continues(instance, fields, operands):
+                    break
+            else:
+                return None
         merges = instance.growths["merged"] = instance.growths.get("merged", 0) + 1
         join = self.types.widened if merges > MOST_GROWTHS else self.types.join_both
         joined_fields = tuple([join(a, b) for a, b in zip(instance.fields, fields, strict=True)])
@@ -583,14 +601,16 @@ class Analysis(Walker):
     def _continues(self, active: Instance, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> bool:
         """Is a new call of the same code the next turn of one that is active, rather than another use of it?"""
         types = self.types
-        pairs = [*zip(active.fields, fields, strict=True), *zip(active.operands, operands, strict=True)]
-        pairs = [(types.canonical(old), new) for old, new in pairs]
-        if all([types.general(old) is types.general(new) for old, new in pairs]):
-            return True
-        for old, new in pairs:
+        olds = [types.canonical(type_) for type_ in (*active.fields, *active.operands)]
+        news = [*fields, *operands]
+        if sum([new.size for new in news]) <= sum([old.size for old in olds]):
+            return False  # an inner derivative has a tag more on its argument, but one procedure less around it
+        if any([old.kind == "pair" and types.contains(old, new) for old, new in zip(olds, news, strict=True)]):
+            return False  # down a list of known length
+        for old, new in zip(olds, news, strict=True):
             if new.size > old.size:
-                scalar = is_real(old) or old.head == "boolean"
-                if (not scalar and types.contains(new, old)) or closure_nests(new):
+                is_chain = old.kind == "pair" or old is types.nil or (old.kind == "closure" and old.of.derived != "tag")
+                if (is_chain and types.contains(new, old)) or closure_nests(new):
                     return True
         return False
 
@@ -679,8 +699,12 @@ class Analysis(Walker):
     def branch(
         self, key: Any, test: Known, consequent: Callable[[], Result], alternative: Callable[[], Result], tail: bool
     ) -> Result:
+        above = self.key, self.span
         self._join(key, consequent())
-        return self._join(key, alternative())
+        self.key, self.span = above
+        joined = self._join(key, alternative())
+        self.key, self.span = above
+        return joined
 
     def dispatch(self, key: Any, union: Known, rule: Callable[[Known], Result], tail: bool) -> Result:
         instance = self.instance

@@ -7,6 +7,7 @@ error of the program itself is not explained here: `Failed` says that tier 0 sho
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from vlad.compile import emit_c
@@ -17,7 +18,7 @@ from vlad.compile.optimize import optimize
 from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
 from vlad.compile.toolchain import build
-from vlad.core.types import Type
+from vlad.core.types import TooLarge, Type
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.errors import LimitExceeded
 from vlad.values import FALSE, TRUE, Code, Deferred, Value
@@ -58,6 +59,15 @@ class Unit:
     """What compiling makes of a call, before there is a library: its program, its text, its types."""
 
     def __init__(self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]) -> None:
+        try:
+            self._make(machine, code, environment, operands)
+        except (TooLarge, RecursionError):
+            raise Unbounded("its types grow without bound") from None
+        self.cells = self.analysis.cells
+
+    def _make(
+        self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
+    ) -> None:
         with deep_recursion():
             self.analysis = Analysis(machine)
             fields = tuple([self.analysis.value(value).type for value in environment])
@@ -71,7 +81,6 @@ class Unit:
             self.operands = root.operands[: len(operands)]
             self.result = root.result
             self.text, self.failures = emit_c.emit(self.program)
-        self.cells = self.analysis.cells
 
 
 class Compiled:
@@ -86,6 +95,9 @@ class Compiled:
         self._in = ffi.new("union vlad_word[]", max(1, len(entry.parameters)))
         self._out = ffi.new("union vlad_word[]", max(1, len(entry.results)))
         self._call = handle.vlad_call
+        self._handle = handle
+        # code without loops, recursion or allocation ends by itself
+        self.stop: Callable[[], object] | None = self._stop if "int volatile vlad_stop;" in unit.text else None
         self.direct: Any = None
         if "double vlad_direct(" in unit.text:
             kinds = ", ".join(["double"] * len(entry.parameters)) or "void"
@@ -100,6 +112,8 @@ class Compiled:
                 self._encode(operand, type_, words, kept)
             for index, (kind, word) in enumerate(words):
                 setattr(self._in[index], "i" if kind == "b" else kind, word)
+            if self.stop is not None:
+                self._handle.vlad_stop = 0
             status = self._call(self._in, self._out)
             if status == 0:
                 assert self.unit.result is not None
@@ -107,6 +121,9 @@ class Compiled:
                 leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
                 return self._decode(self.unit.result, leaves)
         raise failure(status, self.unit.failures)
+
+    def _stop(self) -> None:
+        self._handle.vlad_stop = 1
 
     # Values → words.
 
@@ -243,7 +260,7 @@ class Compiled:
         ]
 
 
-def failure(status: int, failures: list[Fail]) -> Exception:
+def failure(status: int, failures: list[Fail]) -> BaseException:
     """What a status other than 0 means."""
     if status >= emit_c.FIRST_FAILURE:
         return Failed(failures[status - emit_c.FIRST_FAILURE])

@@ -136,9 +136,10 @@ class Specializer(Walker):
         self, key: object, test: Known, consequent: Callable[[], Result], alternative: Callable[[], Result], tail: bool
     ) -> Result:
         type_ = None if tail else self._joined(key)
-        self.key = key
+        above, self.key = self.key, key
         branch = Branch(self._slots(type_, self._name()), test.leaves[0], Block(), Block(), self.span)
         self.block.statements.append(branch)
+        self.key = above
         self._arm(branch.consequent, consequent, type_, tail)
         self._arm(branch.alternative, alternative, type_, tail)
         return None if type_ is None else Known(type_, branch.slots)

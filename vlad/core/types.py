@@ -69,6 +69,13 @@ def constant_key(value: Value) -> Any:
     return id(value)
 
 
+LARGEST = 5_000  # nodes of one type, cells not entered
+
+
+class TooLarge(Exception):
+    """A type grows beyond what is worth knowing."""
+
+
 class Types:
     """All types of one analysis. `changed` is told whom a growing cell concerns."""
 
@@ -78,6 +85,7 @@ class Types:
         self.epoch = 0
         self._cells = 0
         self.changed: list[Any] = []
+        self.folding = False  # does every closure that occurs inside itself become a cell's member?
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
@@ -93,6 +101,8 @@ class Types:
             type_ = self._table[table_key] = Type()
             type_.kind, type_.of, type_.parts, type_.head = kind, of, parts, head
             type_.size = 1 + sum([part.size for part in parts])
+            if type_.size > LARGEST:
+                raise TooLarge
             type_.mentions_cell = kind == "union" or any([part.mentions_cell for part in parts])
             type_.epoch, type_.now, type_.serial = self.epoch, type_, len(self._table)
         return type_
@@ -193,9 +203,35 @@ class Types:
         """A join that ends: a structure that grows where zero was becomes a recursive type."""
         outer, self.widening = self.widening, True
         try:
-            return self.join_both(a, b)
+            joined = self.join_both(a, b)
+            if not closure_nests(joined):
+                return joined
+            self.folding = True
+            return self.canonical(self.folded(joined, {}))
         finally:
-            self.widening = outer
+            self.widening, self.folding = outer, False
+
+    def folded(self, type_: Type, known: dict[Head, Cell]) -> Type:
+        """A type in which no closure's code occurs inside itself but through a cell: the inner ones are its members. `known`
+        are the codes, or the pairs of a list, above, with their cells."""
+        parts = []
+        last = len(type_.parts) - 1
+        for index, part in enumerate(type_.parts):
+            part = self.canonical(part)
+            is_chain = part.kind == "closure" or (part.kind == "pair" and type_.kind == "pair" and index == last)
+            if is_chain and part.head in known:
+                cell = known[part.head]
+                self._absorb(cell, part)
+                part = self._union_of(found(cell))
+            elif self.folding and part.kind == "closure" and occurs_inside(part.of, part):
+                whole = self.union()
+                cell = found(whole.of)
+                self._absorb(cell, part)
+                part = self.canonical(whole)
+            elif part.parts:
+                part = self.folded(part, known)
+            parts.append(part)
+        return self.like(type_, tuple([self.canonical(part) for part in parts])) if parts else type_
 
     def or_zero(self, type_: Type) -> Type:
         """A sensitivity that may also be the known zero: where the structure is plain, zero is written out in it."""
@@ -209,6 +245,9 @@ class Types:
         return type_
 
     def _absorb(self, cell: Cell, member: Type) -> None:
+        if member.parts:
+            member = self.folded(member, {member.head: cell})
+            cell = found(cell)
         old = cell.members.get(member.head)
         if old is None:
             cell.members[member.head] = member
@@ -218,14 +257,22 @@ class Types:
         member = self.canonical(member)
         if old is member:
             return
-        joined = self.widened(old, member)
+        joined = self._join_members(old, member)
         cell = found(cell)
         now = self.canonical(cell.members[member.head])
-        joined = self.canonical(joined) if joined is now else self.canonical(self.widened(joined, now))
+        joined = self.canonical(joined) if joined is now else self.canonical(self._join_members(joined, now))
         cell = found(cell)
         cell.members[member.head] = joined
         if joined is not self.canonical(old):
             self._tell(cell)
+
+    def _join_members(self, a: Type, b: Type) -> Type:
+        """In a union zero stays apart from structures: what grows there is recursive."""
+        outer, self.widening = self.widening, True
+        try:
+            return self.join_both(a, b)
+        finally:
+            self.widening = outer
 
     def _unify(self, a: Cell, b: Cell) -> None:
         if a is b:
@@ -273,11 +320,16 @@ class Recursion:
 
 def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
     """Does a closure of one code occur inside another of it: the sign of a growing chain?"""
-    if type_.kind == "closure":
+    if type_.kind == "closure" and type_.of.derived != "tag":  # tags nest as deep as J was applied
         if type_.of in above:
             return True
         above = (*above, type_.of)
     return any([part.size > 1 and closure_nests(part, above) for part in type_.parts])
+
+
+def occurs_inside(code: Any, type_: Type) -> bool:
+    """Does a closure of the code occur strictly inside a type? Cells are not entered."""
+    return any([part.of is code or (part.size > 1 and occurs_inside(code, part)) for part in type_.parts])
 
 
 def is_real(type_: Type) -> bool:

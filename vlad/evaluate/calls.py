@@ -10,6 +10,7 @@ takes no C stack, so depth is bounded by memory and by the limit of limits.py.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from weakref import WeakSet
@@ -144,6 +145,7 @@ class Machine:
         self._primitives: dict[str, Value] = {}
         self._procedure_texts = procedures
         self._code_texts = codes
+        self.making = threading.RLock()  # codes are made once, though a compiler reads them in another thread
         self.T = Register()
         self.bounce = make_bounce(self.T)
         self._shared = {
@@ -229,15 +231,18 @@ class Machine:
         """The code of a lambda that stands inside another; the same one each time."""
         code = family.codes.get(lambda_)
         if code is None:
-            code = self.make_code(
-                family,
-                len(lambda_.parameters),
-                lambda: lambda_,
-                name=lambda_.name,
-                environment=lambda_.free if environment is None else environment,
-                group=group,
-            )
-            family.codes[lambda_] = code
+            with self.making:
+                code = family.codes.get(lambda_)
+                if code is None:
+                    code = self.make_code(
+                        family,
+                        len(lambda_.parameters),
+                        lambda: lambda_,
+                        name=lambda_.name,
+                        environment=lambda_.free if environment is None else environment,
+                        group=group,
+                    )
+                    family.codes[lambda_] = code
         return code
 
     def top_level(self, lambda_: Lambda) -> Value:
@@ -269,9 +274,12 @@ class Machine:
     def core_of(self, code: Code) -> Lambda:
         """The lambda that the code evaluates."""
         if code.lambda_ is None:
-            assert code.make_lambda is not None
-            code.lambda_ = code.make_lambda()
-            code.family.codes[code.lambda_] = code
+            with self.making:
+                if code.lambda_ is None:
+                    assert code.make_lambda is not None
+                    made = code.make_lambda()
+                    code.family.codes[made] = code
+                    code.lambda_ = made
         lambda_: Lambda = code.lambda_
         return lambda_
 
@@ -285,12 +293,16 @@ class Machine:
 
     def tail_code(self, code: Code) -> Code:
         if code.tail is None:
-            code.tail = self._derive(code, tail_entry, 1, "reverse of ")
+            with self.making:
+                if code.tail is None:
+                    code.tail = self._derive(code, tail_entry, 1, "reverse of ")
         return code.tail
 
     def forward_code(self, code: Code) -> Code:
         if code.forward is None:
-            code.forward = self._derive(code, forward_entry, 2, "forward of ")
+            with self.making:
+                if code.forward is None:
+                    code.forward = self._derive(code, forward_entry, 2, "forward of ")
         return code.forward
 
     def derived_code(self, code: Code, kind: str) -> Code:
@@ -413,10 +425,20 @@ class Machine:
         f = look(f)
         if not is_procedure(f):
             raise not_a_procedure(f)
+
+        def evaluate() -> Value:
+            result = f[0].entry1(f, argument)
+            return self.bounce() if result is self.T else result
+
+        return self.guarded(evaluate)
+
+    def guarded(self, run: Callable[[], Value], stop: Callable[[], object] | None = None) -> Value:
+        """The answer of `run`, under this machine's limits and with its errors. Where a limit is reached, `stop` is called,
+        in another thread: it tells code that is not Python's to end."""
         try:
             with self._watch:
-                result = f[0].entry1(f, argument)
-                return self.bounce() if result is self.T else result
+                self._watch.stop = stop
+                return run()
         except Interrupted as interrupted:
             reason = self._watch.reason
             assert reason is not None
@@ -435,6 +457,10 @@ class _SystemCodes(dict[str, Code]):
         self.machine = machine
 
     def __missing__(self, name: str) -> Code:
+        with self.machine.making:
+            return self[name] if name in self else self._make(name)
+
+    def _make(self, name: str) -> Code:
         machine = self.machine
         derived, captured, texts = machine._code_texts[name]
         lambdas, environment = machine.system_lambdas(texts, captured)

@@ -12,7 +12,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -123,6 +123,14 @@ def out_of_fuel() -> LimitExceeded:
     return LimitExceeded("out-of-fuel", "The evaluation ran out of fuel", hint="`fuel` sets the limit")
 
 
+def raise_in(thread: int, kind: type[BaseException] | None) -> None:
+    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet."""
+    import ctypes  # 3 ms, only where a limit is reached or a tier is changed
+
+    exception = None if kind is None else ctypes.py_object(kind)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+
+
 class Watch:
     """A context: the limits hold inside it. Entering again inside it changes nothing."""
 
@@ -131,6 +139,7 @@ class Watch:
         self.steps = steps
         self.active = 0
         self.reason: LimitExceeded | None = None
+        self.stop: Callable[[], object] | None = None  # also called where a limit is reached
         self._done = threading.Event()
         self._watcher: threading.Thread | None = None
 
@@ -176,11 +185,10 @@ class Watch:
                 self.reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
             if self.reason is not None:
                 self._interrupt(target, Interrupted)
+                if self.stop is not None:
+                    self.stop()
                 return
 
     @staticmethod
     def _interrupt(target: int, kind: type[BaseException] | None) -> None:
-        import ctypes  # 3 ms, only where a limit is reached
-
-        exception = None if kind is None else ctypes.py_object(kind)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(target), exception)
+        raise_in(target, kind)

@@ -156,13 +156,22 @@ def _sum_types(recursion: str, checked: bool) -> Any:
             if len(x.parts) != len(y.parts) or x.kind != y.kind or (checked and not _alike_types(x, y)):
                 return w.fail(f"Arguments to {recursion} do not conform")
             if not x.parts:
-                return a
+                return _same_or_fail(w, a, b, recursion) if checked else a
             pairs = zip(w.parts(a), w.parts(b), strict=True)
             return _with_parts(w, a, [w.recursive(SUMS[recursion], p, q) for p, q in pairs])
 
         return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
 
     return total
+
+
+def _same_or_fail(w: Any, a: Any, b: Any, name: str) -> Any:
+    """Of what has no parts, the tangent is the thing itself."""
+    if a.type.head != "boolean" or a.type.kind == b.type.kind == "constant":
+        return a if a.type is b.type else w.fail(f"Arguments to {name} do not conform")
+    key = w.key
+    test = w.compute(w.machine.table["same-boolean?"], [a, b], w.types.boolean)
+    return w.branch((key, "same"), test, lambda: a, lambda: w.fail(f"Arguments to {name} do not conform"), False)
 
 
 def _alike_types(x: Any, y: Any) -> bool:
@@ -213,6 +222,8 @@ def _conforms_types(w: Any, x: Any, d: Any) -> Any:
             return w.truth(True)
         if a.head == "real" or b.head == "real" or not _alike_types(a, b) or len(a.parts) != len(b.parts):
             return w.fail("Arguments to bundle do not conform")
+        if not a.parts:
+            return _same_or_fail(w, x, d, "bundle")
         tests = [w.recursive(CONFORMS, p, q) for p, q in zip(w.parts(x), w.parts(d), strict=True)]
         return None if None in tests else w.truth(True)
 

@@ -1,0 +1,270 @@
+"""When to compile: the policy between tier 0 and tier 1.
+
+In: a procedure and its argument, from outside.  Out: its answer, whoever computed it. Called by session.py in place of the
+machine's own `apply`.
+
+    evaluate   never
+    compile    each call first, for the types of its operands; what cannot be compiled runs on tier 0
+    auto       everything starts on tier 0. What runs longer than a moment is compiled beside it, in another thread, and
+               once that is done starts again, compiled, if it has had no effect so far: code is pure, so nobody can tell
+
+An error of the program makes compiled code give up, and tier 0 runs the call again to say what it is: there is one place
+that words errors. Code with effects is not compiled, so they happen once and in order.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from vlad.compile.analyze import Unbounded
+from vlad.compile.calls import Compiled, Failed, Mismatch, compile_call
+from vlad.compile.toolchain import Unavailable, warn_once
+from vlad.core.types import Type
+from vlad.evaluate.limits import raise_in
+from vlad.values import Code, Global, Value, is_procedure, look
+
+POLICIES = ("auto", "compile", "evaluate")
+A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
+MOST_VARIANTS = 4  # of one procedure, by the types of its operands
+MOST_PROCEDURES = 512
+
+
+class Switch(BaseException):
+    """Raised in the evaluating thread when the compiled form is ready and may start instead."""
+
+
+class Entry:
+    """A procedure as it is called from outside: its compiled variants, and what it cost so far. `f` is kept, so that its id
+    stays its own."""
+
+    __slots__ = ("f", "variants", "reason", "seconds", "cells", "listeners")
+
+    def __init__(self, f: Value) -> None:
+        self.f = f
+        self.variants: list[Compiled] = []
+        self.reason: str | None = None  # why it is not compiled
+        self.seconds = 0.0
+        self.cells: dict[Global, Value] = {}
+        self.listeners: list[Callable[[], None]] = []  # told when what was compiled is out of date
+
+
+class Job:
+    """A call that runs on tier 0 and may be overtaken."""
+
+    __slots__ = ("entry", "operands", "thread", "begun", "active", "effects", "switching", "compiled")
+
+    def __init__(self, entry: Entry, operands: tuple[Value, ...]) -> None:
+        self.entry = entry
+        self.operands = operands
+        self.thread = threading.get_ident()
+        self.begun = time.monotonic()
+        self.active = True
+        self.effects = 0
+        self.switching = False
+        self.compiled: Compiled | None = None
+
+
+class Tiers:
+    def __init__(self, machine: Any, policy: str = "auto") -> None:
+        if policy not in POLICIES:
+            raise ValueError(f"tier is one of {', '.join(POLICIES)}; not {policy}")
+        self.machine = machine
+        self.policy = "evaluate" if machine.counting else policy
+        self.entries: dict[int, Entry] = {}
+        self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
+        self._lock = threading.Lock()
+        self._job: Job | None = None
+        self._wake = threading.Condition(self._lock)
+        self._worker: threading.Thread | None = None
+        if self.policy != "evaluate":
+            machine.write, machine.read = self._effect(machine.write), self._effect(machine.read)
+
+    def _effect(self, act: Callable[..., Any]) -> Callable[..., Any]:
+        def effect(*operands: Any) -> Any:
+            job = self._job
+            if job is not None:
+                with self._lock:
+                    job.effects += 1
+                    if job.switching:
+                        raise Switch
+            return act(*operands)
+
+        return effect
+
+    def apply(self, f: Value, argument: Value) -> Value:
+        """As Machine.apply."""
+        f = look(f)
+        if self.policy == "evaluate" or not is_procedure(f):
+            return self.machine.apply(f, argument)
+        operands = operands_of(f[0], argument)
+        if operands is None:
+            return self.machine.apply(f, argument)
+        entry = self.entry(f)
+        for compiled in entry.variants:
+            try:
+                return self._run(compiled, operands, f, argument)
+            except Mismatch:
+                continue
+        if entry.reason is not None or len(entry.variants) >= MOST_VARIANTS:
+            return self.machine.apply(f, argument)
+        if self.policy == "compile":
+            fresh = self.compile(entry, operands)
+            return self.machine.apply(f, argument) if fresh is None else self._run(fresh, operands, f, argument)
+        return self._watched(entry, operands, f, argument)
+
+    def entry(self, f: Value) -> Entry:
+        entry = self.entries.get(id(f))
+        if entry is None:
+            if len(self.entries) >= MOST_PROCEDURES:
+                self.entries.pop(next(iter(self.entries)))
+            entry = self.entries[id(f)] = Entry(f)
+        return entry
+
+    def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Compiled | None:
+        """A new variant for operands like these; None where there is none, and `reason` says why."""
+        try:
+            compiled = compile_call(self.machine, entry.f, operands)
+        except Unbounded as unbounded:
+            entry.reason = unbounded.reason
+            return None
+        except Unavailable as unavailable:
+            entry.reason = str(unavailable)
+            warn_once(f"running without compiling: {unavailable}")
+            return None
+        entry.cells |= compiled.unit.cells
+        entry.variants.append(compiled)
+        return compiled
+
+    def redefined(self, cell: Global) -> None:
+        """A global's value changed: what was compiled on the strength of the old one is forgotten."""
+        for key, entry in list(self.entries.items()):
+            if cell in entry.cells or entry.reason is not None:
+                del self.entries[key]
+                for tell in entry.listeners:
+                    tell()
+
+    # Running.
+
+    def _run(self, compiled: Compiled, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
+        def run() -> Value:
+            with Interruptible(compiled.stop):
+                return compiled(*operands)
+
+        try:
+            return self.machine.guarded(run, compiled.stop)
+        except Failed:
+            answer = self.machine.apply(f, argument)
+            self.disagreements += 1
+            return answer
+
+    def _watched(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
+        """On tier 0, while the compiler has an eye on it."""
+        if self._job is not None:  # called from inside a call
+            return self.machine.apply(f, argument)
+        job = Job(entry, operands)
+        try:
+            try:
+                with self._wake:
+                    self._job = job
+                    self._start()
+                    if entry.seconds > A_MOMENT:
+                        job.begun -= A_MOMENT
+                    self._wake.notify()
+                return self.machine.apply(f, argument)
+            finally:
+                with self._lock:
+                    job.active = False
+                    self._job = None
+                    if job.switching:
+                        raise_in(job.thread, None)
+                entry.seconds += time.monotonic() - job.begun
+        except Switch:
+            assert job.compiled is not None
+            return self._run(job.compiled, operands, f, argument)
+
+    def _start(self) -> None:
+        if self._worker is None:
+            self._worker = threading.Thread(target=self._work, daemon=True, name="vlad-compiler")
+            self._worker.start()
+
+    def _work(self) -> None:
+        """The compiler's thread: waits for a call that takes longer than a moment."""
+        seen: Job | None = None
+        while True:
+            with self._wake:
+                while self._job is None or self._job is seen:
+                    self._wake.wait()
+                job = self._job
+                remaining = job.begun + A_MOMENT - time.monotonic()
+                if remaining > 0:
+                    self._wake.wait(remaining)
+                    continue
+            seen = job
+            compiled = self.compile(job.entry, job.operands)
+            if compiled is None:
+                continue
+            with self._lock:
+                if job.active and job.effects == 0:
+                    job.compiled, job.switching = compiled, True
+                    raise_in(job.thread, Switch)
+
+
+class Interruptible:
+    """A context in which Ctrl-C ends compiled code: Python's handler runs only when it returns, so a thread that is woken by
+    the signal tells it to."""
+
+    _reader: int | None = None
+    _writer: int | None = None
+    _stops: list[Callable[[], object]] = []
+
+    def __init__(self, stop: Callable[[], object] | None) -> None:
+        self.stop = stop
+        self._old: int | None = None
+
+    def __enter__(self) -> None:
+        if self.stop is None or threading.current_thread() is not threading.main_thread():
+            return
+        if Interruptible._reader is None:
+            self._open()
+        assert Interruptible._writer is not None
+        Interruptible._stops.append(self.stop)
+        self._old = signal.set_wakeup_fd(Interruptible._writer, warn_on_full_buffer=False)
+
+    def __exit__(self, *error: object) -> None:
+        if self._old is not None:
+            signal.set_wakeup_fd(self._old)
+            Interruptible._stops.pop()
+
+    @classmethod
+    def _open(cls) -> None:
+        import os
+
+        cls._reader, cls._writer = os.pipe()
+        os.set_blocking(cls._writer, False)
+
+        def watch(reader: int) -> None:
+            while True:
+                if signal.SIGINT in os.read(reader, 64):
+                    for stop in list(cls._stops):
+                        stop()
+
+        threading.Thread(target=watch, args=(cls._reader,), daemon=True, name="vlad-interrupt").start()
+
+
+def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:
+    """An argument taken apart for as many parameters; None where it does not fit."""
+    operands = []
+    for _ in range(code.arity - 1):
+        argument = look(argument)
+        if type(argument) is not tuple or len(argument) != 2:
+            return None
+        operands.append(argument[0])
+        argument = argument[1]
+    return (*operands, argument)
+
+
+__all__ = ["POLICIES", "Tiers", "Type"]
