@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-import _cffi_backend
+import _cffi_backend  # type: ignore[import-untyped]
 
 ffi = _cffi_backend.FFI(
     "vlad.compile.abi",

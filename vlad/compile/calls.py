@@ -23,10 +23,6 @@ from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.errors import LimitExceeded
 from vlad.values import FALSE, TRUE, Code, Deferred, Value
 
-_loading = threading.Lock()
-_libraries: dict[str, Any] = {}  # by path: one library's state is shared by whoever loads it
-
-
 class Failed(Exception):
     """The program ended in an error; `fail` says where the compiler thinks that it was."""
 
@@ -39,20 +35,15 @@ class Mismatch(Exception):
     """An argument is not of the type that was compiled for."""
 
 
-class Library:
-    """A loaded unit. Its state (arena, stack) is one: calls take turns."""
-
-    def __init__(self, path: str) -> None:
-        self.handle = ffi.dlopen(path)
-        self.lock = threading.Lock()
+_locks: dict[Any, threading.Lock] = {}
+_locking = threading.Lock()
 
 
-def library(path: str) -> Library:
-    with _loading:
-        found = _libraries.get(path)
-        if found is None:
-            found = _libraries[path] = Library(path)
-        return found
+def lock_of(handle: Any) -> threading.Lock:
+    """A library's state (arena, stack) is one, and the same text is loaded only once: calls take turns."""
+    address = int(ffi.cast("long", ffi.addressof(handle, "vlad_digest")))
+    with _locking:
+        return _locks.setdefault(address, threading.Lock())
 
 
 class Unit:
@@ -86,11 +77,10 @@ class Unit:
 class Compiled:
     """Call it with operands that are values of the types it was compiled for."""
 
-    def __init__(self, unit: Unit, path: str) -> None:
+    def __init__(self, unit: Unit, handle: Any) -> None:
         self.unit = unit
-        self.library = library(path)
+        self.lock = lock_of(handle)
         self.types = unit.layout.types
-        handle = self.library.handle
         entry = unit.program.functions[0]
         self._in = ffi.new("union vlad_word[]", max(1, len(entry.parameters)))
         self._out = ffi.new("union vlad_word[]", max(1, len(entry.results)))
@@ -105,7 +95,7 @@ class Compiled:
 
     def __call__(self, *operands: Value) -> Value:
         """Raises Mismatch, Failed or LimitExceeded."""
-        with self.library.lock:
+        with self.lock:
             words: list[Any] = []
             kept: list[Any] = []
             for operand, type_ in zip(operands, self.unit.operands, strict=True):

@@ -195,7 +195,8 @@ class _Unit:
 
     def _tables(self) -> str:
         """Where the pointers in boxes are, for the collector."""
-        members, cells = [], []
+        members: list[str] = []
+        cells: list[str] = []
         for cell in self.cells:
             boxed = [member for member in self.program.members[cell] if member.boxed]
             cells.append(f"{{{len(members)}, {len(boxed)}}}")

@@ -294,11 +294,11 @@ def _comparison(name: str, doc: str, rule: Callable[[float, float], bool], pytho
         forward="zero",
         reverse={},
         variadic="chain",
-        c=python.replace("x", "{x}").replace("y", "{y}"),
+        c=f"{{x}} {'==' if name == '=' else name} {{y}}",
     )
 
 
-def _test(name: str, doc: str, rule: Callable[[float], bool], python: str) -> Primitive:
+def _test(name: str, doc: str, rule: Callable[[float], bool], python: str, c: str) -> Primitive:
     return Primitive(
         name,
         "x",
@@ -309,6 +309,7 @@ def _test(name: str, doc: str, rule: Callable[[float], bool], python: str) -> Pr
         type="real -> boolean",
         forward="zero",
         reverse={},
+        c=c,
     )
 
 
@@ -547,23 +548,23 @@ ROWS: list[Primitive] = [
         "max", "x y", "The larger one; nan if either is.", value=_checked2("max", larger), python="_larger(x, y)",
         uses={"_larger": larger}, type="real real -> real",
         partials={"x": "(if (> x y) 1 (if (= x y) 0.5 0))", "y": "(if (> y x) 1 (if (= x y) 0.5 0))"},
-        variadic="left", unary="(max x x)", array="maximum",
+        variadic="left", unary="(max x x)", c="vlad_max({x}, {y})", array="maximum",
     ),
     Primitive(
         "min", "x y", "The smaller one; nan if either is.", value=_checked2("min", smaller), python="_smaller(x, y)",
         uses={"_smaller": smaller}, type="real real -> real",
         partials={"x": "(if (< x y) 1 (if (= x y) 0.5 0))", "y": "(if (< y x) 1 (if (= x y) 0.5 0))"},
-        variadic="left", unary="(min x x)", array="minimum",
+        variadic="left", unary="(min x x)", c="vlad_min({x}, {y})", array="minimum",
     ),
     _function("floor", "The largest integer not above x.", floor, "zero", "floor({x})", "floor"),
     _function("ceiling", "The smallest integer not below x.", ceiling, "zero", "ceil({x})", "ceil"),
     _function("truncate", "x without its fraction.", truncate, "zero", "trunc({x})", "trunc"),
     _function("round", "The nearest integer, halves to even.", _integral(round), "zero", "rint({x})", "round"),
-    _function("sign", "-1, 0 or 1.", sign, "zero", "", "sign"),
+    _function("sign", "-1, 0 or 1.", sign, "zero", "vlad_sign({x})", "sign"),
     Primitive(
         "modulo", "x y", "x - y floor(x/y): the sign of y.", value=_checked2("modulo", modulo), python="_modulo(x, y)",
         uses={"_modulo": modulo}, type="real real -> real", partials={"x": "1", "y": "(round (/ (- r x) y))"},
-        array="remainder",
+        c="vlad_modulo({x}, {y})", array="remainder",
     ),
     Primitive(
         "remainder", "x y", "x - y truncate(x/y): the sign of x.", value=_checked2("remainder", remainder),
@@ -573,7 +574,7 @@ ROWS: list[Primitive] = [
     Primitive(
         "quotient", "x y", "truncate(x/y).", value=_checked2("quotient", quotient), python="_quotient(x, y)",
         uses={"_quotient": quotient}, type="real real -> real",
-        partials={"x": "zero", "y": "zero"},
+        partials={"x": "zero", "y": "zero"}, c="vlad_quotient({x}, {y})",
     ),
     # `x <= y <= x` rather than `x == y`, which would answer for an operand that is no real instead of raising
     _comparison("=", "Equal reals?", lambda x, y: x == y, "x <= y <= x"),
@@ -581,12 +582,12 @@ ROWS: list[Primitive] = [
     _comparison(">", "Decreasing?", lambda x, y: x > y, "x > y"),
     _comparison("<=", "Not decreasing?", lambda x, y: x <= y, "x <= y"),
     _comparison(">=", "Not increasing?", lambda x, y: x >= y, "x >= y"),
-    _test("zero?", "Is x 0?", lambda x: x == 0, "0.0 <= x <= 0.0"),
-    _test("positive?", "Is x above 0?", lambda x: x > 0, "x > 0.0"),
-    _test("negative?", "Is x below 0?", lambda x: x < 0, "x < 0.0"),
-    _test("even?", "Is x an even whole number?", lambda x: x % 2.0 == 0.0, "x % 2.0 == 0.0"),
-    _test("odd?", "Is x an odd whole number?", lambda x: x % 2.0 == 1.0, "x % 2.0 == 1.0"),
-    _test("nan?", "Is x not a number?", math.isnan, "isnan(x)"),
-    _test("finite?", "Is x neither infinite nor nan?", math.isfinite, "isfinite(x)"),
-    _test("infinite?", "Is x infinite?", math.isinf, "isinf(x)"),
+    _test("zero?", "Is x 0?", lambda x: x == 0, "0.0 <= x <= 0.0", "{x} == 0"),
+    _test("positive?", "Is x above 0?", lambda x: x > 0, "x > 0.0", "{x} > 0"),
+    _test("negative?", "Is x below 0?", lambda x: x < 0, "x < 0.0", "{x} < 0"),
+    _test("even?", "Is x an even whole number?", lambda x: x % 2.0 == 0.0, "x % 2.0 == 0.0", "fmod({x}, 2) == 0"),
+    _test("odd?", "Is x an odd whole number?", lambda x: x % 2.0 == 1.0, "x % 2.0 == 1.0", "fabs(fmod({x}, 2)) == 1"),
+    _test("nan?", "Is x not a number?", math.isnan, "isnan(x)", "{x} != {x}"),
+    _test("finite?", "Is x neither infinite nor nan?", math.isfinite, "isfinite(x)", "{x} - {x} == 0"),
+    _test("infinite?", "Is x infinite?", math.isinf, "isinf(x)", "({x} - {x} != 0 && {x} == {x})"),
 ]  # fmt: skip

@@ -1,0 +1,169 @@
+"""Compiled units on disk, by content: `lookup`, `store`, and what `vlad cache` shows.
+
+An entry is one file, KEY.so: the library, then a trailer with the digest of what precedes. It is written beside its
+place and moved there in one step, so that concurrent writers, a kill or a full disk leave either a whole entry or none. It is
+loaded through the descriptor whose bytes were checked, never by a name that somebody may have changed meanwhile. The
+folder must be ours, and nobody else's to write. Whatever goes wrong with the cache, the answer is "not there".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+import time
+from dataclasses import dataclass
+
+MAGIC = b"\nvlad-unit-1 "
+TRAILER = len(MAGIC) + 64
+SUFFIX = ".so"
+DEFAULT_MEGABYTES = 256
+STALE_SECONDS = 3600.0  # a temporary file so old belongs to a writer that was killed
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`used`: when it was last looked up, in seconds since the epoch."""
+
+    name: str
+    bytes: int
+    used: float
+
+
+def folder() -> str:
+    """Where entries are: $VLAD_CACHE_DIR, or `vlad/compiled` in the user's cache folder."""
+    named = os.environ.get("VLAD_CACHE_DIR")
+    if named:
+        return named
+    import platformdirs  # 5 ms, only where it is needed
+
+    return os.path.join(platformdirs.user_cache_dir("vlad"), "compiled")
+
+
+def is_off() -> bool:
+    return os.environ.get("VLAD_CACHE", "").lower() in ("off", "0", "no")
+
+
+def _opened() -> str | None:
+    """The folder, made if need be, if it is safe to use."""
+    if is_off():
+        return None
+    try:
+        path = folder()
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        return path if _is_ours(os.lstat(path), stat.S_ISDIR) else None
+    except OSError:
+        return None
+
+
+def _is_ours(status: os.stat_result, kind: object) -> bool:
+    assert callable(kind)
+    return bool(kind(status.st_mode)) and status.st_uid == os.getuid() and not status.st_mode & 0o022
+
+
+def lookup(key: str) -> int | None:
+    """A descriptor of the checked entry, for the caller to close; None where there is none."""
+    path = _opened()
+    if path is None:
+        return None
+    name = os.path.join(path, key + SUFFIX)
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if _is_ours(os.fstat(descriptor), stat.S_ISREG) and _is_whole(descriptor):
+            with contextlib.suppress(OSError):
+                os.utime(name)
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    with contextlib.suppress(OSError):
+        os.unlink(name)  # damaged: it would only be read again
+    return None
+
+
+def _is_whole(descriptor: int) -> bool:
+    size = os.fstat(descriptor).st_size
+    if size <= TRAILER:
+        return False
+    with open(descriptor, "rb", closefd=False) as file:
+        data = file.read()
+    return data[-TRAILER:] == _trailer(data[:-TRAILER])
+
+
+def _trailer(data: bytes) -> bytes:
+    return MAGIC + hashlib.sha256(data).hexdigest().encode()
+
+
+def store(key: str, data: bytes) -> None:
+    """Keep a library under a key; without a word where that is not possible."""
+    path = _opened()
+    if path is None:
+        return
+    temporary = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(".tmp", key[:16] + "-", path)
+        with open(descriptor, "wb") as file:
+            file.write(data + _trailer(data))
+        os.chmod(temporary, 0o700)
+        os.replace(temporary, os.path.join(path, key + SUFFIX))
+        temporary = None
+        _trim(path)
+    except OSError:
+        pass
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def _limit() -> float:
+    try:
+        return float(os.environ.get("VLAD_CACHE_SIZE", DEFAULT_MEGABYTES)) * 1e6
+    except ValueError:
+        return DEFAULT_MEGABYTES * 1e6
+
+
+def _trim(path: str) -> None:
+    """Remove what was used longest ago until the rest fits, and what killed writers left."""
+    now, found = time.time(), []
+    for item in os.scandir(path):
+        status = item.stat(follow_symlinks=False)
+        if item.name.endswith(".tmp") and now - status.st_mtime > STALE_SECONDS:
+            os.unlink(item.path)
+        elif item.name.endswith(SUFFIX):
+            found.append((status.st_mtime, status.st_size, item.path))
+    total, limit = sum([size for _, size, _ in found]), _limit()
+    for _, size, name in sorted(found):
+        if total <= limit:
+            break
+        os.unlink(name)
+        total -= size
+
+
+def entries() -> list[Entry]:
+    """What is there, the most recently used first."""
+    path = _opened()
+    found = []
+    if path is not None:
+        with contextlib.suppress(OSError):
+            for item in os.scandir(path):
+                if item.name.endswith(SUFFIX):
+                    status = item.stat(follow_symlinks=False)
+                    found.append(Entry(item.name, status.st_size, status.st_mtime))
+    return sorted(found, key=lambda entry: -entry.used)
+
+
+def clear() -> int:
+    """Remove all entries; how many there were."""
+    path, count = _opened(), 0
+    for entry in entries():
+        assert path is not None
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(path, entry.name))
+            count += 1
+    return count

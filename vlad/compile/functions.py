@@ -1,0 +1,46 @@
+"""Which C definitions expressions need: the library's prototypes, and what functions.c has beyond it.
+
+A unit includes no header, for reading headers costs more than compiling a small program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+
+ONE = """acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 fabs floor lgamma log log10 log1p log2 rint sin
+sinh sqrt tan tanh tgamma trunc""".split()
+TWO = "atan2 copysign fmod hypot pow".split()
+_NAME = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
+
+
+@cache
+def _definitions() -> dict[str, str]:
+    """The functions of functions.c, in order."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions.c")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    found = {}
+    for part in re.split(r"\n(?=/\*)", text)[1:]:
+        match = re.search(r"static inline double (vlad_\w+)\(", part)
+        assert match is not None, part
+        found[match.group(1)] = part.strip()
+    return found
+
+
+def needed(expressions: Iterable[str]) -> str:
+    """The prototypes and definitions that C expressions use, themselves and through others."""
+    definitions = _definitions()
+    used: set[str] = set()
+    work = [name for text in expressions for name in _NAME.findall(text)]
+    while work:
+        name = work.pop()
+        if name not in used:
+            used.add(name)
+            work += _NAME.findall(definitions.get(name, ""))
+    lines = [f"double {name}(double);" for name in ONE if name in used]
+    lines += [f"double {name}(double, double);" for name in TWO if name in used]
+    lines += [text for name, text in definitions.items() if name in used]
+    return "\n".join(lines)

