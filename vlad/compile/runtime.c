@@ -27,7 +27,7 @@ long vlad_fuel;
 void *mmap(void *, unsigned long, int, int, int, long);
 static char *vlad_base, *vlad_top, *vlad_end;
 static void vlad_open_arena(void) {
-  for (unsigned long size = 1UL << 36; size >= 1UL << 24; size >>= 1) {
+  for (unsigned long size = 1UL << 34; size >= 1UL << 24; size >>= 1) {
     char *area = mmap(0, size, 3, VLAD_MAP, -1, 0);
     if (area != (char *)-1) {
       vlad_base = area;
@@ -42,6 +42,10 @@ static inline void *vlad_allocate(unsigned long size) {
   if (__builtin_expect(box >= vlad_end, 0)) vlad_fail(VLAD_OUT_OF_MEMORY);
   vlad_top = box + size;
   return box;
+}
+int munmap(void *, unsigned long);
+__attribute__((destructor)) static void vlad_close_arena(void) {
+  if (vlad_base) munmap(vlad_base, vlad_end + 4096 - vlad_base);
 }
 long vlad_arena_used(void) { return vlad_top - vlad_base; }
 
