@@ -25,6 +25,7 @@ from vlad.compile.first_order import (
     Program,
     Return,
     Slot,
+    Statement,
     Static,
     Switch,
     TailInvoke,
@@ -32,6 +33,7 @@ from vlad.compile.first_order import (
     Unreachable,
     Yield,
     blocks,
+    inner_blocks,
     leaves_read,
     statements,
 )
@@ -140,6 +142,50 @@ def components(functions: list[Function], callees: dict[Function, list[Function]
                         if member is function:
                             break
     return component
+
+
+def grows_only(function: Function, facts: Facts) -> bool:
+    """Does a loop keep all that it allocates, as one that writes a tape does? Then there is nothing to collect in it."""
+    parameters = [slot for slot in function.parameters if slot.kind == "p"]
+    turns: list[tuple[TailInvoke, list[Statement]]] = []
+    work: list[tuple[Block, list[Statement]]] = [(function.body, [])]
+    while work:
+        block, before = work.pop()
+        path = [*before, *block.statements]
+        for index, statement in enumerate(block.statements):
+            work += [(inner, [*before, *block.statements[: index + 1]]) for inner in inner_blocks(statement)]
+        if type(block.end) is TailInvoke and block.end.function is function:
+            turns.append((block.end, path))
+    outside = {slot: slot for slot in parameters}  # what leads only to boxes that were there before the loop
+    taken = {s.pointer: s for _, path in turns for s in path if type(s) is Unbox}
+    source = {slot: unbox.pointer for unbox in taken.values() for slot in unbox.slots}
+    changed = True
+    while changed:
+        changed = False
+        for end, _ in turns:
+            for slot, leaf in zip(function.parameters, end.operands, strict=True):
+                while type(leaf) is Slot and leaf in source:
+                    leaf = source[leaf]
+                if slot in outside and not (isinstance(leaf, Immediate | Static) or leaf in outside):
+                    del outside[slot]
+                    changed = True
+    for end, path in turns:
+        boxes = {s.slot: s for s in path if type(s) is Box}
+        inner = [s for s in path for block in inner_blocks(s) for s in statements(block)]
+        if any([type(s) is Invoke and s.function in facts.allocates and "p" in s.function.results for s in path]):
+            return False
+        if any([type(s) is Box for s in inner if s not in path]):
+            return False
+        kept: set[Leaf] = set()
+        reach = [leaf for leaf in end.operands if type(leaf) is Slot]
+        while reach:
+            leaf = reach.pop()
+            if leaf not in kept:
+                kept.add(leaf)
+                reach += [inner for inner in boxes[leaf].leaves if type(inner) is Slot] if leaf in boxes else []
+        if not kept.issuperset(boxes) or any([slot not in kept for slot in parameters if slot not in outside]):
+            return False
+    return True
 
 
 class _Unit:
@@ -364,7 +410,7 @@ class _Body:
         marked = self.allocates and (self.releases or (self.loops and self.pointers))
         if marked:
             self.line("char *const mark = vlad_top;")
-        self.gathers = self.loops and self.allocates and bool(self.pointers)
+        self.gathers = self.loops and self.allocates and bool(self.pointers) and not grows_only(function, facts)
         if self.gathers:
             self.unit.collects = True
             self.line("long limit = VLAD_NURSERY;")

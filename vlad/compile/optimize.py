@@ -1,12 +1,705 @@
-"""First-order code → first-order code: what is known to make no difference goes.
+"""First-order code → first-order code: what makes no difference goes, what is done twice is done once.
 
-In: a Program as specialize.py makes it.  Out: the same program, changed in place.
+In: a Program as specialize.py makes it.  Out: the same program, changed in place, with the same answers and errors.
+
+    dead      leaves that no answer, test or error depends on: parameters, results, fields of boxes included. That drops
+              sensitivities nobody reads, and leaves on a loop's tape what the way back needs
+    merged    functions that do the same, found as the states of an automaton are minimised: a derivative that nothing depends
+              on is the function it came from
+    inlined   procedures that are small or called once, so that the rest sees through them
+    shared    operations and calls on the same operands: everything is pure
 """
 
 from __future__ import annotations
 
-from vlad.compile.first_order import Program
+from collections.abc import Callable
+
+from vlad.compile.first_order import (
+    Block,
+    Box,
+    Branch,
+    Compute,
+    End,
+    Fail,
+    Function,
+    Immediate,
+    Invoke,
+    Leaf,
+    Member,
+    Program,
+    Return,
+    Slot,
+    Statement,
+    Static,
+    Switch,
+    TailInvoke,
+    Unbox,
+    Unreachable,
+    Yield,
+    blocks,
+    inner_blocks,
+    leaves_read,
+    statements,
+)
+from vlad.core.types import Cell
+
+SMALL = 40  # statements of a function that is inlined wherever it is called
+LARGEST = 4000  # statements of a function into which others are inlined
+ROUNDS = 4
 
 
 def optimize(program: Program) -> Program:
+    for _ in range(ROUNDS):
+        before = sum([len(statements(function.body)) for function in program.functions])
+        drop_dead(program)
+        merge(program)
+        inline(program)
+        for function in program.functions:
+            share(function)
+        if sum([len(statements(function.body)) for function in program.functions]) == before:
+            break
+    drop_dead(program)
     return program
+
+
+def reachable(program: Program) -> list[Function]:
+    """The functions that the entry may come to, the entry first."""
+    found = {program.functions[0]: None}
+    work = [program.functions[0]]
+    while work:
+        for callee in callees(work.pop()):
+            if callee not in found:
+                found[callee] = None
+                work.append(callee)
+    return list(found)
+
+
+def callees(function: Function) -> list[Function]:
+    found = [s.function for s in statements(function.body) if type(s) is Invoke]
+    return found + [b.end.function for b in blocks(function.body) if type(b.end) is TailInvoke]
+
+
+# What is dead.
+
+
+class _Liveness:
+    """Marks the leaves that something depends on, through calls and boxes, from the entry's results and all control."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.functions = reachable(program)
+        self.live: set[Slot] = set()
+        self.results: set[tuple[Function, int]] = set()
+        self.fields: set[tuple[Member, int]] = set()
+        self.parameters: dict[Slot, tuple[Function, int]] = {}
+        self.definitions: dict[Slot, tuple[Statement, int]] = {}
+        self.calls: dict[Function, list[Invoke | TailInvoke]] = {f: [] for f in self.functions}
+        self.tail_callers: dict[Function, list[Function]] = {f: [] for f in self.functions}
+        self.boxes: dict[Member, list[Box]] = {}
+        self.total = total_functions(self.functions)
+        self._work: list[Slot] = []
+
+    def mark(self) -> None:
+        for function in self.functions:
+            for index, slot in enumerate(function.parameters):
+                self.parameters[slot] = function, index
+            for statement in statements(function.body):
+                self._define(statement)
+            for block in blocks(function.body):
+                if type(block.end) is TailInvoke:
+                    self.calls[block.end.function].append(block.end)
+                    self.tail_callers[block.end.function].append(function)
+        entry = self.functions[0]
+        for cell in fixed_cells(self.program):
+            for member in self.program.members.get(cell, ()):
+                for index in range(len(member.kinds)):
+                    self._field(member, index)
+        for index in range(len(entry.results)):
+            self._result(entry, index)
+        for function in self.functions:
+            for block in blocks(function.body):
+                for statement in block.statements:
+                    if type(statement) in (Branch, Switch) and self.decides(statement):
+                        self._leaf(leaves_read(statement)[0])
+        while self._work:
+            self._spread(self._work.pop())
+
+    def _define(self, statement: Statement) -> None:
+        match statement:
+            case Compute():
+                self.definitions[statement.slot] = statement, 0
+            case Box():
+                self.definitions[statement.slot] = statement, 0
+                self.boxes.setdefault(statement.member, []).append(statement)
+            case Invoke() | Unbox() | Branch() | Switch():
+                for index, slot in enumerate(statement.slots):
+                    self.definitions[slot] = statement, index
+                if type(statement) is Invoke:
+                    self.calls[statement.function].append(statement)
+
+    def decides(self, statement: Statement) -> bool:
+        """Does which arm is taken matter, whatever it yields?"""
+        for block in inner_blocks(statement):
+            for inner in blocks(block):
+                if type(inner.end) is not Yield:
+                    return True
+                if any([type(s) is Invoke and s.function not in self.total for s in inner.statements]):
+                    return True
+        return False
+
+    def _leaf(self, leaf: Leaf) -> None:
+        if type(leaf) is Slot and leaf not in self.live:
+            self.live.add(leaf)
+            self._work.append(leaf)
+
+    def _result(self, function: Function, index: int) -> None:
+        if (function, index) in self.results:
+            return
+        self.results.add((function, index))
+        for block in blocks(function.body):
+            if type(block.end) is Return:
+                self._leaf(block.end.leaves[index])
+            elif type(block.end) is TailInvoke:
+                self._result(block.end.function, index)
+        for caller in self.tail_callers[function]:  # what is answered in its place has the same results
+            self._result(caller, index)
+
+    def _field(self, member: Member, index: int) -> None:
+        if (member, index) not in self.fields:
+            self.fields.add((member, index))
+            for box in self.boxes.get(member, ()):
+                self._leaf(box.leaves[index])
+
+    def _spread(self, slot: Slot) -> None:
+        if slot in self.parameters:
+            function, index = self.parameters[slot]
+            for call in self.calls[function]:
+                self._leaf(call.operands[index])
+            return
+        statement, index = self.definitions[slot]
+        match statement:
+            case Compute():
+                for leaf in statement.operands:
+                    self._leaf(leaf)
+            case Invoke():
+                self._result(statement.function, index)
+            case Unbox():
+                self._leaf(statement.pointer)
+                self._field(statement.member, index)
+            case Branch() | Switch():
+                self._leaf(leaves_read(statement)[0])
+                for block in inner_blocks(statement):
+                    if type(block.end) is Yield:
+                        self._leaf(block.end.leaves[index])
+
+
+def fixed_cells(program: Program) -> set[Cell]:
+    """The unions whose boxes the outside makes or reads: their layout stays."""
+    entry = program.functions[0]
+    found: set[Cell] = set()
+    work = [cell for cell in (*entry.parameter_cells, *entry.result_cells) if cell is not None]
+    work += [s.member.cell for f in program.functions for s in _statics(f)]
+    while work:
+        cell = work.pop()
+        if cell not in found:
+            found.add(cell)
+            work += [inner for member in program.members.get(cell, ()) for inner in member.cells]
+    return found
+
+
+def _statics(function: Function) -> list[Static]:
+    nodes: list[Statement | End] = [*statements(function.body), *[b.end for b in blocks(function.body)]]
+    return [leaf for node in nodes for leaf in leaves_read(node) if type(leaf) is Static]
+
+
+def total_functions(functions: list[Function]) -> set[Function]:
+    """Functions that always answer: no failure, no loop, no recursion, no call of one that has them."""
+    total: set[Function] = set()
+    grown = True
+    while grown:
+        grown = False
+        for function in functions:
+            if function not in total and all([callee in total for callee in callees(function)]):
+                ends = [block.end for block in blocks(function.body)]
+                if not any([type(end) is Fail for end in ends]) and answers(function.body):
+                    total.add(function)
+                    grown = True
+    return total
+
+
+def answers(block: Block) -> bool:
+    """Does every path of a body end in an answer, rather than nowhere?"""
+    if type(block.end) is not Unreachable:
+        return True
+    last = block.statements[-1] if block.statements else None
+    return type(last) in (Branch, Switch) and all([answers(inner) for inner in inner_blocks(last)])  # type: ignore[arg-type]
+
+
+def drop_dead(program: Program) -> None:
+    liveness = _Liveness(program)
+    liveness.mark()
+    program.functions = liveness.functions
+    live = liveness.live
+    entry = program.functions[0]
+    fixed = fixed_cells(program)
+    kept_parameters = {
+        f: [i for i, slot in enumerate(f.parameters) if f is entry or slot in live] for f in program.functions
+    }
+    kept_results = {
+        f: [i for i in range(len(f.results)) if (f, i) in liveness.results] for f in program.functions
+    }
+    kept_fields: dict[Member, list[int]] = {}
+    for cell, members in program.members.items():
+        for member in members:
+            if member.boxed and cell not in fixed:
+                kept_fields[member] = [i for i in range(len(member.kinds)) if (member, i) in liveness.fields]
+    for function in program.functions:
+        for block in blocks(function.body):
+            block.statements = [
+                s for s in block.statements if _stays(s, liveness)
+            ]
+            for statement in block.statements:
+                _narrow(statement, live, kept_parameters, kept_results, kept_fields)
+            end = block.end
+            if type(end) is TailInvoke:
+                end.operands = tuple([end.operands[i] for i in kept_parameters[end.function]])
+            elif type(end) is Return:
+                end.leaves = tuple([end.leaves[i] for i in kept_results[function]])
+    for function in program.functions:
+        function.parameters, function.parameter_cells = (
+            [function.parameters[i] for i in kept_parameters[function]],
+            [function.parameter_cells[i] for i in kept_parameters[function]],
+        )
+        function.results, function.result_cells = (
+            "".join([function.results[i] for i in kept_results[function]]),
+            [function.result_cells[i] for i in kept_results[function]],
+        )
+    for member, kept in kept_fields.items():
+        pointers = iter(member.cells)
+        cells = [next(pointers) if kind == "p" else None for kind in member.kinds]
+        member.cells = tuple([c for c in [cells[i] for i in kept] if c is not None])
+        member.kinds = "".join([member.kinds[i] for i in kept])
+    for cell in {member.cell for member in kept_fields}:
+        boxed = [member for member in program.members[cell] if member.boxed]
+        for member in boxed:
+            member.tagged = len(boxed) > 1
+    for function in program.functions:
+        _unbox_empty(function)
+
+
+def _unbox_empty(function: Function) -> None:
+    """A box without fields is its member's number."""
+    empty: dict[Slot, Leaf] = {}
+    for block in blocks(function.body):
+        for statement in block.statements:
+            if type(statement) is Box and not statement.member.boxed:
+                empty[statement.slot] = Immediate(statement.member.index)
+        block.statements = [
+            s for s in block.statements if not (type(s) in (Box, Unbox) and not s.member.boxed)  # type: ignore[union-attr]
+        ]
+    substitute(function.body, empty)
+
+
+def _stays(statement: Statement, liveness: _Liveness) -> bool:
+    live = liveness.live
+    match statement:
+        case Compute() | Box():
+            return statement.slot in live
+        case Invoke():
+            return statement.function not in liveness.total or any([slot in live for slot in statement.slots])
+        case Unbox():
+            return any([slot in live for slot in statement.slots])
+    return any([slot in live for slot in statement.slots]) or liveness.decides(statement)
+
+
+def _narrow(
+    statement: Statement,
+    live: set[Slot],
+    parameters: dict[Function, list[int]],
+    results: dict[Function, list[int]],
+    fields: dict[Member, list[int]],
+) -> None:
+    """Take the dead leaves out of a statement that stays."""
+    match statement:
+        case Invoke():
+            statement.operands = tuple([statement.operands[i] for i in parameters[statement.function]])
+            if statement.slots:
+                statement.slots = tuple([statement.slots[i] for i in results[statement.function]])
+        case Box():
+            if statement.member in fields:
+                statement.leaves = tuple([statement.leaves[i] for i in fields[statement.member]])
+        case Unbox():
+            if statement.member in fields:
+                statement.slots = tuple([statement.slots[i] for i in fields[statement.member]])
+        case Branch() | Switch():
+            kept = [i for i, slot in enumerate(statement.slots) if slot in live]
+            if len(kept) < len(statement.slots):
+                statement.slots = tuple([statement.slots[i] for i in kept])
+                for block in inner_blocks(statement):
+                    if type(block.end) is Yield:
+                        block.end.leaves = tuple([block.end.leaves[i] for i in kept])
+
+
+# What is the same.
+
+
+def merge(program: Program) -> None:
+    """One function for those that do the same (Hopcroft's partition, refined from signatures by bodies)."""
+    functions = program.functions
+    group: dict[Function, object] = {
+        f: ("".join([slot.kind for slot in f.parameters]), f.results) for f in functions
+    }
+    while True:
+        refined = {f: (group[f], shape(f, group)) for f in functions}
+        numbers: dict[object, int] = {}
+        now: dict[Function, object] = {f: numbers.setdefault(refined[f], len(numbers)) for f in functions}
+        if len(set(now.values())) == len(set(group.values())):
+            break
+        group = now
+    first: dict[object, Function] = {}
+    chosen = {f: first.setdefault(group[f], f) for f in functions}
+    if len(first) == len(functions):
+        return
+    for function in first.values():
+        for statement in statements(function.body):
+            if type(statement) is Invoke:
+                statement.function = chosen[statement.function]
+        for block in blocks(function.body):
+            if type(block.end) is TailInvoke:
+                block.end.function = chosen[block.end.function]
+    program.functions = reachable(program)
+
+
+def shape(function: Function, group: dict[Function, object]) -> tuple[object, ...]:
+    """A function's body with its slots numbered and its callees by their groups."""
+    numbers: dict[Slot, int] = {slot: index for index, slot in enumerate(function.parameters)}
+
+    def leaf(leaf: Leaf) -> object:
+        if type(leaf) is Slot:
+            return ("slot", numbers[leaf])
+        if type(leaf) is float:
+            return ("real", leaf.hex())
+        return leaf if type(leaf) is not Static else id(leaf)
+
+    def define(slots: tuple[Slot, ...]) -> None:
+        for slot in slots:
+            numbers[slot] = len(numbers)
+
+    def block(one: Block) -> tuple[object, ...]:
+        return (*[statement(s) for s in one.statements], end(one.end))
+
+    def end(one: End) -> object:
+        match one:
+            case TailInvoke():
+                return ("tail", group[one.function], *[leaf(x) for x in one.operands])
+            case Fail():
+                return ("fail", one.what, id(one.span))
+        return (type(one).__name__, *[leaf(x) for x in leaves_read(one)])
+
+    def statement(one: Statement) -> object:
+        read = tuple([leaf(x) for x in leaves_read(one)])
+        match one:
+            case Compute():
+                described: object = ("compute", one.row.name, read)
+                define((one.slot,))
+            case Invoke():
+                described = ("invoke", group[one.function], len(one.slots), read)
+                define(one.slots)
+            case Box():
+                described = ("box", id(one.member), read)
+                define((one.slot,))
+            case Unbox():
+                described = ("unbox", id(one.member), read)
+                define(one.slots)
+            case Branch():
+                described = ("branch", read, block(one.consequent), block(one.alternative), len(one.slots))
+                define(one.slots)
+            case Switch():
+                described = ("switch", read, *[(id(m), block(b)) for m, b in one.cases], len(one.slots))
+                define(one.slots)
+        return described
+
+    return block(function.body)
+
+
+# What is in place.
+
+
+def inline(program: Program) -> None:
+    """Replace calls that are not in tail position by bodies, callees first."""
+    functions = program.functions
+    counts: dict[Function, int] = {}
+    for function in functions:
+        for callee in callees(function):
+            counts[callee] = counts.get(callee, 0) + 1
+    recursive = _recursive(functions)
+    taping = _taping(functions)
+    sizes = {f: len(statements(f.body)) for f in functions}
+    entry = functions[0]
+    for function in reversed(functions):
+        budget = LARGEST - sizes[function]
+        for block in blocks(function.body):
+            for statement in block.statements:
+                if type(statement) is not Invoke:
+                    continue
+                callee = statement.function
+                if callee is entry or callee in recursive or callee is function or callee in taping:
+                    continue
+                size = sizes[callee]
+                if (size <= SMALL or counts[callee] == 1) and size <= budget and _answers_in_place(callee.body):
+                    budget -= size
+                    _put(block, statement)
+                    sizes[function] += size
+    program.functions = reachable(program)
+
+
+def _taping(functions: list[Function]) -> set[Function]:
+    """Functions that answer plain numbers but have others allocate for them: what those leave is freed when they answer."""
+    allocating = {f for f in functions if any([type(s) is Box for s in statements(f.body)])}
+    grown = True
+    while grown:
+        more = {f for f in functions if f not in allocating and not allocating.isdisjoint(callees(f))}
+        allocating |= more
+        grown = bool(more)
+    return {f for f in functions if "p" not in f.results and any([g in allocating for g in callees(f)])}
+
+
+def _recursive(functions: list[Function]) -> set[Function]:
+    """The functions that may come back to themselves."""
+    below: dict[Function, set[Function]] = {}
+    for function in functions:
+        seen: set[Function] = set()
+        work = callees(function)
+        while work:
+            callee = work.pop()
+            if callee not in seen:
+                seen.add(callee)
+                work += callees(callee) if callee not in below else list(below[callee])
+        below[function] = seen
+    return {f for f in functions if f in below[f]}
+
+
+def _answers_in_place(block: Block) -> bool:
+    """Can a body be an expression? Every path has to answer, but for those that fail."""
+    return answers(block)
+
+
+def _put(block: Block, call: Invoke) -> None:
+    """Put a copy of the callee's body where the call was."""
+    copy = _Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
+    at = block.statements.index(call)
+    made = Block()
+    results = copy.answer(call.function.body, made)
+    rest = block.statements[at + 1 :]
+    block.statements[at:] = made.statements
+    if results is None:  # it never answers
+        block.end = made.end
+        return
+    block.statements += rest
+    substitute(block, dict(zip(call.slots, results, strict=False)), at + len(made.statements))
+
+
+class _Copy:
+    """Copies of code with new slots."""
+
+    def __init__(self, leaves: dict[Slot, Leaf]) -> None:
+        self.leaves = leaves
+
+    def leaf(self, leaf: Leaf) -> Leaf:
+        return self.leaves.get(leaf, leaf) if type(leaf) is Slot else leaf
+
+    def all(self, leaves: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
+        return tuple([self.leaf(leaf) for leaf in leaves])
+
+    def new(self, slot: Slot) -> Slot:
+        made = Slot(slot.kind, slot.name)
+        self.leaves[slot] = made
+        return made
+
+    def statement(self, statement: Statement) -> Statement:
+        read = self.all(leaves_read(statement))
+        match statement:
+            case Compute():
+                return Compute(self.new(statement.slot), statement.row, read, statement.span)
+            case Invoke():
+                slots = tuple([self.new(slot) for slot in statement.slots])
+                return Invoke(slots, statement.function, read, statement.span)
+            case Box():
+                return Box(self.new(statement.slot), statement.member, read)
+            case Unbox():
+                return Unbox(tuple([self.new(slot) for slot in statement.slots]), statement.member, read[0])
+            case Branch():
+                arms = [self.block(statement.consequent), self.block(statement.alternative)]
+                slots = tuple([self.new(slot) for slot in statement.slots])
+                return Branch(slots, read[0], arms[0], arms[1], statement.span)
+        cases = [(member, self.block(block)) for member, block in statement.cases]
+        return Switch(tuple([self.new(slot) for slot in statement.slots]), read[0], cases, statement.span)
+
+    def block(self, block: Block) -> Block:
+        """A copy of an arm that yields to its own branch, or fails."""
+        made = Block()
+        for statement in block.statements:
+            made.statements.append(self.statement(statement))
+        made.end = Yield(self.all(block.end.leaves)) if type(block.end) is Yield else block.end
+        return made
+
+    def answer(self, block: Block, made: Block) -> tuple[Leaf, ...] | None:
+        """Copy a body in tail position into `made`; the leaves of its answer, None where it has none."""
+        end = block.end
+        last = len(block.statements) - 1
+        for index, statement in enumerate(block.statements):
+            if index == last and type(end) is Unreachable and type(statement) in (Branch, Switch):
+                return self._arms(statement, made)
+            made.statements.append(self.statement(statement))
+        match end:
+            case Return():
+                return self.all(end.leaves)
+            case TailInvoke():
+                slots = tuple([Slot(kind, "t") for kind in end.function.results])
+                made.statements.append(Invoke(slots, end.function, self.all(end.operands), end.span))
+                return slots
+        made.end = end
+        return None
+
+    def _arms(self, statement: Statement, made: Block) -> tuple[Leaf, ...] | None:
+        """A branch whose arms answer becomes one that yields."""
+        arms = []
+        for block in inner_blocks(statement):
+            arm = Block()
+            leaves = self.answer(block, arm)
+            if leaves is not None:
+                arm.end = Yield(leaves)
+            arms.append(arm)
+        yields = [arm.end.leaves for arm in arms if type(arm.end) is Yield]
+        kinds = [leaf_kind(leaf) for leaf in yields[0]] if yields else []
+        slots = tuple([Slot(kind, "t") for kind in kinds])
+        test = self.leaf(leaves_read(statement)[0])
+        if type(statement) is Branch:
+            made.statements.append(Branch(slots, test, arms[0], arms[1], statement.span))
+        else:
+            assert type(statement) is Switch
+            cases = [(member, arm) for (member, _), arm in zip(statement.cases, arms, strict=True)]
+            made.statements.append(Switch(slots, test, cases, statement.span))
+        return slots if yields else None
+
+
+def leaf_kind(leaf: Leaf) -> str:
+    if type(leaf) is Slot:
+        return leaf.kind
+    return "d" if type(leaf) is float else "b" if type(leaf) is bool else "p"
+
+
+def substitute(block: Block, leaves: dict[Slot, Leaf], begin: int = 0) -> None:
+    """Replace slots from a statement of a block on, in place."""
+    if not leaves:
+        return
+
+    def new(leaf: Leaf) -> Leaf:
+        return leaves.get(leaf, leaf) if type(leaf) is Slot else leaf
+
+    work: list[tuple[Block, int]] = [(block, begin)]
+    while work:
+        current, start = work.pop()
+        for statement in current.statements[start:]:
+            replace_leaves(statement, new)
+            work += [(inner, 0) for inner in inner_blocks(statement)]
+        replace_leaves(current.end, new)
+
+
+def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
+    match node:
+        case Compute() | Invoke() | TailInvoke():
+            node.operands = tuple([new(leaf) for leaf in node.operands])
+        case Box() | Yield() | Return():
+            node.leaves = tuple([new(leaf) for leaf in node.leaves])
+        case Unbox() | Switch():
+            node.pointer = new(node.pointer)
+        case Branch():
+            node.test = new(node.test)
+
+
+# What is done twice.
+
+
+def share(function: Function) -> None:
+    """Give each operation on the same operands one slot, within the reach of the first."""
+    replaced: dict[Slot, Leaf] = {}
+
+    def new(leaf: Leaf) -> Leaf:
+        while type(leaf) is Slot and leaf in replaced:
+            leaf = replaced[leaf]
+        return leaf
+
+    def walk(block: Block, known: dict[object, tuple[Slot, ...]]) -> None:
+        kept: list[Statement] = []
+        for statement in block.statements:
+            replace_leaves(statement, new)
+            key, slots = operation(statement)
+            found = known.get(key) if key is not None else None
+            if found is not None and len(found) == len(slots):
+                replaced.update(zip(slots, found, strict=True))
+                continue
+            if key is not None:
+                known[key] = slots
+            if type(statement) is Unbox and type(statement.pointer) is Slot:
+                made = boxes.get(statement.pointer)
+                if made is not None and made.member is statement.member:
+                    replaced.update(zip(statement.slots, made.leaves, strict=True))
+                    continue
+            if type(statement) is Box:
+                boxes[statement.slot] = statement
+            settled = _settled(statement, boxes)
+            if settled is not None:
+                walk(settled, known)
+                kept += settled.statements
+                if type(settled.end) is Yield:
+                    assert type(statement) in (Branch, Switch)
+                    replaced.update(zip(statement.slots, settled.end.leaves, strict=True))  # type: ignore[union-attr]
+                    continue
+                block.end = settled.end
+                break
+            for inner in inner_blocks(statement):
+                walk(inner, dict(known))
+            kept.append(statement)
+        block.statements = kept
+        replace_leaves(block.end, new)
+
+    boxes: dict[Slot, Box] = {}
+    walk(function.body, {})
+
+
+def operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
+    """What a statement does, if doing it once is enough, and its slots."""
+    match statement:
+        case Compute():
+            return ("compute", statement.row.name, *_keys(statement.operands)), (statement.slot,)
+        case Invoke():
+            return ("invoke", statement.function, *_keys(statement.operands)), statement.slots
+        case Unbox():
+            return ("unbox", statement.member, *_keys((statement.pointer,))), statement.slots
+        case Box():
+            return ("box", statement.member, *_keys(statement.leaves)), (statement.slot,)
+    return None, ()
+
+
+def _keys(leaves: tuple[Leaf, ...]) -> list[object]:
+    return [(leaf.hex() if type(leaf) is float else leaf if type(leaf) is not Static else id(leaf)) for leaf in leaves]
+
+
+def _settled(statement: Statement, boxes: dict[Slot, Box]) -> Block | None:
+    """The arm that a branch or switch is known to take."""
+    if type(statement) is Switch and type(statement.pointer) is Slot and statement.pointer in boxes:
+        made = boxes[statement.pointer].member
+        return next(block for member, block in statement.cases if member is made)
+    if type(statement) is Branch and type(statement.test) is bool:
+        return statement.consequent if statement.test else statement.alternative
+    if type(statement) is Switch and type(statement.pointer) in (Immediate, Static):
+        index = statement.pointer.member if type(statement.pointer) is Immediate else -1
+        for member, block in statement.cases:
+            if member.index == index or (
+                type(statement.pointer) is Static and member is statement.pointer.member
+            ):
+                return block
+    if type(statement) is Switch and len(statement.cases) == 1:
+        return statement.cases[0][1]
+    return None
