@@ -108,7 +108,9 @@ class Walker:
         self.instance: Instance = Instance(Recursion("", lambda w: None), (), (), 0)
         self.key: Any = None  # what the current operation is called in `joins`
         self.span: Span | None = None
-        self._values: dict[int, tuple[Value, Type]] = {}  # by id; the value is kept so that its id stays its own
+        self._values: dict[
+            int, tuple[Value, Type]
+        ] = {}  # by id; the value is kept so that its id stays its own
 
     # What differs between analysing and specialising.
 
@@ -117,7 +119,12 @@ class Walker:
         raise NotImplementedError
 
     def branch(
-        self, key: Any, test: Known, consequent: Callable[[], Result], alternative: Callable[[], Result], tail: bool
+        self,
+        key: Any,
+        test: Known,
+        consequent: Callable[[], Result],
+        alternative: Callable[[], Result],
+        tail: bool,
     ) -> Result:
         """Either arm, by a boolean that is not known."""
         raise NotImplementedError
@@ -351,7 +358,9 @@ class Walker:
         if test is None:
             return None
         if test.type.kind == "constant":
-            return self.body(branch.alternative if test.type.of is FALSE else branch.consequent, env, code, tail)
+            return self.body(
+                branch.alternative if test.type.of is FALSE else branch.consequent, env, code, tail
+            )
         return self.branch(
             key,
             test,
@@ -461,7 +470,11 @@ class Walker:
         """A real, of which nothing more is to be known."""
         if not is_real(value.type):
             return self.fail("Argument to real is invalid")
-        return value if value.type.kind == "real" else self.compute(self.machine.table["real"], [value], self.types.real)
+        return (
+            value
+            if value.type.kind == "real"
+            else self.compute(self.machine.table["real"], [value], self.types.real)
+        )
 
     def unbounded(self, reason: str) -> Result:
         raise Unbounded(reason, self.span)
@@ -520,7 +533,9 @@ class Analysis(Walker):
         instance = self._of_key.get(key)
         if instance is None:
             if type(callee) is Code:
-                instance = self._merged(callee, fields, operands) or self._generalised(callee, fields, operands)
+                instance = self._merged(callee, fields, operands) or self._generalised(
+                    callee, fields, operands
+                )
             if instance is None:
                 instance = self._new(callee, fields, operands)
             self._of_key[(callee, *self._now(fields, operands))] = instance
@@ -604,12 +619,20 @@ class Analysis(Walker):
         olds = [types.canonical(type_) for type_ in (*active.fields, *active.operands)]
         news = [*fields, *operands]
         if sum([new.size for new in news]) <= sum([old.size for old in olds]):
-            return False  # an inner derivative has a tag more on its argument, but one procedure less around it
-        if any([old.kind == "pair" and types.contains(old, new) for old, new in zip(olds, news, strict=True)]):
+            return (
+                False  # an inner derivative has a tag more on its argument, but one procedure less around it
+            )
+        if any(
+            [old.kind == "pair" and types.contains(old, new) for old, new in zip(olds, news, strict=True)]
+        ):
             return False  # down a list of known length
         for old, new in zip(olds, news, strict=True):
             if new.size > old.size:
-                is_chain = old.kind == "pair" or old is types.nil or (old.kind == "closure" and old.of.derived != "tag")
+                is_chain = (
+                    old.kind == "pair"
+                    or old is types.nil
+                    or (old.kind == "closure" and old.of.derived != "tag")
+                )
                 if (is_chain and types.contains(new, old)) or closure_nests(new):
                     return True
         return False
@@ -697,7 +720,12 @@ class Analysis(Walker):
         return None if joined is None else Known(self.types.canonical(joined))
 
     def branch(
-        self, key: Any, test: Known, consequent: Callable[[], Result], alternative: Callable[[], Result], tail: bool
+        self,
+        key: Any,
+        test: Known,
+        consequent: Callable[[], Result],
+        alternative: Callable[[], Result],
+        tail: bool,
     ) -> Result:
         above = self.key, self.span
         self._join(key, consequent())
@@ -730,4 +758,15 @@ class Analysis(Walker):
         self.cells[cell] = cell.value
 
 
-__all__ = ["FALSE", "NIL", "TRUE", "Analysis", "Callee", "Instance", "Known", "Recursion", "Unbounded", "Walker"]
+__all__ = [
+    "FALSE",
+    "NIL",
+    "TRUE",
+    "Analysis",
+    "Callee",
+    "Instance",
+    "Known",
+    "Recursion",
+    "Unbounded",
+    "Walker",
+]

@@ -23,6 +23,7 @@ from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.errors import LimitExceeded
 from vlad.values import FALSE, TRUE, Code, Deferred, Value
 
+
 class Failed(Exception):
     """The program ended in an error; `fail` says where the compiler thinks that it was."""
 
@@ -49,7 +50,9 @@ def lock_of(handle: Any) -> threading.Lock:
 class Unit:
     """What compiling makes of a call, before there is a library: its program, its text, its types."""
 
-    def __init__(self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]) -> None:
+    def __init__(
+        self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
+    ) -> None:
         try:
             self._make(machine, code, environment, operands)
         except (TooLarge, RecursionError):
@@ -87,7 +90,9 @@ class Compiled:
         self._call = handle.vlad_call
         self._handle = handle
         # code without loops, recursion or allocation ends by itself
-        self.stop: Callable[[], object] | None = self._stop if "int volatile vlad_stop;" in unit.text else None
+        self.stop: Callable[[], object] | None = (
+            self._stop if "int volatile vlad_stop;" in unit.text else None
+        )
         self.direct: Any = None
         if "double vlad_direct(" in unit.text:
             kinds = ", ".join(["double"] * len(entry.parameters)) or "void"

@@ -89,7 +89,9 @@ class Facts:
             f for f in functions if any([self.component[f] == self.component[g] for g in calls[f]])
         }
         self.jumps = {  # tail calls to others that may come back: loops of several functions
-            f for f in functions if any([g is not f and self.component[f] == self.component[g] for g in tails[f]])
+            f
+            for f in functions
+            if any([g is not f and self.component[f] == self.component[g] for g in tails[f]])
         }
         self._spread(self.allocates, functions)
         self.fails |= self.loops | self.recursive | self.jumps | self.allocates
@@ -172,7 +174,9 @@ def grows_only(function: Function, facts: Facts) -> bool:
     for end, path in turns:
         boxes = {s.slot: s for s in path if type(s) is Box}
         inner = [s for s in path for block in inner_blocks(s) for s in statements(block)]
-        if any([type(s) is Invoke and s.function in facts.allocates and "p" in s.function.results for s in path]):
+        if any(
+            [type(s) is Invoke and s.function in facts.allocates and "p" in s.function.results for s in path]
+        ):
             return False
         if any([type(s) is Box for s in inner if s not in path]):
             return False
@@ -182,8 +186,12 @@ def grows_only(function: Function, facts: Facts) -> bool:
             leaf = reach.pop()
             if leaf not in kept:
                 kept.add(leaf)
-                reach += [inner for inner in boxes[leaf].leaves if type(inner) is Slot] if leaf in boxes else []
-        if not kept.issuperset(boxes) or any([slot not in kept for slot in parameters if slot not in outside]):
+                reach += (
+                    [inner for inner in boxes[leaf].leaves if type(inner) is Slot] if leaf in boxes else []
+                )
+        if not kept.issuperset(boxes) or any(
+            [slot not in kept for slot in parameters if slot not in outside]
+        ):
             return False
     return True
 
@@ -205,7 +213,9 @@ class _Unit:
         functions = self.program.functions
         entry = functions[0]
         bodies = [_Body(self, function).text() for function in functions]
-        prototypes = [f"static {self.result_type(f.results)} {c_name(f)}({self.parameters(f)});" for f in functions]
+        prototypes = [
+            f"static {self.result_type(f.results)} {c_name(f)}({self.parameters(f)});" for f in functions
+        ]
         exports = self._exports(entry)
         facts = self.facts
         fails = bool(facts.fails)
@@ -247,9 +257,7 @@ class _Unit:
             boxed = [member for member in self.program.members[cell] if member.boxed]
             cells.append(f"{{{len(members)}, {len(boxed)}}}")
             for member in boxed:
-                at = [
-                    8 * (index + member.tagged) for index, kind in enumerate(member.kinds) if kind == "p"
-                ]
+                at = [8 * (index + member.tagged) for index, kind in enumerate(member.kinds) if kind == "p"]
                 numbers = [self.cell_number(c) for c in member.cells]
                 members.append(f"{{{member.size}, {len(at)}, {{{_list(at)}}}, {{{_list(numbers)}}}}}")
         return (
@@ -354,7 +362,11 @@ class _Unit:
             lines.append("  vlad_enter();")
         lines.append("  return 0;")
         lines.append("}")
-        if entry not in facts.fails and entry.results == "d" and all([p.kind == "d" for p in entry.parameters]):
+        if (
+            entry not in facts.fails
+            and entry.results == "d"
+            and all([p.kind == "d" for p in entry.parameters])
+        ):
             parameters = ", ".join([f"double x{index}" for index in range(len(entry.parameters))]) or "void"
             names = ", ".join([f"x{index}" for index in range(len(entry.parameters))])
             lines.append(f"double vlad_direct({parameters}) {{ return {c_name(entry)}({names}); }}")
@@ -410,7 +422,9 @@ class _Body:
         marked = self.allocates and (self.releases or (self.loops and self.pointers))
         if marked:
             self.line("char *const mark = vlad_top;")
-        self.gathers = self.loops and self.allocates and bool(self.pointers) and not grows_only(function, facts)
+        self.gathers = (
+            self.loops and self.allocates and bool(self.pointers) and not grows_only(function, facts)
+        )
         if self.gathers:
             self.unit.collects = True
             self.line("long limit = VLAD_NURSERY;")
@@ -584,7 +598,8 @@ class _Body:
 
     def compute(self, statement: Compute) -> None:
         actual = {
-            name: self.leaf(leaf) for name, leaf in zip(statement.row.operands, statement.operands, strict=True)
+            name: self.leaf(leaf)
+            for name, leaf in zip(statement.row.operands, statement.operands, strict=True)
         }
         text = re.sub(r"\{(\w+)\}", lambda match: actual[match.group(1)], statement.row.c)
         self.unit.expressions.append(statement.row.c)

@@ -26,6 +26,195 @@ static inline double vlad_modulo(double x, double y) {
 
 /* truncate(x/y) of the exact quotient. */
 static inline double vlad_quotient(double x, double y) {
-  if (x - x == 0 && y - y == 0 && y != 0) return trunc(rint((x - fmod(x, y)) / y));
+  if (x - x == 0 && y - y == 0 && y != 0) return trunc(rint((x - fmod(x, y)) / y) + 0.0);
   return trunc(x / y);
+}
+
+/* What x + y loses by rounding (Knuth's two-sum). */
+static inline double vlad_sum_error(double x, double y) {
+  double total = x + y, back = total - x;
+  return (x - (total - back)) + (y - back);
+}
+
+/* x / (total + error), rounded about once. */
+static inline double vlad_ratio(double x, double total, double error) {
+  double quotient = x / total;
+  return quotient + (fma(-quotient, total, x) - quotient * error) / total;
+}
+
+/* 1 / (2 sqrt x): of -0 as of 0. */
+static inline double vlad_half_over_root(double x) { return x == 0 ? 1.0 / 0.0 : 0.5 / sqrt(x); }
+
+/* 1 / cosh(x)^2 as 4e / (1 + e)^2 with e = exp -2|x|: nothing overflows. */
+static inline double vlad_sech_squared(double x) {
+  double e = exp(-2.0 * fabs(x)), total = 1.0 + e, rounding = vlad_sum_error(1.0, e), square = total * total;
+  return vlad_ratio(4.0 * e, square, fma(total, total, -square) + 2.0 * total * rounding);
+}
+
+/* tanh x to the last place. */
+static inline double vlad_sharp_tanh(double x) {
+  if (fabs(x) < 0.4) {
+    double m = expm1(2.0 * fabs(x));
+    return copysign(vlad_ratio(m, 2.0 + m, vlad_sum_error(2.0, m)), x);
+  }
+  double e = exp(-fabs(x)), square = e * e, error = fma(e, e, -square);
+  double total = 1.0 + square, difference = 1.0 - square;
+  double quotient = vlad_ratio(difference, total, vlad_sum_error(1.0, square) + error);
+  return copysign(quotient + (vlad_sum_error(1.0, -square) - error) / total, x);
+}
+
+/* The second derivative of tanh. */
+static inline double vlad_tanh_second(double x) { return -2.0 * (vlad_sech_squared(x) * vlad_sharp_tanh(x)); }
+
+/* The third derivative of tanh. */
+static inline double vlad_tanh_third(double x) {
+  double slope = vlad_sech_squared(x), value = vlad_sharp_tanh(x), square = value * value;
+  if (fabs(x) < 1.0) return 2.0 * slope * ((3.0 * square - 1.0) + 3.0 * fma(value, value, -square));
+  return 2.0 * slope * (2.0 - 3.0 * slope);
+}
+
+/* exp(-x x), in which the rounding of x x is made up for. */
+static inline double vlad_gaussian(double x) {
+  double square = x * x, result = exp(-square);
+  return square < 800.0 ? result - result * fma(x, x, -square) : result;
+}
+
+/* -2 x exp(-x x). */
+static inline double vlad_gaussian_slope(double x) {
+  double density = vlad_gaussian(x);
+  return density != 0 ? -2.0 * (x * density) : copysign(0.0, -x);
+}
+
+/* (4 x x - 2) exp(-x x). */
+static inline double vlad_gaussian_curve(double x) {
+  double density = vlad_gaussian(x), square = x * x;
+  return density == 0 ? 0.0 : ((4.0 * square - 2.0) + 4.0 * fma(x, x, -square)) * density;
+}
+
+/* x / hypot(x, y) where that is infinite or so small that it is rounded. */
+static inline double vlad_far(double x, double y) {
+  if (x - x != 0 && x == x) return y - y != 0 && y == y ? 0.0 / 0.0 : copysign(1.0, x);
+  return y - y != 0 && y == y ? copysign(0.0, x) : x * 0.5 / hypot(0.5 * x, 0.5 * y);
+}
+
+/* The power of two that brings a size near 1. */
+static inline double vlad_scale(double size) {
+  int exponent = ilogb(size);
+  exponent = exponent > 1022 ? 1022 : exponent < -1022 ? -1022 : exponent;
+  return ldexp(1.0, -exponent);
+}
+
+/* x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin. */
+static inline double vlad_direction(double x, double y) {
+  double distance = hypot(x, y);
+  if (distance == 0) return x;
+  if (distance - distance != 0) return vlad_far(x, y);
+  double scale = vlad_scale(distance);
+  x *= scale; y *= scale; distance *= scale;
+  double xx = x * x, yy = y * y, total = xx + yy, square = distance * distance;
+  double error = vlad_sum_error(xx, yy) + (fma(x, x, -xx) + fma(y, y, -yy));
+  return vlad_ratio(x, distance, 0.5 * ((total - square) + (error - fma(distance, distance, -square))) / distance);
+}
+
+/* x / (x x + y y); nan at the origin. */
+static inline double vlad_inversion(double x, double y) {
+  double distance = hypot(x, y);
+  if (distance == 0) return 0.0 / 0.0;
+  if (distance - distance != 0) return vlad_far(x, y) / distance;
+  double scale = vlad_scale(distance);
+  x *= scale; y *= scale;
+  double xx = x * x, yy = y * y;
+  double error = vlad_sum_error(xx, yy) + (fma(x, x, -xx) + fma(y, y, -yy));
+  return vlad_ratio(x, xx + yy, error) * scale;
+}
+
+/* (y y - x x) / (x x + y y)^2: the derivative of inversion by x. */
+static inline double vlad_inversion_slope(double x, double y) {
+  double distance = hypot(x, y);
+  if (distance == 0 || distance - distance != 0) return 0.0 / 0.0;
+  double scale = vlad_scale(distance);
+  x *= scale; y *= scale;
+  double square = x * x + y * y;
+  return (y - x) / square * ((y + x) / square) * scale * scale + 0.0;
+}
+
+/* -2 x y / (x x + y y)^2: the derivative of inversion by y. */
+static inline double vlad_inversion_cross(double x, double y) {
+  double distance = hypot(x, y);
+  if (distance == 0 || distance - distance != 0) return 0.0 / 0.0;
+  double scale = vlad_scale(distance);
+  x *= scale; y *= scale;
+  double square = x * x + y * y;
+  return -2.0 * (x / square) * (y / square) * scale * scale + 0.0;
+}
+
+/* 2 x (x x - 3 y y) / (x x + y y)^3. */
+static inline double vlad_inversion_curve(double x, double y) {
+  double distance = hypot(x, y);
+  if (distance == 0 || distance - distance != 0) return 0.0 / 0.0;
+  double scale = vlad_scale(distance);
+  x *= scale; y *= scale;
+  double xx = x * x, yy = y * y, three = 3.0 * yy, square = xx + yy;
+  double difference = (xx - three) + (fma(x, x, -xx) - fma(3.0, yy, -three) - 3.0 * fma(y, y, -yy));
+  return 2.0 * x * difference / (square * square * square) * scale * scale * scale + 0.0;
+}
+
+/* x to the whole power n >= 0, in few steps. */
+static inline double vlad_whole_power(double x, double n) {
+  double result = 1.0;
+  for (long i = (long)n; i > 0; i >>= 1) {
+    if (i & 1) result *= x;
+    x *= x;
+  }
+  return result;
+}
+
+/* (c + d x x)^(-k/2), the sum unrounded, for c, d = 1 or -1. */
+static inline double vlad_conic_root(double c, double d, double k, double x) {
+  double square = x * x, total = c + d * square;
+  double error = vlad_sum_error(c, d * square) + d * fma(x, x, -square);
+  double exact = total + error, result = pow(exact, -0.5 * k);
+  if (!(exact > 0) || result - result != 0) return result;
+  return result - result * (0.5 * k * ((total - exact) + error) / exact);
+}
+
+/* x^j (c + d x x)^(-k/2) for c, d = 1 or -1, whole j below k. */
+static inline double vlad_conic(double c, double d, double j, double k, double x) {
+  if (fabs(x) < 1e-10) return pow(c, -0.5 * k) * vlad_whole_power(x, j);
+  if (!(fabs(x) < 1e10)) return pow(d, -0.5 * k) * copysign(pow(fabs(x), j - k), fmod(j, 2) == 1 ? x : 1.0);
+  if (c + d * x * x == 0 && fabs(x) == 1) return copysign(1.0 / 0.0, fmod(j, 2) == 1 ? x : 1.0);
+  return vlad_whole_power(x, j) * vlad_conic_root(c, d, k, x);
+}
+
+/* The derivative of conic by x, for j >= 1. */
+static inline double vlad_conic_slope(double c, double d, double j, double k, double x) {
+  if (!(fabs(x) < 1e10)) return (j - k) * d * vlad_conic(c, d, j + 1, k + 2, x);
+  double square = x * x, factor = (j - k) * d, scaled = factor * square;
+  double last = (j * c + scaled) + (vlad_sum_error(j * c, scaled) + fma(factor, square, -scaled) + factor * fma(x, x, -square));
+  return vlad_conic(c, d, j - 1, k + 2, x) * last;
+}
+
+/* (1 + x)^-k, the sum unrounded. */
+static inline double vlad_one_plus_power(double k, double x) {
+  double total = 1.0 + x, error = vlad_sum_error(1.0, x);
+  if (k == 1 && total != 0 && total - total == 0) return vlad_ratio(1.0, total, error);
+  double result = pow(total, -k);
+  int correct = total != 0 && result != 0 && result - result == 0 && k - k == 0;
+  return correct ? result - result * (k * error / total) : result;
+}
+
+/* x^(y - n) (log x)^m, with the exact difference. */
+static inline double vlad_power_log(double x, double y, double n, double m) {
+  double exponent = y - n, error = vlad_sum_error(y, -n), result = pow(x, exponent);
+  if (!(x > 0 && x - x == 0)) return m == 0 ? result : 0.0 / 0.0;
+  if (error != 0 && result > 0 && result - result == 0 && error - error == 0) result += result * (error * log(x));
+  return m == 0 ? result : result * pow(log(x), m);
+}
+
+/* 1 / cos(x)^2. */
+static inline double vlad_sec_squared(double x) {
+  double t = tan(x), square = t * t;
+  if (fabs(t) < 2.0) return (1.0 + square) + (vlad_sum_error(1.0, square) + fma(t, t, -square));
+  double c = cos(x);
+  return 1.0 / (c * c);
 }

@@ -13,6 +13,11 @@ from functools import cache
 ONE = """acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 fabs floor lgamma log log10 log1p log2 rint sin
 sinh sqrt tan tanh tgamma trunc""".split()
 TWO = "atan2 copysign fmod hypot pow".split()
+OTHER = {
+    "fma": "double fma(double, double, double);",
+    "ldexp": "double ldexp(double, int);",
+    "ilogb": "int ilogb(double);",
+}
 _NAME = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
 
 
@@ -42,5 +47,6 @@ def needed(expressions: Iterable[str]) -> str:
             work += _NAME.findall(definitions.get(name, ""))
     lines = [f"double {name}(double);" for name in ONE if name in used]
     lines += [f"double {name}(double, double);" for name in TWO if name in used]
+    lines += [text for name, text in OTHER.items() if name in used]
     lines += [text for name, text in definitions.items() if name in used]
     return "\n".join(lines)

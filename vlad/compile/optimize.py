@@ -255,9 +255,7 @@ def drop_dead(program: Program) -> None:
                 kept_fields[member] = [i for i in range(len(member.kinds)) if (member, i) in liveness.fields]
     for function in program.functions:
         for block in blocks(function.body):
-            block.statements = [
-                s for s in block.statements if _stays(s, liveness)
-            ]
+            block.statements = [s for s in block.statements if _stays(s, liveness)]
             for statement in block.statements:
                 _narrow(statement, live, kept_parameters, kept_results, kept_fields)
             end = block.end
@@ -295,7 +293,9 @@ def _unbox_empty(function: Function) -> None:
             if type(statement) is Box and not statement.member.boxed:
                 empty[statement.slot] = Immediate(statement.member.index)
         block.statements = [
-            s for s in block.statements if not (type(s) in (Box, Unbox) and not s.member.boxed)  # type: ignore[union-attr]
+            s
+            for s in block.statements
+            if not (type(s) in (Box, Unbox) and not s.member.boxed)  # type: ignore[union-attr]
         ]
     substitute(function.body, empty)
 
@@ -446,7 +446,11 @@ def inline(program: Program) -> None:
                 if callee is entry or callee in recursive or callee is function or callee in taping:
                     continue
                 size = sizes[callee]
-                if (size <= SMALL or counts[callee] == 1) and size <= budget and _answers_in_place(callee.body):
+                if (
+                    (size <= SMALL or counts[callee] == 1)
+                    and size <= budget
+                    and _answers_in_place(callee.body)
+                ):
                     budget -= size
                     _put(block, statement)
                     sizes[function] += size
@@ -683,7 +687,10 @@ def operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
 
 
 def _keys(leaves: tuple[Leaf, ...]) -> list[object]:
-    return [(leaf.hex() if type(leaf) is float else leaf if type(leaf) is not Static else id(leaf)) for leaf in leaves]
+    return [
+        (leaf.hex() if type(leaf) is float else leaf if type(leaf) is not Static else id(leaf))
+        for leaf in leaves
+    ]
 
 
 def _settled(statement: Statement, boxes: dict[Slot, Box]) -> Block | None:

@@ -133,7 +133,12 @@ class Specializer(Walker):
         return key.name if type(key) is Variable else "t"
 
     def branch(
-        self, key: object, test: Known, consequent: Callable[[], Result], alternative: Callable[[], Result], tail: bool
+        self,
+        key: object,
+        test: Known,
+        consequent: Callable[[], Result],
+        alternative: Callable[[], Result],
+        tail: bool,
     ) -> Result:
         type_ = None if tail else self._joined(key)
         above, self.key = self.key, key
@@ -193,9 +198,7 @@ class Specializer(Walker):
         assert instance.ran, f"a call the analysis has not seen: {instance}"
         function = self.function(instance)
         leaves: list[Leaf] = []
-        for known, type_ in zip(
-            (*fields, *operands), (*instance.fields, *instance.operands), strict=True
-        ):
+        for known, type_ in zip((*fields, *operands), (*instance.fields, *instance.operands), strict=True):
             leaves += self.coerced(known, type_)
         if instance.result is None:
             self.block.statements.append(Invoke((), function, tuple(leaves), self.span))

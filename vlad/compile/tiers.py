@@ -113,7 +113,9 @@ class Tiers:
             return self.machine.apply(f, argument)
         if self.policy == "compile":
             fresh = self.compile(entry, operands)
-            return self.machine.apply(f, argument) if fresh is None else self._run(fresh, operands, f, argument)
+            return (
+                self.machine.apply(f, argument) if fresh is None else self._run(fresh, operands, f, argument)
+            )
         return self._watched(entry, operands, f, argument)
 
     def entry(self, f: Value) -> Entry:

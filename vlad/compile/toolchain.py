@@ -146,7 +146,12 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> list[str]:
     if compiler.kind == "tcc":
         return ["-w"]
-    chosen = ["-Ofast" if fast_math else f"-O{optimize}", "-w", "-fno-math-errno", "-fno-semantic-interposition"]
+    chosen = [
+        "-Ofast" if fast_math else f"-O{optimize}",
+        "-w",
+        "-fno-math-errno",
+        "-fno-semantic-interposition",
+    ]
     if not fast_math:
         chosen.append("-ffp-contract=off")
     if native:
@@ -183,12 +188,16 @@ def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool
     return library
 
 
-def build_executable(text: str, path: str, *, optimize: int = 2, fast_math: bool = False, shared: bool = False) -> None:
+def build_executable(
+    text: str, path: str, *, optimize: int = 2, fast_math: bool = False, shared: bool = False
+) -> None:
     """Compile a text to a program, or a library, at a path, which is replaced in one step. Raises Unavailable, OSError."""
     compiler = find_compiler()
     with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
         kinds = ["-fPIC", "-shared"] if shared else []
-        made = _compiled(text, compiler, [*flags(compiler, optimize, fast_math, False), *kinds], folder, "unit")
+        made = _compiled(
+            text, compiler, [*flags(compiler, optimize, fast_math, False), *kinds], folder, "unit"
+        )
         beside = f"{path}.{os.getpid()}.tmp"
         shutil.copy(made, beside)
         os.replace(beside, path)
@@ -203,7 +212,15 @@ def _named(key: str) -> str:
 
 
 def _key(text: str, compiler: Compiler, options: list[str]) -> str:
-    parts = [text, *compiler.command, compiler.version, *options, platform.machine(), _processor(), __version__]
+    parts = [
+        text,
+        *compiler.command,
+        compiler.version,
+        *options,
+        platform.machine(),
+        _processor(),
+        __version__,
+    ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -211,7 +228,9 @@ def _processor() -> str:
     """What -march=native depends on."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            lines = [line for line in file.read(20_000).split("\n") if line.startswith(("model name", "flags"))]
+            lines = [
+                line for line in file.read(20_000).split("\n") if line.startswith(("model name", "flags"))
+            ]
         return "\n".join(lines[:2])
     except OSError:
         return platform.processor()

@@ -218,7 +218,9 @@ class Types:
         last = len(type_.parts) - 1
         for index, part in enumerate(type_.parts):
             part = self.canonical(part)
-            is_chain = part.kind == "closure" or (part.kind == "pair" and type_.kind == "pair" and index == last)
+            is_chain = part.kind == "closure" or (
+                part.kind == "pair" and type_.kind == "pair" and index == last
+            )
             if is_chain and part.head in known:
                 cell = known[part.head]
                 self._absorb(cell, part)

@@ -69,7 +69,11 @@ def _abstract_not(w: Any, x: Any) -> Any:
 def _wraps_procedure_type(type_: Any) -> bool:
     while type_.kind == "closure" and type_.of.derived == "tag":
         name, type_ = type_.of.name, type_.parts[0]
-        if name in ("perturbation", "sensitivity") and type_.kind == "closure" and type_.of.primitive is not None:
+        if (
+            name in ("perturbation", "sensitivity")
+            and type_.kind == "closure"
+            and type_.of.primitive is not None
+        ):
             return False
     return bool(type_.kind == "closure")
 
@@ -221,7 +225,13 @@ def _wraps_procedure(value: Value) -> bool:
 
 
 def _predicate(
-    name: str, doc: str, test: Callable[[Value], bool], python: str, abstract: Callable[..., Any], c: str = "", **uses: Any
+    name: str,
+    doc: str,
+    test: Callable[[Value], bool],
+    python: str,
+    abstract: Callable[..., Any],
+    c: str = "",
+    **uses: Any,
 ) -> Primitive:
     return Primitive(
         name, "x", doc, value=lambda x: boolean(test(x)), python=python, uses=uses, type="any -> boolean",

@@ -280,6 +280,7 @@ def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str) -> Primitive:
         type="real real -> real",
         partials={"x": by_x, "y": by_y},
         hidden=True,
+        c=f"vlad{used}({{x}}, {{y}})",
     )
 
 
@@ -372,7 +373,7 @@ ROWS: list[Primitive] = [
         abstract=lambda w, x: w.each(x, lambda x: w.unknown_real(x)),
     ),
     _function("sqrt", "Square root; nan of negatives.", quiet(math.sqrt), "(half-over-root x)", "sqrt({x})", "sqrt"),
-    _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* -0.5 r) x)", "(0.5 / sqrt({x}))", hidden=True),
+    _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* -0.5 r) x)", "vlad_half_over_root({x})", hidden=True),
     _function("exp", "e to the x.", quiet(math.exp), "r", "exp({x})", "exp"),
     _function("log", "Natural logarithm.", log, "(/ 1 x)", "log({x})", "log"),
     _function("log1p", "log of 1 + x, exact for small x.", log1p, "(one-plus-power 1 x)", "log1p({x})", "log1p"),
@@ -380,7 +381,7 @@ ROWS: list[Primitive] = [
         "one-plus-power", "k x", "(1 + x) to the -k, for constant k.", value=_checked2("one-plus-power", one_plus_power),
         python="_one_plus_power(k, x)", uses={"_one_plus_power": one_plus_power}, type="real real -> real",
         partials={"k": "zero", "x": "(* (negate k) (one-plus-power (+ k 1) x))"}, hidden=True,
-        c="pow(1 + {x}, -{k})",
+        c="vlad_one_plus_power({k}, {x})",
     ),
     _function("expm1", "exp x - 1, exact for small x.", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
     _function("sin", "Sine of x in radians.", quiet(math.sin), "(cos x)", "sin({x})", "sin"),
@@ -388,7 +389,7 @@ ROWS: list[Primitive] = [
     _function("tan", "Tangent of x in radians.", quiet(math.tan), "(sec-squared x)", "tan({x})", "tan"),
     # the slope of tan; all its derivatives are sums of terms of one sign
     _function(
-        "sec-squared", "1 / cos² x.", sec_squared, "(* 2 (* r (tan x)))", "(1 / (cos({x}) * cos({x})))", hidden=True
+        "sec-squared", "1 / cos² x.", sec_squared, "(* 2 (* r (tan x)))", "vlad_sec_squared({x})", hidden=True
     ),
     _function(
         "asin", "Angle in [-pi/2, pi/2] whose sine is x.", quiet(math.asin), "(conic 1 -1 0 1 x)",
@@ -407,7 +408,7 @@ ROWS: list[Primitive] = [
             "c": "zero", "d": "zero", "j": "zero", "k": "zero",
             "x": "(if (= j 0) (negate (* (* k d) (conic c d 1 (+ k 2) x))) (conic-slope c d j k x))",
         },
-        hidden=True, c="(pow({x}, {j}) * pow({c} + {d} * {x} * {x}, -0.5 * {k}))",
+        hidden=True, c="vlad_conic({c}, {d}, {j}, {k}, {x})",
     ),
     Primitive(
         "conic-slope", "c d j k x", "The derivative of conic by x, for j >= 1; it has zeros.",
@@ -419,23 +420,21 @@ ROWS: list[Primitive] = [
                                      (* j (conic-slope c d (- j 1) k x)))))
                       (- first (* (* k d) (conic-slope c d (+ j 1) (+ k 2) x))))""",
         },
-        hidden=True,
-    ),
+        hidden=True, c="vlad_conic_slope({c}, {d}, {j}, {k}, {x})",),
     _function("sinh", "Hyperbolic sine.", quiet(math.sinh, _same_sign), "(cosh x)", "sinh({x})", "sinh"),
     _function("cosh", "Hyperbolic cosine.", quiet(math.cosh), "(sinh x)", "cosh({x})", "cosh"),
     # 1 - r² would cancel
     _function("tanh", "Hyperbolic tangent.", quiet(math.tanh), "(sech-squared x)", "tanh({x})", "tanh"),
     _function(
-        "sech-squared", "1 / cosh² x.", sech_squared, "(tanh-second x)", "pow(cosh({x}), -2)", hidden=True
+        "sech-squared", "1 / cosh² x.", sech_squared, "(tanh-second x)", "vlad_sech_squared({x})", hidden=True
     ),
-    _function("tanh-second", "The second derivative of tanh.", tanh_second, "(tanh-third x)", hidden=True),
+    _function("tanh-second", "The second derivative of tanh.", tanh_second, "(tanh-third x)", hidden=True, c="vlad_tanh_second({x})"),
     _function(
         "tanh-third", "The third derivative of tanh.", tanh_third,
-        "(let ((s (sech-squared x)) (t (sharp-tanh x))) (* 4 (* t (* s (+ 1 (* 3 (- s (* t t))))))))", hidden=True,
-    ),
+        "(let ((s (sech-squared x)) (t (sharp-tanh x))) (* 4 (* t (* s (+ 1 (* 3 (- s (* t t))))))))", hidden=True, c="vlad_tanh_third({x})",),
     _function(
         "sharp-tanh", "tanh x, to the last place: what its derivatives are made of.", sharp_tanh, "(sech-squared x)",
-        "tanh({x})", hidden=True,
+        "vlad_sharp_tanh({x})", hidden=True,
     ),
     _function(
         "asinh", "Inverse of sinh.", quiet(math.asinh), "(conic 1 1 0 1 x)", "asinh({x})", "asinh"
@@ -450,13 +449,12 @@ ROWS: list[Primitive] = [
         "erfc", "1 - erf x, exact for large x.", math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})"
     ),
     _function(
-        "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "exp(-{x} * {x})", hidden=True
+        "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "vlad_gaussian({x})", hidden=True
     ),
-    _function("gaussian-slope", "-2 x exp(-x x).", gaussian_slope, "(gaussian-curve x)", hidden=True),
+    _function("gaussian-slope", "-2 x exp(-x x).", gaussian_slope, "(gaussian-curve x)", hidden=True, c="vlad_gaussian_slope({x})"),
     _function(
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
-        "(let ((g (gaussian x))) (if (= g 0) 0 (* g (* 4 (* x (- 3 (* 2 (* x x))))))))", hidden=True,
-    ),
+        "(let ((g (gaussian x))) (if (= g 0) 0 (* g (* 4 (* x (- 3 (* 2 (* x x))))))))", hidden=True, c="vlad_gaussian_curve({x})",),
     _function("gamma", "The gamma function.", gamma, "(gamma-slope x)", "tgamma({x})"),
     _function("gamma-slope", "The derivative of gamma.", gamma_slope, "(gamma-curve x)", hidden=True),
     _function("gamma-curve", "The second derivative of gamma.", gamma_curve, "(gamma-third x)", hidden=True),
@@ -491,7 +489,7 @@ ROWS: list[Primitive] = [
             "x": "(inversion-slope x y)",
             "y": "(inversion-cross x y)",
         },
-        hidden=True, c="({x} / ({x} * {x} + {y} * {y}))",
+        hidden=True, c="vlad_inversion({x}, {y})",
     ),
     _plane(
         "inversion-slope", "The derivative of inversion by x.", inversion_slope, "(inversion-curve x y)",
@@ -519,7 +517,7 @@ ROWS: list[Primitive] = [
             "x": "(if (if (= x 0) (= y 0) #f) 0 (* (direction y x) (inversion y x)))",
             "y": "(if (if (= x 0) (= y 0) #f) 0 (negate (* r (inversion y x))))",
         },
-        hidden=True, c="({x} / hypot({x}, {y}))",
+        hidden=True, c="vlad_direction({x}, {y})",
     ),
     Primitive(
         "expt", "x y", "x to the y.", value=_checked2("expt", power), python="_power(x, y)", uses={"_power": power},
@@ -541,7 +539,7 @@ ROWS: list[Primitive] = [
             "y": "(if (> x 0) (power-log x y n (+ m 1)) (* 0 r))",
             "n": "zero", "m": "zero",
         },
-        hidden=True, c="(pow({x}, {y} - {n}) * pow(log({x}), {m}))",
+        hidden=True, c="vlad_power_log({x}, {y}, {n}, {m})",
     ),
     _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs"),
     Primitive(

@@ -171,7 +171,9 @@ def _same_or_fail(w: Any, a: Any, b: Any, name: str) -> Any:
         return a if a.type is b.type else w.fail(f"Arguments to {name} do not conform")
     key = w.key
     test = w.compute(w.machine.table["same-boolean?"], [a, b], w.types.boolean)
-    return w.branch((key, "same"), test, lambda: a, lambda: w.fail(f"Arguments to {name} do not conform"), False)
+    return w.branch(
+        (key, "same"), test, lambda: a, lambda: w.fail(f"Arguments to {name} do not conform"), False
+    )
 
 
 def _alike_types(x: Any, y: Any) -> bool:
@@ -262,7 +264,10 @@ def _abstract_check(w: Any, y: Any, s: Any) -> Any:
 
 def _abstract_with_derivative(w: Any, f: Any, forward: Any, reverse: Any) -> Any:
     types = [w.types.canonical(rule.type) for rule in (f, forward, reverse)]
-    if any([type_.kind != "closure" and type_.of is not FALSE for type_ in types]) or types[1].of is types[2].of is FALSE:
+    if (
+        any([type_.kind != "closure" and type_.of is not FALSE for type_ in types])
+        or types[1].of is types[2].of is FALSE
+    ):
         return w.fail("Argument to with-derivative is invalid")
     return w.closure(w.system("with-derivative"), [f, forward, reverse])
 
