@@ -25,7 +25,10 @@ ROOMS = (
     ("vlad.ad", "vector_space rules reverse forward"),
     ("vlad.primitives", "special numbers data control tensors transforms table"),
     ("vlad.evaluate", "limits emit_python explain calls"),
-    ("vlad.compile", "analyze specialize representation calls emit_c toolchain tiers"),
+    (
+        "vlad.compile",
+        "refusals abi cache analyze first_order representation specialize optimize functions emit_c toolchain calls tiers",
+    ),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),
     ("vlad", "__main__"),
@@ -36,6 +39,7 @@ ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
 FOREIGN = {
     "numpy": ("vlad.primitives.", "vlad.convert"),
     "cffi": ("vlad.compile.",),
+    "_cffi_backend": ("vlad.compile.",),
     "platformdirs": ("vlad.compile.", "vlad.repl."),
     "pygments": ("vlad.repl.",),
     "prompt_toolkit": ("vlad.repl.",),

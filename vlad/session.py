@@ -98,7 +98,8 @@ class Session:
     arguments   what `(command-line-arguments)` answers
     limits      of each evaluation; see `Limits`
     metered     count primitive operations (`counts`), and print them in `run`
-    tier        by default $VLAD_TIER, or else "auto": what runs long is compiled to C meanwhile; "compile": everything is, first; "evaluate": nothing
+    tier        "auto": what runs long is compiled to C meanwhile; "compile": everything is, first; "evaluate": nothing.
+                $VLAD_TIER by default, or else "auto"
     write       where output goes; standard output by default
     read        gives a line of input, "" at its end; standard input by default
     """

@@ -67,11 +67,10 @@ def library() -> Any:
     text = (
         needed([row.c for row in ROWS])
         + """
-        union vlad_word { double d; long i; void *p; };
-        static double value(const union vlad_word *in) { switch (in[8].i) { %s } return 0; }
-        int vlad_call(const union vlad_word *in, union vlad_word *out) { out->d = value(in); return 0; }
-        """
-        % "\n".join(cases)
+        union vlad_word {{ double d; long i; void *p; }};
+        static double value(const union vlad_word *in) {{ switch (in[8].i) {{ {} }} return 0; }}
+        int vlad_call(const union vlad_word *in, union vlad_word *out) {{ out->d = value(in); return 0; }}
+        """.format("\n".join(cases))
     )
     return build(text, native=False)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from vlad.compile.refusals import Unbounded
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -41,16 +42,7 @@ MOST_ORDERS = 6  # transformations of one code, before their number counts as un
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 LONGEST_CHAIN = 24  # pairs or closures in a row of a known value, before they are one recursive type
 MOST_GROWTHS = 3  # of the type at a place where paths meet, before it is widened
-MOST_RUNS = 30_000
-
-
-class Unbounded(Exception):
-    """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0. `reason` is for people."""
-
-    def __init__(self, reason: str, span: Span | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.span = span
+MOST_RUNS = 8_000
 
 
 class Known:
@@ -194,7 +186,7 @@ class Walker:
 
     def recursive(self, recursion: Recursion, *operands: Known) -> Result:
         """The recursion on these operands: a call where one is a union, in place where all are plain."""
-        if any([self.types.canonical(operand.type).kind == "union" for operand in operands]):
+        if any(self.types.canonical(operand.type).kind == "union" for operand in operands):
             return self.invoke(recursion, (), operands, False)
         answer: Result = recursion.rule(self, *operands)
         return answer
@@ -446,25 +438,26 @@ class Walker:
             operand = operands[index]
             type_ = self.types.canonical(operand.type)
             if type_.kind == "union":
-                position = index
-
-                def with_member(member: Known) -> Result:
-                    return self.scalar(
-                        row, [*operands[:position], member, *operands[position + 1 :]], position
-                    )
-
-                return self.dispatch((self.key, position), Known(type_, operand.leaves), with_member, False)
+                return self._scalar_by_member(row, operands, index, Known(type_, operand.leaves))
             if not is_real(type_):
                 return self.fail(f"Argument to {row.name} is invalid")
         types = [operand.type for operand in operands]
-        if row.with_zero is not None and any([type_.of is ZERO for type_ in types]):
+        if row.with_zero is not None and any(type_.of is ZERO for type_ in types):
             answer: Result = row.with_zero(self, *operands)
             if answer is not None:
                 return answer
-        if all([type_.kind == "constant" for type_ in types]):
+        if all(type_.kind == "constant" for type_ in types):
             return self.constant(row.value(*[type_.of for type_ in types]))
         is_test = row.type.endswith("boolean")
         return self.compute(row, operands, self.types.boolean if is_test else self.types.real)
+
+    def _scalar_by_member(self, row: Primitive, operands: list[Known], index: int, union: Known) -> Result:
+        return self.dispatch(
+            (self.key, index),
+            union,
+            lambda member: self.scalar(row, [*operands[:index], member, *operands[index + 1 :]], index),
+            False,
+        )
 
     def unknown_real(self, value: Known) -> Result:
         """A real, of which nothing more is to be known."""
@@ -622,9 +615,7 @@ class Analysis(Walker):
             return (
                 False  # an inner derivative has a tag more on its argument, but one procedure less around it
             )
-        if any(
-            [old.kind == "pair" and types.contains(old, new) for old, new in zip(olds, news, strict=True)]
-        ):
+        if any(old.kind == "pair" and types.contains(old, new) for old, new in zip(olds, news, strict=True)):
             return False  # down a list of known length
         for old, new in zip(olds, news, strict=True):
             if new.size > old.size:
@@ -767,6 +758,5 @@ __all__ = [
     "Instance",
     "Known",
     "Recursion",
-    "Unbounded",
     "Walker",
 ]

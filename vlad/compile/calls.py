@@ -12,29 +12,17 @@ from typing import Any
 
 from vlad.compile import emit_c
 from vlad.compile.abi import ffi
-from vlad.compile.analyze import Analysis, Unbounded
+from vlad.compile.analyze import Analysis
 from vlad.compile.first_order import Fail, Member, Program
 from vlad.compile.optimize import optimize
+from vlad.compile.refusals import Failed, Mismatch, Unbounded
 from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
 from vlad.compile.toolchain import build
 from vlad.core.types import TooLarge, Type
-from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.errors import LimitExceeded
+from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.values import FALSE, TRUE, Code, Deferred, Value
-
-
-class Failed(Exception):
-    """The program ended in an error; `fail` says where the compiler thinks that it was."""
-
-    def __init__(self, fail: Fail) -> None:
-        super().__init__(fail.what)
-        self.fail = fail
-
-
-class Mismatch(Exception):
-    """An argument is not of the type that was compiled for."""
-
 
 _locks: dict[Any, threading.Lock] = {}
 _locking = threading.Lock()

@@ -77,21 +77,21 @@ class Facts:
             calls[function] = [s.function for s in all_statements if type(s) is Invoke]
             ends = [block.end for block in blocks(function.body)]
             tails[function] = [end.function for end in ends if type(end) is TailInvoke]
-            if any([type(s) is Box for s in all_statements]):
+            if any(type(s) is Box for s in all_statements):
                 self.allocates.add(function)
             if function in tails[function]:
                 self.loops.add(function)
-            if any([type(end) is Fail or type(end) is Unreachable for end in ends]):
+            if any(type(end) is Fail or type(end) is Unreachable for end in ends):
                 self.fails.add(function)
         self.callees = {function: [*calls[function], *tails[function]] for function in functions}
         self.component = components(functions, self.callees)
         self.recursive = {
-            f for f in functions if any([self.component[f] == self.component[g] for g in calls[f]])
+            f for f in functions if any(self.component[f] == self.component[g] for g in calls[f])
         }
         self.jumps = {  # tail calls to others that may come back: loops of several functions
             f
             for f in functions
-            if any([g is not f and self.component[f] == self.component[g] for g in tails[f]])
+            if any(g is not f and self.component[f] == self.component[g] for g in tails[f])
         }
         self._spread(self.allocates, functions)
         self.fails |= self.loops | self.recursive | self.jumps | self.allocates
@@ -103,7 +103,7 @@ class Facts:
         while grown:
             grown = False
             for function in functions:
-                if function not in has and any([callee in has for callee in self.callees[function]]):
+                if function not in has and any(callee in has for callee in self.callees[function]):
                     has.add(function)
                     grown = True
 
@@ -175,10 +175,10 @@ def grows_only(function: Function, facts: Facts) -> bool:
         boxes = {s.slot: s for s in path if type(s) is Box}
         inner = [s for s in path for block in inner_blocks(s) for s in statements(block)]
         if any(
-            [type(s) is Invoke and s.function in facts.allocates and "p" in s.function.results for s in path]
+            type(s) is Invoke and s.function in facts.allocates and "p" in s.function.results for s in path
         ):
             return False
-        if any([type(s) is Box for s in inner if s not in path]):
+        if any(type(s) is Box for s in inner if s not in path):
             return False
         kept: set[Leaf] = set()
         reach = [leaf for leaf in end.operands if type(leaf) is Slot]
@@ -189,9 +189,7 @@ def grows_only(function: Function, facts: Facts) -> bool:
                 reach += (
                     [inner for inner in boxes[leaf].leaves if type(inner) is Slot] if leaf in boxes else []
                 )
-        if not kept.issuperset(boxes) or any(
-            [slot not in kept for slot in parameters if slot not in outside]
-        ):
+        if not kept.issuperset(boxes) or any(slot not in kept for slot in parameters if slot not in outside):
             return False
     return True
 
@@ -362,11 +360,7 @@ class _Unit:
             lines.append("  vlad_enter();")
         lines.append("  return 0;")
         lines.append("}")
-        if (
-            entry not in facts.fails
-            and entry.results == "d"
-            and all([p.kind == "d" for p in entry.parameters])
-        ):
+        if entry not in facts.fails and entry.results == "d" and all(p.kind == "d" for p in entry.parameters):
             parameters = ", ".join([f"double x{index}" for index in range(len(entry.parameters))]) or "void"
             names = ", ".join([f"x{index}" for index in range(len(entry.parameters))])
             lines.append(f"double vlad_direct({parameters}) {{ return {c_name(entry)}({names}); }}")
@@ -549,7 +543,7 @@ class _Body:
 
     def tail_call(self, end: TailInvoke) -> None:
         operands = ", ".join([self.leaf(leaf) for leaf in end.operands])
-        if self.releases and not any([slot.kind == "p" for slot in end.function.parameters]):
+        if self.releases and not any(slot.kind == "p" for slot in end.function.parameters):
             self.line("vlad_top = mark;")
         call = f"{c_name(end.function)}({operands});"
         self.line(f"return {call}" if self.function.results else f"{call} return;")
@@ -588,9 +582,8 @@ class _Body:
             for index, name in enumerate(names):
                 self.line(f"  {name} = roots[{index}];")
             self.line("}")
-        elif self.allocates and not self.pointers:
-            if self.releases:
-                self.line("vlad_top = mark;")
+        elif self.allocates and not self.pointers and self.releases:
+            self.line("vlad_top = mark;")
         self.step()
         self.line("goto again;")
 

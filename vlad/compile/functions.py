@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from functools import cache
 
 ONE = """acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 fabs floor lgamma log log10 log1p log2 rint sin
-sinh sqrt tan tanh tgamma trunc""".split()
-TWO = "atan2 copysign fmod hypot pow".split()
+sinh sqrt tan tanh tgamma trunc""".split()  # noqa: SIM905
+TWO = ["atan2", "copysign", "fmod", "hypot", "pow"]
 OTHER = {
     "fma": "double fma(double, double, double);",
     "ldexp": "double ldexp(double, int);",

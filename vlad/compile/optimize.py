@@ -143,7 +143,7 @@ class _Liveness:
             for inner in blocks(block):
                 if type(inner.end) is not Yield:
                     return True
-                if any([type(s) is Invoke and s.function not in self.total for s in inner.statements]):
+                if any(type(s) is Invoke and s.function not in self.total for s in inner.statements):
                     return True
         return False
 
@@ -219,9 +219,9 @@ def total_functions(functions: list[Function]) -> set[Function]:
     while grown:
         grown = False
         for function in functions:
-            if function not in total and all([callee in total for callee in callees(function)]):
+            if function not in total and all(callee in total for callee in callees(function)):
                 ends = [block.end for block in blocks(function.body)]
-                if not any([type(end) is Fail for end in ends]) and answers(function.body):
+                if not any(type(end) is Fail for end in ends) and answers(function.body):
                     total.add(function)
                     grown = True
     return total
@@ -232,7 +232,7 @@ def answers(block: Block) -> bool:
     if type(block.end) is not Unreachable:
         return True
     last = block.statements[-1] if block.statements else None
-    return type(last) in (Branch, Switch) and all([answers(inner) for inner in inner_blocks(last)])  # type: ignore[arg-type]
+    return type(last) in (Branch, Switch) and all(answers(inner) for inner in inner_blocks(last))  # type: ignore[arg-type]
 
 
 def drop_dead(program: Program) -> None:
@@ -306,10 +306,10 @@ def _stays(statement: Statement, liveness: _Liveness) -> bool:
         case Compute() | Box():
             return statement.slot in live
         case Invoke():
-            return statement.function not in liveness.total or any([slot in live for slot in statement.slots])
+            return statement.function not in liveness.total or any(slot in live for slot in statement.slots)
         case Unbox():
-            return any([slot in live for slot in statement.slots])
-    return any([slot in live for slot in statement.slots]) or liveness.decides(statement)
+            return any(slot in live for slot in statement.slots)
+    return any(slot in live for slot in statement.slots) or liveness.decides(statement)
 
 
 def _narrow(
@@ -459,13 +459,13 @@ def inline(program: Program) -> None:
 
 def _taping(functions: list[Function]) -> set[Function]:
     """Functions that answer plain numbers but have others allocate for them: what those leave is freed when they answer."""
-    allocating = {f for f in functions if any([type(s) is Box for s in statements(f.body)])}
+    allocating = {f for f in functions if any(type(s) is Box for s in statements(f.body))}
     grown = True
     while grown:
         more = {f for f in functions if f not in allocating and not allocating.isdisjoint(callees(f))}
         allocating |= more
         grown = bool(more)
-    return {f for f in functions if "p" not in f.results and any([g in allocating for g in callees(f)])}
+    return {f for f in functions if "p" not in f.results and any(g in allocating for g in callees(f))}
 
 
 def _recursive(functions: list[Function]) -> set[Function]:

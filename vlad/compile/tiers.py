@@ -15,15 +15,13 @@ that words errors. Code with effects is not compiled, so they happen once and in
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-from vlad.compile.analyze import Unbounded
-from vlad.compile.calls import Compiled, Failed, Mismatch, compile_call
-from vlad.compile.toolchain import Unavailable, warn_once
-from vlad.core.types import Type
+from vlad.compile.refusals import Failed, Mismatch, Unavailable, Unbounded
 from vlad.evaluate.limits import raise_in
 from vlad.values import Code, Global, Value, is_procedure, look
 
@@ -45,7 +43,7 @@ class Entry:
 
     def __init__(self, f: Value) -> None:
         self.f = f
-        self.variants: list[Compiled] = []
+        self.variants: list[Any] = []
         self.reason: str | None = None  # why it is not compiled
         self.seconds = 0.0
         self.cells: dict[Global, Value] = {}
@@ -65,7 +63,7 @@ class Job:
         self.active = True
         self.effects = 0
         self.switching = False
-        self.compiled: Compiled | None = None
+        self.compiled: Any = None
 
 
 class Tiers:
@@ -104,7 +102,7 @@ class Tiers:
         if operands is None:
             return self.machine.apply(f, argument)
         entry = self.entry(f)
-        for compiled in entry.variants:
+        for compiled in list(entry.variants):
             try:
                 return self._run(compiled, operands, f, argument)
             except Mismatch:
@@ -126,8 +124,10 @@ class Tiers:
             entry = self.entries[id(f)] = Entry(f)
         return entry
 
-    def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Compiled | None:
-        """A new variant for operands like these; None where there is none, and `reason` says why."""
+    def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
+        """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why."""
+        from vlad.compile.calls import compile_call  # 25 ms, only where something is worth compiling
+
         try:
             compiled = compile_call(self.machine, entry.f, operands)
         except Unbounded as unbounded:
@@ -151,15 +151,19 @@ class Tiers:
 
     # Running.
 
-    def _run(self, compiled: Compiled, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
+    def _run(self, compiled: Any, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
         def run() -> Value:
             with Interruptible(compiled.stop):
                 return compiled(*operands)
 
         try:
             return self.machine.guarded(run, compiled.stop)
-        except Failed:
+        except Failed as failed:
             answer = self.machine.apply(f, argument)
+            # tier 0 knows better: types were joined that do not belong together. Not again
+            entry = self.entry(f)
+            entry.reason = f"its types are not told apart: {failed.fail.what}"
+            entry.variants.clear()
             self.disagreements += 1
             return answer
 
@@ -269,4 +273,11 @@ def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:
     return (*operands, argument)
 
 
-__all__ = ["POLICIES", "Tiers", "Type"]
+_warned: set[str] = set()
+
+
+def warn_once(message: str) -> None:
+    """One line on standard error; the same one only once."""
+    if message not in _warned:
+        _warned.add(message)
+        print(f"vlad: {message}", file=sys.stderr)

@@ -8,6 +8,7 @@ made of.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -23,15 +24,12 @@ from typing import Any
 from vlad import __version__
 from vlad.compile import cache
 from vlad.compile.abi import ffi
+from vlad.compile.refusals import Unavailable
 
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0
 COMPILE_SECONDS = 120.0
 MOST_OUTPUT = 4000  # characters of a compiler's complaints that are looked at
-
-
-class Unavailable(Exception):
-    """There is no compiler, or it failed; the text is one line for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,6 @@ class Compiler:
 
 
 _found: Compiler | Unavailable | None = None
-_warned: set[str] = set()
 
 
 def find_compiler() -> Compiler:
@@ -64,7 +61,6 @@ def forget() -> None:
     """Look for a compiler anew the next time."""
     global _found
     _found = None
-    _warned.clear()
 
 
 def _search() -> Compiler:
@@ -136,10 +132,8 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left of it
         os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass  # nobody is left of it
     process.wait()
 
 
@@ -267,10 +261,3 @@ def _loaded(path: str, digest: str) -> Any:
     if said != digest.encode():
         raise Unavailable("the compiler's output is of another program")
     return library
-
-
-def warn_once(message: str) -> None:
-    """One line on standard error; the same one only once."""
-    if message not in _warned:
-        _warned.add(message)
-        print(f"vlad: {message}", file=sys.stderr)

@@ -69,7 +69,9 @@ def constant_key(value: Value) -> Any:
     return id(value)
 
 
-LARGEST = 5_000  # nodes of one type, cells not entered
+LARGEST = 1_000  # nodes of one type, cells not entered
+
+DEEPEST = 300  # joins within each other
 
 
 class TooLarge(Exception):
@@ -86,6 +88,7 @@ class Types:
         self._cells = 0
         self.changed: list[Any] = []
         self.folding = False  # does every closure that occurs inside itself become a cell's member?
+        self._joining = 0
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
@@ -103,7 +106,7 @@ class Types:
             type_.size = 1 + sum([part.size for part in parts])
             if type_.size > LARGEST:
                 raise TooLarge
-            type_.mentions_cell = kind == "union" or any([part.mentions_cell for part in parts])
+            type_.mentions_cell = kind == "union" or any(part.mentions_cell for part in parts)
             type_.epoch, type_.now, type_.serial = self.epoch, type_, len(self._table)
         return type_
 
@@ -178,6 +181,15 @@ class Types:
         a, b = self.canonical(a), self.canonical(b)
         if a is b:
             return a
+        self._joining += 1
+        if self._joining > DEEPEST:
+            raise TooLarge
+        try:
+            return self._join_different(a, b)
+        finally:
+            self._joining -= 1
+
+    def _join_different(self, a: Type, b: Type) -> Type:
         if a is self.zero or b is self.zero:
             other = b if a is self.zero else a
             if not self.widening or not other.parts:
@@ -306,7 +318,7 @@ class Types:
     def contains(self, outer: Type, inner: Type) -> bool:
         """Is `inner` a proper part of `outer`? Cells are not entered."""
         return any(
-            [part is inner or (part.size > inner.size and self.contains(part, inner)) for part in outer.parts]
+            part is inner or (part.size > inner.size and self.contains(part, inner)) for part in outer.parts
         )
 
 
@@ -326,12 +338,12 @@ def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
         if type_.of in above:
             return True
         above = (*above, type_.of)
-    return any([part.size > 1 and closure_nests(part, above) for part in type_.parts])
+    return any(part.size > 1 and closure_nests(part, above) for part in type_.parts)
 
 
 def occurs_inside(code: Any, type_: Type) -> bool:
     """Does a closure of the code occur strictly inside a type? Cells are not entered."""
-    return any([part.of is code or (part.size > 1 and occurs_inside(code, part)) for part in type_.parts])
+    return any(part.of is code or (part.size > 1 and occurs_inside(code, part)) for part in type_.parts)
 
 
 def is_real(type_: Type) -> bool:

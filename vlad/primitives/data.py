@@ -31,7 +31,6 @@ from vlad.values import (
 )
 from vlad.write import real_text, written
 
-
 # What is known of a value (`k`, with a `type`) is looked at through the compiler's Walker (`w`, compile/analyze.py).
 
 

@@ -428,10 +428,12 @@ ROWS: list[Primitive] = [
     _function(
         "sech-squared", "1 / cosh² x.", sech_squared, "(tanh-second x)", "vlad_sech_squared({x})", hidden=True
     ),
-    _function("tanh-second", "The second derivative of tanh.", tanh_second, "(tanh-third x)", hidden=True, c="vlad_tanh_second({x})"),
+    _function("tanh-second", "The second derivative of tanh.", tanh_second, "(tanh-third x)", "vlad_tanh_second({x})",
+              hidden=True),
     _function(
         "tanh-third", "The third derivative of tanh.", tanh_third,
-        "(let ((s (sech-squared x)) (t (sharp-tanh x))) (* 4 (* t (* s (+ 1 (* 3 (- s (* t t))))))))", hidden=True, c="vlad_tanh_third({x})",),
+        "(let ((s (sech-squared x)) (t (sharp-tanh x))) (* 4 (* t (* s (+ 1 (* 3 (- s (* t t))))))))",
+        "vlad_tanh_third({x})", hidden=True,),
     _function(
         "sharp-tanh", "tanh x, to the last place: what its derivatives are made of.", sharp_tanh, "(sech-squared x)",
         "vlad_sharp_tanh({x})", hidden=True,
@@ -451,10 +453,12 @@ ROWS: list[Primitive] = [
     _function(
         "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "vlad_gaussian({x})", hidden=True
     ),
-    _function("gaussian-slope", "-2 x exp(-x x).", gaussian_slope, "(gaussian-curve x)", hidden=True, c="vlad_gaussian_slope({x})"),
+    _function("gaussian-slope", "-2 x exp(-x x).", gaussian_slope, "(gaussian-curve x)",
+              "vlad_gaussian_slope({x})", hidden=True),
     _function(
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
-        "(let ((g (gaussian x))) (if (= g 0) 0 (* g (* 4 (* x (- 3 (* 2 (* x x))))))))", hidden=True, c="vlad_gaussian_curve({x})",),
+        "(let ((g (gaussian x))) (if (= g 0) 0 (* g (* 4 (* x (- 3 (* 2 (* x x))))))))",
+        "vlad_gaussian_curve({x})", hidden=True,),
     _function("gamma", "The gamma function.", gamma, "(gamma-slope x)", "tgamma({x})"),
     _function("gamma-slope", "The derivative of gamma.", gamma_slope, "(gamma-curve x)", hidden=True),
     _function("gamma-curve", "The second derivative of gamma.", gamma_curve, "(gamma-third x)", hidden=True),

@@ -105,7 +105,7 @@ def _abstract_field(index: int, *codes: str) -> Any:
         def of_one(x: Any) -> Any:
             if x.type.of is ZERO:
                 return x
-            if x.type.kind == "closure" and any([x.type.of is w.system(code) for code in codes]):
+            if x.type.kind == "closure" and any(x.type.of is w.system(code) for code in codes):
                 return w.part(x, index)
             return w.fail("Argument has wrong type for target")
 
@@ -177,7 +177,7 @@ def _same_or_fail(w: Any, a: Any, b: Any, name: str) -> Any:
 
 
 def _alike_types(x: Any, y: Any) -> bool:
-    if x.kind == "closure":
+    if x.kind == y.kind == "closure":
         return x.of.base is y.of.base
     return x.kind == "pair" or x.head == y.head
 
@@ -265,7 +265,7 @@ def _abstract_check(w: Any, y: Any, s: Any) -> Any:
 def _abstract_with_derivative(w: Any, f: Any, forward: Any, reverse: Any) -> Any:
     types = [w.types.canonical(rule.type) for rule in (f, forward, reverse)]
     if (
-        any([type_.kind != "closure" and type_.of is not FALSE for type_ in types])
+        any(type_.kind != "closure" and type_.of is not FALSE for type_ in types)
         or types[1].of is types[2].of is FALSE
     ):
         return w.fail("Argument to with-derivative is invalid")

@@ -1,0 +1,32 @@
+"""Why something is not compiled, or does not run compiled. Light, for tiers.py is imported at every start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vlad.source import Span
+
+
+class Unbounded(Exception):
+    """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0. `reason` is for people."""
+
+    def __init__(self, reason: str, span: Span | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
+class Unavailable(Exception):
+    """There is no compiler, or it failed; the text is one line for people."""
+
+
+class Failed(Exception):
+    """The program ended in an error; `fail` (first_order.Fail) says where the compiler thinks that it was."""
+
+    def __init__(self, fail: Any) -> None:
+        super().__init__(fail.what)
+        self.fail = fail
+
+
+class Mismatch(Exception):
+    """An argument is not of the type that was compiled for."""
