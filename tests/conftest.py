@@ -6,12 +6,21 @@ Random tests draw the same examples in every run, so that a red run means that t
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
 
+import vlad.compile.optimize
+import vlad.compile.tiers
 import vlad.core.passes
 
 vlad.core.passes.CHECKING = True
+vlad.compile.optimize.CHECKING = True
+vlad.compile.tiers.RAISING = True
+
+# Tier 0, unless a test asks for another: programs, examples and tests/compile do.
+os.environ.setdefault("VLAD_TIER", "evaluate")
 
 settings.register_profile("search", derandomize=False)
 settings.register_profile("repeatable", derandomize=True)

@@ -190,7 +190,7 @@ class TestOptions:
         text = "(define (f x) (sin (* x (+ x x)))) (f 0) 5 (* (f 0) (sin (f 0)))"
         assert printed("--metered", "-e", text) == "0\n1 +\n1 *\n1 sin\n5\n0\n2 +\n3 *\n3 sin\n"
 
-    @pytest.mark.parametrize("tier", ["auto", "evaluate"])
+    @pytest.mark.parametrize("tier", ["auto", "compile", "evaluate"])
     def test_tiers(self, tier: str) -> None:
         assert printed("--tier", tier, "-e", "(+ 1 2)") == "3\n"
         assert printed(f"--tier={tier}", "-e", "(+ 1 2)") == "3\n"
@@ -247,7 +247,7 @@ WRONG = {
     "--max-seconds needs a positive number; not nan": ["--max-seconds", "nan", "-e", "1"],
     "--max-memory needs a positive number; not much": ["--max-memory", "much", "-e", "1"],
     "--max-depth needs a positive whole number; not 99999999999": ["--max-depth", "99999999999", "-e", "1"],
-    "--tier is one of auto, evaluate; not fast": ["--tier", "fast", "-e", "1"],
+    "--tier is one of auto, compile, evaluate; not fast": ["--tier", "fast", "-e", "1"],
     "--stage is one of core, reverse, forward; not types": ["show", "x.vlad", "--stage", "types"],
     "--name belongs to `vlad show`": ["--name", "f", "x.vlad"],
     "`vlad run` needs a file": ["run"],

@@ -124,7 +124,7 @@ def test_the_wheel_holds_every_file_of_the_language_and_no_other(wheel: Path) ->
     files = [
         path for room in ("vlad", "repl", "stdlib") for path in (ROOT / room).rglob("*") if path.is_file()
     ]
-    expected = {in_wheel(path) for path in files if path.suffix in (".py", ".vlad", ".typed")}
+    expected = {in_wheel(path) for path in files if path.suffix in (".py", ".vlad", ".typed", ".c")}
     with zipfile.ZipFile(wheel) as archive:
         found = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert found == expected
@@ -206,7 +206,7 @@ def test_the_source_archive_builds_and_can_be_tested(checkout: Path, tmp_path: P
         path.relative_to(checkout)
         for room in ("vlad", "repl", "stdlib", "tests", "docs", "examples")
         for path in (checkout / room).rglob("*")
-        if path.is_file() and path.suffix in (".py", ".vlad", ".md", ".core", ".txt")
+        if path.is_file() and path.suffix in (".py", ".vlad", ".md", ".core", ".txt", ".c")
     ]
     missing = [str(path) for path in wanted if not (unpacked / path).is_file()]
     assert missing == []

@@ -31,10 +31,11 @@ def forms(path: Path) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
         yield text[datum.span.start : datum.span.end], datum.span.line, notes
 
 
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
 @pytest.mark.parametrize("path", sorted(HERE.rglob("*.vlad")), ids=lambda path: str(path.relative_to(HERE)))
-def test_program(path: Path) -> None:
+def test_program(path: Path, tier: str) -> None:
     output: list[str] = []
-    session = vlad.Session([str(path.parent)], write=output.append)
+    session = vlad.Session([str(path.parent)], write=output.append, tier=tier)
     counting = vlad.Session([str(path.parent)], metered=True)
     for text, line, notes in forms(path):
         output.clear()
@@ -58,3 +59,4 @@ def test_program(path: Path) -> None:
                 if kind == "counts:":
                     number, name = note.split()
                     assert counting.counts.get(name, 0) == int(number), where
+    assert session.tiers.disagreements == 0

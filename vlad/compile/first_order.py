@@ -255,3 +255,46 @@ def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
         case Branch():
             return (node.test,)
     return ()
+
+
+def check(program: Program, after: str = "") -> None:
+    """Raises AssertionError where a leaf is read that is not bound, a count is wrong or a path ends nowhere it may."""
+    for function in program.functions:
+        _check_block(function, function.body, set(function.parameters), None, after)
+
+
+def _check_block(function: Function, block: Block, bound: set[Slot], yields: int | None, after: str) -> None:
+    where = f"{function.name} after {after}"
+    for statement in block.statements:
+        _check_bound(leaves_read(statement), bound, where)
+        match statement:
+            case Compute():
+                bound = bound | {statement.slot}
+            case Box():
+                assert len(statement.leaves) == len(statement.member.kinds), where
+                bound = bound | {statement.slot}
+            case Invoke():
+                assert len(statement.operands) == len(statement.function.parameters), where
+                assert len(statement.slots) in (0, len(statement.function.results)), where
+                bound = bound | set(statement.slots)
+            case Unbox():
+                assert len(statement.slots) == len(statement.member.kinds), where
+                bound = bound | set(statement.slots)
+            case Branch() | Switch():
+                for inner in inner_blocks(statement):
+                    _check_block(function, inner, bound, len(statement.slots), after)
+                bound = bound | set(statement.slots)
+    end = block.end
+    _check_bound(leaves_read(end), bound, where)
+    if type(end) is Yield:
+        assert yields == len(end.leaves), where
+    elif type(end) is Return:
+        assert len(end.leaves) == len(function.results), where
+    elif type(end) is TailInvoke:
+        assert len(end.operands) == len(end.function.parameters), where
+        assert end.function.results == function.results, where
+
+
+def _check_bound(leaves: tuple[Leaf, ...], bound: set[Slot], where: str) -> None:
+    for leaf in leaves:
+        assert type(leaf) is not Slot or leaf in bound, f"{leaf} is not bound in {where}"

@@ -135,28 +135,30 @@ static inline double vlad_inversion_slope(double x, double y) {
   double scale = vlad_scale(distance);
   x *= scale; y *= scale;
   double square = x * x + y * y;
-  return ((y - x) / square * ((y + x) / square) + 0.0) * scale * scale;
+  return y == x || y == -x ? 0.0 : (y - x) / square * ((y + x) / square) * scale * scale;
 }
 
 /* -2 x y / (x x + y y)^2: the derivative of inversion by y. */
 static inline double vlad_inversion_cross(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0 || distance - distance != 0) return 0.0 / 0.0;
+  if (x == 0 || y == 0) return 0.0;
   double scale = vlad_scale(distance);
   x *= scale; y *= scale;
   double square = x * x + y * y;
-  return (-2.0 * (x / square) * (y / square) + 0.0) * scale * scale;
+  return -2.0 * (x / square) * (y / square) * scale * scale;
 }
 
 /* 2 x (x x - 3 y y) / (x x + y y)^3. */
 static inline double vlad_inversion_curve(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0 || distance - distance != 0) return 0.0 / 0.0;
+  if (x == 0) return 0.0;
   double scale = vlad_scale(distance);
   x *= scale; y *= scale;
   double xx = x * x, yy = y * y, three = 3.0 * yy, square = xx + yy;
   double difference = (xx - three) + (fma(x, x, -xx) - fma(3.0, yy, -three) - 3.0 * fma(y, y, -yy));
-  return (2.0 * x * difference / (square * square * square) + 0.0) * scale * scale * scale;
+  return difference == 0 ? 0.0 : 2.0 * x * difference / (square * square * square) * scale * scale * scale;
 }
 
 /* x to the whole power n >= 0, in few steps. */

@@ -37,6 +37,7 @@ from vlad.compile.first_order import (
     Unreachable,
     Yield,
     blocks,
+    check,
     inner_blocks,
     leaves_read,
     statements,
@@ -46,19 +47,21 @@ from vlad.core.types import Cell
 SMALL = 40  # statements of a function that is inlined wherever it is called
 LARGEST = 4000  # statements of a function into which others are inlined
 ROUNDS = 4
+CHECKING = False  # on in the tests: each pass's result is checked
 
 
 def optimize(program: Program) -> Program:
     for _ in range(ROUNDS):
         before = sum([len(statements(function.body)) for function in program.functions])
-        drop_dead(program)
-        merge(program)
-        inline(program)
-        for function in program.functions:
-            share(function)
+        for one in (drop_dead, merge, inline, share_all):
+            one(program)
+            if CHECKING:
+                check(program, one.__name__)
         if sum([len(statements(function.body)) for function in program.functions]) == before:
             break
     drop_dead(program)
+    if CHECKING:
+        check(program, "the last drop_dead")
     return program
 
 
@@ -623,6 +626,11 @@ def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
 
 
 # What is done twice.
+
+
+def share_all(program: Program) -> None:
+    for function in program.functions:
+        share(function)
 
 
 def share(function: Function) -> None:

@@ -29,6 +29,7 @@ POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
 MOST_VARIANTS = 4  # of one procedure, by the types of its operands
 MOST_PROCEDURES = 512
+RAISING = False  # on in the tests: a fault of the compiler itself is an error
 
 
 class Switch(BaseException):
@@ -137,6 +138,12 @@ class Tiers:
             entry.reason = str(unavailable)
             warn_once(f"running without compiling: {unavailable}")
             return None
+        except Exception as error:
+            if RAISING:
+                raise
+            entry.reason = f"the compiler is at fault: {error!r}"
+            warn_once(f"{entry.reason}; please report it. The program runs without compiling")
+            return None
         entry.cells |= compiled.unit.cells
         entry.variants.append(compiled)
         return compiled
@@ -172,6 +179,16 @@ class Tiers:
         if self._job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
         job = Job(entry, operands)
+
+        def done() -> None:
+            """From here on nobody raises Switch: the answer is there."""
+            with self._lock:
+                job.active = False
+                self._job = None
+                if job.switching:
+                    raise_in(job.thread, None)
+            entry.seconds += time.monotonic() - job.begun
+
         try:
             try:
                 with self._wake:
@@ -180,14 +197,10 @@ class Tiers:
                     if entry.seconds > A_MOMENT:
                         job.begun -= A_MOMENT
                     self._wake.notify()
-                return self.machine.apply(f, argument)
+                return self.machine.apply(f, argument, done)
             finally:
-                with self._lock:
-                    job.active = False
-                    self._job = None
-                    if job.switching:
-                        raise_in(job.thread, None)
-                entry.seconds += time.monotonic() - job.begun
+                if job.active:
+                    done()
         except Switch:
             assert job.compiled is not None
             return self._run(job.compiled, operands, f, argument)

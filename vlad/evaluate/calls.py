@@ -420,15 +420,20 @@ class Machine:
 
     # Applying, from outside.
 
-    def apply(self, f: Value, argument: Value) -> Value:
-        """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions."""
+    def apply(self, f: Value, argument: Value, done: Callable[[], object] | None = None) -> Value:
+        """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions. `done`
+        is called when there is an answer, while the limits still hold."""
         f = look(f)
         if not is_procedure(f):
             raise not_a_procedure(f)
 
         def evaluate() -> Value:
             result = f[0].entry1(f, argument)
-            return self.bounce() if result is self.T else result
+            if result is self.T:
+                result = self.bounce()
+            if done is not None:
+                done()
+            return result
 
         return self.guarded(evaluate)
 

@@ -1,0 +1,321 @@
+"""Tier 1 against tier 0: the same answers, the same errors, each effect once; and when which one runs."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+import vlad
+from vlad.compile import tiers, toolchain
+from vlad.compile.refusals import Unbounded
+from vlad.convert import Procedure
+from vlad.errors import LimitExceeded
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
+from programs import functions  # noqa: E402
+
+DEFINITIONS = """
+(define (loop x i) (if (= i 0) x (loop (* x (sin x)) (- i 1))))
+(define (numbers n) (if (= n 0) '() (cons n (numbers (- n 1)))))
+(define (total l) (if (null? l) 0 (+ (car l) (total (cdr l)))))
+(define (weighted l k) (total (map (lambda (x) (* x (* k k))) l)))
+(define (newton x) (let next ((y 1)) (let ((z (* 0.5 (+ y (/ x y))))) (if (< (abs (- z y)) 1e-15) z (next z)))))
+(define (even-steps? n) (if (= n 0) #t (odd-steps? (- n 1))))
+(define (odd-steps? n) (if (= n 0) #f (even-steps? (- n 1))))
+"""
+
+# What is applied to 1.3, in each of the modes below.
+FUNCTIONS = [
+    "(lambda (x) (* x (sin x)))",
+    "(lambda (x) (loop x 5))",
+    "(lambda (x) (total (map (lambda (y) (* x y)) (numbers 6))))",
+    "(lambda (x) (weighted (list 1 x 3) x))",
+    "newton",
+    "(lambda (x) (if (> x 1) (exp x) (* 2 x)))",
+    "(lambda (x) (let ((f (lambda (y) (* x y)))) (f (f x))))",
+    "(lambda (x) ((derivative (lambda (y) (* x (* y y)))) x))",
+    "(lambda (x) (fold + 0 (filter positive? (list x (- 0 x) (* x x)))))",
+    "(lambda (x) (hypot x (atan x 2)))",
+    "(lambda (x) (expt x 2.5))",
+    "(lambda (x) (car (list-ref (list (cons x 1) (cons (* x x) 2)) 1)))",
+]
+MODES = ["(~ x)", "((derivative-F ~) x)", "((derivative-R ~) x)", "((derivative-R (derivative-R ~)) x)",
+         "((derivative-F (derivative-R ~)) x)", "((derivative-R (derivative-F ~)) x)"]  # fmt: skip
+
+
+def sessions(**columns: Any) -> tuple[vlad.Session, vlad.Session]:
+    """One of each tier, with the definitions."""
+    pair = vlad.Session(tier="evaluate", **columns), vlad.Session(tier="compile", **columns)
+    for session in pair:
+        session.eval(DEFINITIONS)
+    return pair
+
+
+def compiled_count(session: vlad.Session) -> int:
+    return sum([len(entry.variants) for entry in session.tiers.entries.values()])
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return (a != a and b != b) or a == b or math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-300)
+    if isinstance(a, list | tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b) if not isinstance(a, Procedure) else isinstance(b, Procedure)
+
+
+class TestAnswers:
+    @pytest.mark.parametrize("function", FUNCTIONS)
+    def test_functions_and_their_derivatives(self, function: str) -> None:
+        evaluating, compiling = sessions()
+        for mode in MODES:
+            text = f"(lambda (x) {mode.replace('~', function)})"
+            expected, answer = evaluating.eval(text)(1.3), compiling.eval(text)(1.3)
+            assert same(answer, expected), text
+        assert compiled_count(compiling) >= 4  # nested derivatives of some that build lists are not bounded
+        assert compiling.tiers.disagreements == 0
+
+    @pytest.mark.parametrize(
+        ("text", "argument"),
+        [
+            ("(lambda (l) (map (lambda (x) (* 2 x)) l))", [1.0, 2.0, 3.0]),
+            ("(lambda (l) (map (lambda (x) (* 2 x)) l))", [float(i) for i in range(200)]),
+            ("(lambda (l) (gradient total l))", [1.0, 2.0]),
+            ("(lambda (b) (if b 1 '(2)))", True),
+            ("(lambda (b) (if b 1 '(2)))", False),
+            ("(lambda (x) (list x #t 'symbol \"text\" '()))", 1.0),
+            ("(lambda (x) (lambda (y) (+ x y)))", 1.0),
+            ("(lambda (p) (cons (cdr p) (car p)))", (1.0, (True, 2.0))),
+            ("(lambda (x) (even-steps? x))", 11.0),
+            ("(lambda (x) (equal? (list x 2) '(1 2)))", 1.0),
+            ("(lambda (x) (integer? x))", 3.0),
+            ("(lambda (x) (let ((l (cons x '()))) (if (> x 0) l #f)))", -1.0),
+        ],
+    )
+    def test_structures_cross_the_border(self, text: str, argument: Any) -> None:
+        evaluating, compiling = sessions()
+        expected, answer = evaluating.eval(text)(argument), compiling.eval(text)(argument)
+        assert same(answer, expected)
+        assert compiled_count(compiling) == 1
+
+    def test_procedures_that_come_back_may_be_called(self) -> None:
+        _, compiling = sessions()
+        add = compiling.eval("(lambda (x) (lambda (y) (+ x y)))")
+        assert add(2.0)(3.0) == 5.0
+        pair = compiling.eval("(lambda (x) ((*j (lambda (x) (* x x))) (*j x)))")(3.0)
+        assert compiling.eval("(lambda (back) (cdr (back 1)))")(pair[1]) == 6.0
+
+    @settings(max_examples=40, deadline=None)
+    @given(functions(2))
+    def test_random_programs(self, text: str) -> None:
+        evaluating, compiling = sessions()
+        for mode in (
+            "(~ x 0.4)",
+            "((derivative-R (lambda (x) (~ x 0.4))) x)",
+            "((derivative-F (lambda (x) (~ x 0.4))) x)",
+        ):
+            whole = f"(lambda (x) {mode.replace('~', text)})"
+            assert same(outcome(compiling, whole), outcome(evaluating, whole)), whole
+
+    def test_a_long_list(self) -> None:
+        _, compiling = sessions()
+        assert (
+            compiling.eval("(lambda (n) (fold + 0 (map (lambda (x) (+ x 1)) (iota n))))")(100_000.0)
+            == 5000050000.0
+        )
+
+
+def outcome(session: vlad.Session, text: str) -> Any:
+    try:
+        return session.eval(text)(0.7)
+    except vlad.VladError as error:
+        return error.code, error.message
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("text", "argument"),
+        [
+            ("(lambda (x) (car x))", 1.0),
+            ('(lambda (x) (if (> x 0) (error "no" x) x))', 1.0),
+            ("(lambda (x) (+ x (quote a)))", 1.0),
+            ("(lambda (x) (x 1))", 1.0),
+            ("(lambda (x) undefined-name)", 1.0),
+            ("(lambda (x) ((lambda (a b) a) x))", 1.0),
+            ("(lambda (x) ((derivative-R (lambda (y) (car y))) x))", 1.0),
+        ],
+    )
+    def test_an_error_is_what_tier_0_says(self, text: str, argument: Any) -> None:
+        evaluating, compiling = sessions()
+        shown = []
+        for session in (evaluating, compiling):
+            with pytest.raises(vlad.VladError) as caught:
+                session.eval(text)(argument)
+            shown.append(str(caught.value))
+        assert shown[0] == shown[1]
+        assert compiling.tiers.disagreements == 0
+
+    def test_an_error_only_for_some_arguments(self) -> None:
+        _, compiling = sessions()
+        f = compiling.eval("(lambda (x) (if (> x 0) x (car '())))")
+        assert f(1.0) == 1.0
+        with pytest.raises(vlad.VladError, match="Argument to car"):
+            f(-1.0)
+        assert f(2.0) == 2.0
+
+    def test_endless_recursion_and_deep_recursion(self) -> None:
+        _, compiling = sessions()
+        deep = compiling.eval("(define (deep n) (if (= n 0) 0 (+ 1 (deep (- n 1))))) deep")
+        assert deep(1e6) == 1e6
+        with pytest.raises(LimitExceeded, match="too deep"):
+            compiling.eval("(define (endless n) (+ 1 (endless n))) endless")(1.0)
+        assert deep(10.0) == 10.0
+
+    def test_an_endless_loop_ends_in_time(self) -> None:
+        session = vlad.Session(tier="compile", limits=vlad.Limits(seconds=0.3))
+        begun = time.monotonic()
+        with pytest.raises(LimitExceeded, match="longer than"):
+            session.eval("(define (endless x) (endless (sin x))) endless")(1.0)
+        assert time.monotonic() - begun < 5
+        assert session.eval("((lambda (x) (+ x 1)) 1)") == 2.0
+
+    def test_what_cannot_be_bounded_runs_on_tier_0(self) -> None:
+        _, compiling = sessions()
+        text = "(define (nth f n) (if (= n 0) f (nth (derivative f) (- n 1)))) (lambda (n) ((nth (lambda (x) (* x (* x x))) n) 2))"
+        assert compiling.eval(text)(2.0) == 12.0
+        assert compiled_count(compiling) == 0
+        reasons = [entry.reason for entry in compiling.tiers.entries.values()]
+        assert reasons and all(reasons)
+
+
+class TestPolicy:
+    def test_effects_happen_once_and_in_order(self) -> None:
+        for tier in tiers.POLICIES:
+            printed: list[str] = []
+            session = vlad.Session(tier=tier, write=printed.append)
+            session.eval("(define (f x) (begin (write x) (* x 2)))")
+            session.run_text("(f (f 3))\n(for-each write '(1 2))")
+            assert "".join(printed).split() == ["3", "6", "12", "1", "2"]
+
+    def test_a_redefinition_is_seen(self) -> None:
+        _, compiling = sessions()
+        compiling.eval("(define (g x) (* 2 x)) (define k 3) (define (f x) (+ k (g x)))")
+        f = compiling["f"]
+        assert f(1.0) == 5.0
+        compiling.eval("(define (g x) (* 10 x))")
+        assert f(1.0) == 13.0
+        compiling["k"] = 4
+        assert f(1.0) == 14.0
+        compiling.eval("(define (sin x) 100) (define (h x) (sin x))")
+        assert compiling["h"](1.0) == 100.0
+
+    def test_variants_by_type(self) -> None:
+        _, compiling = sessions()
+        f = compiling.eval("(lambda (x) (if (pair? x) (car x) x))")
+        assert f(1.0) == 1.0
+        assert f((2.0, 3.0)) == 2.0
+        assert f(True) is True
+        assert f(4.0) == 4.0
+        assert compiled_count(compiling) == 3
+
+    def test_auto_overtakes_what_runs_long(self) -> None:
+        session = vlad.Session(tier="auto")
+        session.eval(DEFINITIONS)
+        begun = time.monotonic()
+        answer = session.eval("(loop (real 1) 2e8)")  # some forty seconds on tier 0
+        assert time.monotonic() - begun < 20
+        assert answer == pytest.approx(0.0, abs=1e-6)
+        assert compiled_count(session) == 1
+
+    def test_auto_leaves_what_is_short_alone(self) -> None:
+        session = vlad.Session(tier="auto")
+        assert session.eval("(+ 1 2)") == 3.0
+        assert compiled_count(session) == 0
+
+    def test_auto_does_not_start_again_what_had_an_effect(self) -> None:
+        printed: list[str] = []
+        session = vlad.Session(tier="auto", write=printed.append)
+        session.eval(DEFINITIONS)
+        session.eval("(begin (write 1) (loop (real 1) 1e6) (write 2))")
+        assert "".join(printed).split() == ["1", "2"]
+
+    def test_evaluate_never_compiles(self) -> None:
+        evaluating, _ = sessions()
+        evaluating.eval("(loop 1 1e5)")
+        assert compiled_count(evaluating) == 0
+
+    def test_metered_sessions_count_on_tier_0(self) -> None:
+        session = vlad.Session(tier="compile", metered=True)
+        session.eval("((lambda (x) (* x x)) (real 2))")
+        assert session.counts == {"*": 1, "real": 1}
+
+    def test_no_such_tier(self) -> None:
+        with pytest.raises(ValueError, match="tier is one of"):
+            vlad.Session(tier="fast")
+
+    def test_threads_take_turns(self) -> None:
+        _, compiling = sessions()
+        f = compiling.eval("(lambda (n) (total (numbers n)))")
+        results: list[float] = []
+
+        def call() -> None:
+            for _ in range(20):
+                results.append(f(50.0))
+
+        threads = [threading.Thread(target=call) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results == [1275.0] * 80
+
+    def test_without_a_compiler(
+        self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("VLAD_CC", "/nowhere/cc")
+        toolchain.forget()
+        tiers._warned.clear()
+        try:
+            _, compiling = sessions()
+            assert compiling.eval("(loop 1 3)") > 0
+            assert compiling.eval("((lambda (x) (* x x)) 3)") == 9.0
+        finally:
+            toolchain.forget()
+        warning = capfd.readouterr().err
+        assert warning.count("running without compiling") == 1
+
+
+class TestMemory:
+    def test_a_long_descent_in_constant_memory(self) -> None:
+        _, compiling = sessions()
+        descend = compiling.eval(
+            "(lambda (n) (let next ((p (list 1 2)) (i 0)) (if (= i n) p (next (map - p (map (lambda (g) (* 0.1 g))"
+            " ((gradient-R (lambda (p) (total (map square p)))) p))) (+ i 1)))))"
+        )
+        assert descend(200_000.0) == pytest.approx([0.0, 0.0], abs=1e-12)
+
+    def test_what_a_loop_carries_survives_its_collections(self) -> None:
+        evaluating, compiling = sessions()
+        text = """(lambda (n) (let next ((l '()) (i 0)) (if (= i n) (total l) (next (cons i (if (= (modulo i 1000) 0) '() l))
+                   (+ i 1)))))"""
+        assert compiling.eval(text)(3e6 + 5) == evaluating.eval(text)(3e6 + 5)
+
+    def test_the_tape_of_a_long_loop(self) -> None:
+        _, compiling = sessions()
+        slope = compiling.eval("(lambda (x) ((derivative-R (lambda (x) (loop x 1e6))) x))")
+        assert slope(0.0) == 0.0
+
+
+def test_the_analysis_says_why() -> None:
+    from vlad.compile.calls import Unit
+
+    session = vlad.Session(tier="evaluate")
+    f = session.eval("(lambda (x) (begin (write x) x))").value
+    with pytest.raises(Unbounded, match="`write` is not compiled yet"):
+        Unit(session.machine, f[0], (), (1.0,))
