@@ -13,10 +13,11 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.vlad"))
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.parametrize("tier", ["auto", "compile", "evaluate"])
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path: Path) -> None:
+def test_example(path: Path, tier: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "vlad", str(path.relative_to(ROOT))],
+        [sys.executable, "-m", "vlad", "--tier", tier, str(path.relative_to(ROOT))],
         cwd=ROOT, capture_output=True, text=True, encoding="utf-8", timeout=100,
     )  # fmt: skip
     assert done.stderr == ""

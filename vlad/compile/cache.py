@@ -1,8 +1,8 @@
 """Compiled units on disk, by content: `lookup`, `store`, and what `vlad cache` shows.
 
 An entry is one file, KEY.so: the library, then a trailer with the digest of what precedes. It is written beside its
-place and moved there in one step, so that concurrent writers, a kill or a full disk leave either a whole entry or none. It is
-loaded through the descriptor whose bytes were checked, never by a name that somebody may have changed meanwhile. The
+place and moved there in one step, so that concurrent writers, a kill or a full disk leave either a whole entry or none. What
+is handed out are the bytes that were checked, never a name behind which somebody may have changed them meanwhile. The
 folder must be ours, and nobody else's to write. Whatever goes wrong with the cache, the answer is "not there".
 """
 
@@ -63,8 +63,8 @@ def _is_ours(status: os.stat_result, kind: object) -> bool:
     return bool(kind(status.st_mode)) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
-def lookup(key: str) -> int | None:
-    """A descriptor of the checked entry, for the caller to close; None where there is none."""
+def lookup(key: str) -> bytes | None:
+    """The library that was stored under a key, checked; None where there is none."""
     path = _opened()
     if path is None:
         return None
@@ -73,26 +73,16 @@ def lookup(key: str) -> int | None:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
-    try:
-        if _is_ours(os.fstat(descriptor), stat.S_ISREG) and _is_whole(descriptor):
-            with contextlib.suppress(OSError):
-                os.utime(name)
-            return descriptor
-    except OSError:
-        pass
-    os.close(descriptor)
+    with contextlib.suppress(OSError), open(descriptor, "rb") as file:
+        if _is_ours(os.fstat(descriptor), stat.S_ISREG):
+            data = file.read()
+            if len(data) > TRAILER and data[-TRAILER:] == _trailer(data[:-TRAILER]):
+                with contextlib.suppress(OSError):
+                    os.utime(name)
+                return data[:-TRAILER]
     with contextlib.suppress(OSError):
         os.unlink(name)  # damaged: it would only be read again
     return None
-
-
-def _is_whole(descriptor: int) -> bool:
-    size = os.fstat(descriptor).st_size
-    if size <= TRAILER:
-        return False
-    with open(descriptor, "rb", closefd=False) as file:
-        data = file.read()
-    return data[-TRAILER:] == _trailer(data[:-TRAILER])
 
 
 def _trailer(data: bytes) -> bytes:

@@ -119,6 +119,8 @@ class _Liveness:
                     self._field(member, index)
         for index in range(len(entry.results)):
             self._result(entry, index)
+        for slot in entry.parameters:  # they stay, so whoever calls the entry has to provide them
+            self._leaf(slot)
         for function in self.functions:
             for block in blocks(function.body):
                 for statement in block.statements:

@@ -200,6 +200,8 @@ class Specializer(Walker):
         leaves: list[Leaf] = []
         for known, type_ in zip((*fields, *operands), (*instance.fields, *instance.operands), strict=True):
             leaves += self.coerced(known, type_)
+        if instance.result is None and tail and self.instance.result is None:
+            return self._end(TailInvoke(function, tuple(leaves), self.span))  # an endless loop is a loop
         if instance.result is None:
             self.block.statements.append(Invoke((), function, tuple(leaves), self.span))
             return None

@@ -15,8 +15,8 @@ import platform
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from typing import Any
@@ -165,14 +165,10 @@ def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool
     text += digest_line(text)
     options = flags(compiler, optimize, fast_math, native)
     key = _key(text, compiler, options)
-    descriptor = cache.lookup(key)
-    if descriptor is not None:
-        try:
-            return _loaded(f"/proc/self/fd/{descriptor}" if _has_proc() else _named(key), digest)
-        except Unavailable:
-            pass  # not what it seems: made anew
-        finally:
-            os.close(descriptor)
+    kept = cache.lookup(key)
+    if kept is not None:
+        with contextlib.suppress(Unavailable):  # not what it seems: made anew
+            return _loaded_from(kept, digest)
     with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
         path = _compiled(text, compiler, [*options, "-fPIC", "-shared"], folder, "unit.so")
         with open(path, "rb") as file:
@@ -197,12 +193,16 @@ def build_executable(
         os.replace(beside, path)
 
 
-def _has_proc() -> bool:
-    return sys.platform == "linux" and os.path.isdir("/proc/self/fd")
-
-
-def _named(key: str) -> str:
-    return os.path.join(cache.folder(), key + cache.SUFFIX)
+def _loaded_from(data: bytes, digest: str) -> Any:
+    """A library from its bytes: under a name that nobody has used, for the loader answers a known name with what it has."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
+            path = os.path.join(folder, "unit.so")
+            with open(path, "wb") as file:
+                file.write(data)
+            return _loaded(path, digest)
+    except OSError as error:
+        raise Unavailable(f"the library cannot be written: {error.strerror}") from None
 
 
 def _key(text: str, compiler: Compiler, options: list[str]) -> str:
@@ -247,15 +247,36 @@ def _compiled(text: str, compiler: Compiler, options: list[str], folder: str, na
     return target
 
 
+def _is_library(data: bytes) -> bool:
+    """Is this a library, all of it? The loader maps what the headers promise, and what is not there ends the process."""
+    if data[:4] in (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"):
+        return True
+    if data[:4] != b"\x7fELF" or len(data) < 64:
+        return False
+    if data[4] != 2 or data[5] != 1:
+        return True  # not of 64 bits and little-endian: the loader decides
+    segments, sections = struct.unpack_from("<QQ", data, 32)
+    segment_size, segment_count, section_size, section_count = struct.unpack_from("<4H", data, 54)
+    if segment_count == 0 or max(
+        segments + segment_size * segment_count, sections + section_size * section_count
+    ) > len(data):
+        return False
+    for index in range(segment_count):
+        offset, _, _, size = struct.unpack_from("<4Q", data, segments + segment_size * index + 8)
+        if offset + size > len(data):
+            return False
+    return True
+
+
 def _loaded(path: str, digest: str) -> Any:
     with open(path, "rb") as file:
-        magic = file.read(20)
-    if magic[:4] != b"\x7fELF" and magic[:4] not in (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"):
+        data = file.read()
+    if not _is_library(data):
         raise Unavailable("the compiler's output is no library")
     try:
         library = ffi.dlopen(path)
         said = ffi.string(ffi.addressof(library, "vlad_digest")[0])
-    except (OSError, AttributeError) as error:
+    except (OSError, AttributeError, ffi.error) as error:
         first = str(error).partition("\n")[0][:200]
         raise Unavailable(f"the compiler's output cannot be loaded: {first}") from None
     if said != digest.encode():

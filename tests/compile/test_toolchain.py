@@ -1,0 +1,169 @@
+"""Compilers that are missing, hang, crash or lie: each costs one line, and nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from vlad.compile import cache, toolchain
+from vlad.compile.abi import ffi
+from vlad.compile.refusals import Unavailable
+
+UNIT = """union vlad_word { double d; long i; void *p; };
+int vlad_call(union vlad_word const *in, union vlad_word *out) { out[0].d = 2 * in[0].d; return 0; }
+"""
+
+# What a compiler does that is no good; $out is the file it should write, $source its input.
+FAULTS = {
+    "exits with 1": "exit 1",
+    "exits with 127": "exit 127",
+    "says why": "echo 'unit.c:1: too difficult' >&2; exit 1",
+    "says why at length": "yes 'this is difficult' | head -c 3000000 >&2; exit 1",
+    "says why in no known script": "printf '\\377\\376\\200' >&2; exit 1",
+    "says nothing and writes nothing": "exit 0",
+    "writes an empty file": ': > "$out"',
+    "writes garbage": 'echo garbage > "$out"',
+    "writes half a magic word": "printf '\\177EL' > \"$out\"",
+    "writes a magic word alone": "printf '\\177ELF' > \"$out\"",
+    "writes a header of zeros": "{ printf '\\177ELF'; head -c 100 /dev/zero; } > \"$out\"",
+    "writes a header of noise": "{ printf '\\177ELF'; yes abcdefg | head -c 5000; } > \"$out\"",
+    "writes half a library": 'cc -shared -fPIC -o "$out.whole" "$source"; head -c 2000 "$out.whole" > "$out"',
+    "writes a program of another machine": "{ printf '\\177ELF\\002\\001\\001'; head -c 11 /dev/zero; "
+    "printf '\\267\\000'; head -c 100 /dev/zero; } > \"$out\"",
+    "writes the text": 'cp "$source" "$out"',
+    "writes a folder": 'mkdir "$out"',
+    "writes a link": 'cc -shared -fPIC -o "$out.real" "$source"; ln -s "$out.real" "$out"',
+    "writes a link to nothing": 'ln -s /nowhere "$out"',
+    "writes a pipe": 'mkfifo "$out"',
+    "writes another program": 'echo "int other;" | cc -shared -fPIC -x c -o "$out" -',
+    "writes a program of another digest":
+    'echo "char const vlad_digest[] = \\"0\\";" | cc -shared -fPIC -x c -o "$out" -',
+    "writes an object file": 'cc -c -o "$out" "$source"',
+    "removes its input": 'rm "$source"; exit 1',
+    "removes its folder": 'rm -r "$(dirname "$out")"; exit 0',
+    "is killed": "kill -9 $$",
+    "crashes": "kill -11 $$",
+    "ends itself softly": "kill -15 $$",
+    "hangs": "sleep 60",
+    "hangs with a child": "sleep 60 & sleep 60",
+    "leaves a child behind": "sleep 60 & exit 1",
+    "closes its output": "exec >&- 2>&-; exit 3",
+    "reads what is not there": "cat; exit 1",
+    "writes to the working folder": 'echo mess > mess.o; exit 1',
+}  # fmt: skip
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Nothing found yet, an empty cache, a temporary folder of its own, little patience."""
+    monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(toolchain, "COMPILE_SECONDS", 1.0)
+    monkeypatch.setattr(toolchain, "VERSION_SECONDS", 1.0)
+    toolchain.forget()
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path  # type: ignore[misc]
+    toolchain.forget()
+
+
+def pretend(folder: Path, does: str, version: str = "echo gcc pretended 1.0") -> str:
+    path = folder / "pretended-cc"
+    path.write_text(
+        f"""#!/bin/bash
+case "$1" in --version|-v) {version}; exit 0;; esac
+while [ $# -gt 0 ]; do case "$1" in -o) out="$2"; shift;; *.c) source="$1";; esac; shift; done
+{does}
+"""
+    )
+    path.chmod(0o755)
+    return str(path)
+
+
+def processes() -> str:
+    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_compiler_that(fault: str, fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLAD_CC", pretend(fresh, FAULTS[fault]))
+    begun = time.monotonic()
+    with pytest.raises(Unavailable) as caught:
+        toolchain.build(UNIT)
+    assert time.monotonic() - begun < 8
+    message = str(caught.value)
+    assert message and "\n" not in message and len(message) < 400, message
+    assert list((fresh / "tmp").iterdir()) == []
+    assert "sleep 60" not in processes()
+    assert cache.entries() == []
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("/nowhere/cc", "cannot be run"),
+        ("", "names no compiler"),
+        ("'unclosed", "names no compiler"),
+        ("/etc/hostname", "cannot be run"),
+        ("/tmp", "cannot be run"),
+    ],
+)
+def test_no_compiler(command: str, words: str, fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLAD_CC", command)
+    with pytest.raises(Unavailable, match=words):
+        toolchain.build(UNIT)
+
+
+def test_nothing_on_the_path(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VLAD_CC", raising=False)
+    monkeypatch.setenv("PATH", str(fresh))
+    with pytest.raises(Unavailable, match="no C compiler was found"):
+        toolchain.find_compiler()
+
+
+@pytest.mark.parametrize("version", ["exit 1", "kill -9 $$", "sleep 60"])
+def test_a_compiler_that_does_not_say_its_version(
+    version: str, fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLAD_CC", pretend(fresh, "exit 1", version))
+    with pytest.raises(Unavailable):
+        toolchain.find_compiler()
+
+
+def test_a_library_is_built_kept_and_found_again(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VLAD_CC", raising=False)
+    monkeypatch.setattr(toolchain, "COMPILE_SECONDS", 60.0)
+    monkeypatch.setattr(toolchain, "VERSION_SECONDS", 60.0)
+    assert doubled(toolchain.build(UNIT)) == 42.0
+    (entry,) = cache.entries()
+    assert stat.S_IMODE(os.stat(cache.folder()).st_mode) == 0o700
+    # a second time nobody compiles
+    real = toolchain.find_compiler()
+    monkeypatch.setattr(toolchain, "_compiled", lambda *_: pytest.fail("compiled again"))
+    assert doubled(toolchain.build(UNIT)) == 42.0
+    assert toolchain.find_compiler() is real
+    assert cache.entries()[0].name == entry.name
+
+
+def doubled(library: object) -> float:
+    words = ffi.new("union vlad_word[2]")
+    words[0].d = 21.0
+    library.vlad_call(words, words + 1)  # type: ignore[attr-defined]
+    return float(words[1].d)
+
+
+def test_a_program_of_its_own(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VLAD_CC", raising=False)
+    monkeypatch.setattr(toolchain, "COMPILE_SECONDS", 60.0)
+    monkeypatch.setattr(toolchain, "VERSION_SECONDS", 60.0)
+    target = fresh / "hello"
+    toolchain.build_executable(
+        'int puts(const char *); int main(void) { return puts("hello") < 0; }', str(target)
+    )
+    assert subprocess.run([str(target)], capture_output=True, text=True, check=True).stdout == "hello\n"
