@@ -26,8 +26,9 @@ vlad: a language in which differentiation is an operator like any other
   vlad [OPTION ...] -e EXPR [ARG ...]   evaluate EXPR and print its value; -e may be repeated
   vlad [OPTION ...] < FILE              run the program that comes from standard input
   vlad expand FILE                      print each top-level form as core, the language inside
-  vlad show FILE [--stage core|reverse|forward] [--name PROCEDURE]
-                                        print procedures as core, or as their derivatives
+  vlad show FILE [--stage core|reverse|forward|types|c] [--name PROCEDURE]
+                                        print procedures as core, as their derivatives, their types, or as C
+  vlad cache [clear]                    say what compiled code is kept, and where; or remove it
   vlad repl, vlad check, vlad build     announced; not there yet
 
   -I DIR                look for included and imported files in DIR, too; may be repeated
@@ -54,8 +55,8 @@ ANNOUNCED = {
     "check": "checking a program before it runs",
     "build": "building a program ahead of time",
 }
-COMMANDS = ("run", "expand", "show", *ANNOUNCED)
-CHOICES = {"--tier": ("auto", "compile", "evaluate"), "--stage": ("core", "reverse", "forward")}
+COMMANDS = ("run", "expand", "show", "cache", *ANNOUNCED)
+CHOICES = {"--tier": ("auto", "compile", "evaluate"), "--stage": ("core", "reverse", "forward", "types", "c")}
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 SHOW_OPTIONS = ("--stage", "--name")
 VALUED = ("-I", "-e", *CHOICES, *LIMITS, "--name")
@@ -160,6 +161,10 @@ def _check(line: CommandLine) -> None:
         )
     if line.command and line.expressions:
         raise UsageError(f"-e does not go with `vlad {line.command}`")
+    if line.command == "cache":
+        if line.words not in ([], ["clear"]):
+            raise UsageError(f"`vlad cache` takes `clear` or nothing; not {' '.join(line.words)}")
+        return
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a file")
     if line.command in ("expand", "show") and len(line.words) > 1:
@@ -171,6 +176,8 @@ def execute(line: CommandLine) -> int:
     if line.answer is not None:
         sys.stdout.write(line.answer)
         return SUCCESS
+    if line.command == "cache":
+        return _cache(clear=bool(line.words))
     program = not line.expressions
     arguments = line.words[1:] if program else line.words
     session = Session(
@@ -203,6 +210,19 @@ def _show(session: Session, line: CommandLine) -> int:
     shown = _print_all(session.show(line.words[0], line.choices["--stage"], line.name))
     if line.name is not None and not shown:
         raise VladError("unbound-variable", f"No procedure of that name in {line.words[0]}: {line.name}")
+    return SUCCESS
+
+
+def _cache(clear: bool) -> int:
+    from vlad.compile import cache  # not needed by programs
+
+    if clear:
+        print(f"removed: {cache.clear()}")
+        return SUCCESS
+    entries = cache.entries()
+    print(f"folder: {cache.folder()}")
+    print(f"entries: {len(entries)}")
+    print(f"megabytes: {sum([entry.bytes for entry in entries]) / 1e6:.1f}")
     return SUCCESS
 
 

@@ -392,7 +392,7 @@ class Session:
                     self._execute(item, self.module, None)
 
     def show(self, path: str, stage: str, name: str | None = None) -> Iterator[str]:
-        """The code of a file's procedures at a stage: core, reverse, forward or python."""
+        """The code of a file's procedures at a stage: core, reverse, forward; types and c, compiled for real operands."""
         with self._lock:
             source = load(self._find(path, [""], None))
             for item in self._items(source, self.module):
@@ -413,6 +413,8 @@ class Session:
             code = self.machine.tail_code(code)
         elif stage == "forward":
             code = self.machine.forward_code(code)
+        elif stage in ("types", "c"):
+            return self.tiers.shown(value, stage)
         return f"(define {cell.name} {print_core(self.machine.core_of(code))})"
 
 

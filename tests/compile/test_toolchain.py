@@ -7,6 +7,7 @@ import stat
 import subprocess
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def pretend(folder: Path, does: str, version: str = "echo gcc pretended 1.0") -> str:
     path = folder / "pretended-cc"
+    does, version = does.replace("sleep 60", nap(folder)), version.replace("sleep 60", nap(folder))
     path.write_text(
         f"""#!/bin/bash
 case "$1" in --version|-v) {version}; exit 0;; esac
@@ -84,6 +86,11 @@ while [ $# -gt 0 ]; do case "$1" in -o) out="$2"; shift;; *.c) source="$1";; esa
     )
     path.chmod(0o755)
     return str(path)
+
+
+def nap(folder: Path) -> str:
+    """A sleep that no other test of a run in parallel takes for its own."""
+    return f"sleep 60.{zlib.crc32(str(folder).encode())}"
 
 
 def processes() -> str:
@@ -100,7 +107,7 @@ def test_a_compiler_that(fault: str, fresh: Path, monkeypatch: pytest.MonkeyPatc
     message = str(caught.value)
     assert message and "\n" not in message and len(message) < 400, message
     assert list((fresh / "tmp").iterdir()) == []
-    assert "sleep 60" not in processes()
+    assert nap(fresh) not in processes()
     assert cache.entries() == []
 
 

@@ -218,9 +218,9 @@ class _Unit:
         facts = self.facts
         fails = bool(facts.fails)
         sections = _sections()
-        parts = [self._constants()]
+        parts = []
         if fails:
-            parts.append(sections["fail"])
+            parts += [self._constants(), sections["fail"]]
         if self.counted and fails:
             parts.append(sections["fuel"])
         if facts.allocates or facts.recursive:

@@ -43,6 +43,7 @@ from vlad.compile.first_order import (
     statements,
 )
 from vlad.core.types import Cell
+from vlad.values import TRUE, Boolean
 
 SMALL = 40  # statements of a function that is inlined wherever it is called
 LARGEST = 4000  # statements of a function into which others are inlined
@@ -648,6 +649,11 @@ def share(function: Function) -> None:
         kept: list[Statement] = []
         for statement in block.statements:
             replace_leaves(statement, new)
+            if type(statement) is Compute:
+                constant = folded(statement)
+                if constant is not None:
+                    replaced[statement.slot] = constant
+                    continue
             key, slots = operation(statement)
             found = known.get(key) if key is not None else None
             if found is not None and len(found) == len(slots):
@@ -680,6 +686,18 @@ def share(function: Function) -> None:
 
     boxes: dict[Slot, Box] = {}
     walk(function.body, {})
+
+
+def folded(statement: Compute) -> Leaf | None:
+    """The result of an operation on constants; None where that is not known, or not to be."""
+    row = statement.row
+    if row.name == "real" or not all(type(leaf) in (float, bool) for leaf in statement.operands):
+        return None
+    if any(type(leaf) is bool for leaf in statement.operands):
+        first = statement.operands[0]
+        return not first if row.name == "not" else None
+    value = row.value(*statement.operands)
+    return value is TRUE if isinstance(value, Boolean) else float(value)
 
 
 def operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:

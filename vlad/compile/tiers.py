@@ -148,6 +148,23 @@ class Tiers:
         entry.variants.append(compiled)
         return compiled
 
+    def shown(self, f: Value, stage: str) -> str:
+        """The types of a procedure, or its C text, for operands that are reals; or why there are none."""
+        from vlad.compile.calls import Unit
+        from vlad.core.types import described
+
+        code: Code = f[0]
+        operands = tuple([0.5] * code.arity)
+        takes = f"{code.name or 'λ'} : {' '.join(['real'] * code.arity)}"
+        try:
+            unit = Unit(self.machine, code, f[1 : 1 + len(code.environment)], operands)
+        except Unbounded as unbounded:
+            return f"; {takes} -> not compiled: {unbounded.reason}"
+        if stage == "c":
+            return f"/* {code.name} */\n{unit.text}"
+        result = "never answers" if unit.result is None else described(unit.result)
+        return f"{takes} -> {result}"
+
     def redefined(self, cell: Global) -> None:
         """A global's value changed: what was compiled on the strength of the old one is forgotten."""
         for key, entry in list(self.entries.items()):

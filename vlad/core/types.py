@@ -360,6 +360,22 @@ def cells_of(type_: Type) -> Iterator[Cell]:
             yield from cells_of(part)
 
 
+def described(type_: Type) -> str:
+    """A type with what its unions are: `#1 where #1 = () | (real . #1)`."""
+    cells: dict[Cell, None] = dict.fromkeys(cells_of(type_))
+    lines = []
+    work = list(cells)
+    while work:
+        cell = work.pop(0)
+        members = list(cell.members.values())
+        lines.append(f"#{cell.serial} = {' | '.join([shown(member) for member in members])}")
+        for inner in [inner for member in members for inner in cells_of(member)]:
+            if inner not in cells:
+                cells[inner] = None
+                work.append(inner)
+    return shown(type_) + (f"  where  {',  '.join(lines)}" if lines else "")
+
+
 def shown(type_: Type, depth: int = 5) -> str:
     """A type in people's words: `(real . (real . ()))`, `procedure f of (real)`."""
     if type_.kind in ("real", "boolean"):

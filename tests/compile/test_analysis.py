@@ -1,0 +1,145 @@
+"""What the analysis knows of programs, as text; and what is left of them in C and in machine code."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import vlad
+from vlad.compile import toolchain
+from vlad.compile.calls import Unit
+from vlad.compile.first_order import Box, Compute, statements
+from vlad.compile.refusals import Unbounded
+from vlad.core.types import Types, described
+
+DEFINITIONS = """
+(define (numbers n) (if (= n 0) '() (cons n (numbers (- n 1)))))
+(define (total l) (if (null? l) 0 (+ (car l) (total (cdr l)))))
+(define (loop x i) (if (= i 0) x (loop (* x (sin x)) (- i 1))))
+"""
+
+# An argument's operands are reals, as many as the procedure has parameters.
+TYPES = {
+    "(lambda (x) x)": "real",
+    "(lambda (x) 3)": "3.0",
+    "(lambda (x) (< x 1))": "boolean",
+    "(lambda (x) (list x #t 'a))": "(real . (#t . (a . ())))",
+    "(lambda (x y) (cons x y))": "(real . real)",
+    "(lambda (x) (lambda (y) (+ x y)))": "[λ real]",
+    "(lambda (x) (if (> x 0) x #f))": "#1  where  #1 = real | #f",
+    "numbers": "#1  where  #1 = (real . #1) | ()",
+    "(lambda (n) (map (lambda (x) (* 2 x)) (numbers n)))": "#?  where  #? = (real . #?) | ()",
+    "(lambda (x) (map sin (list x 0 x)))": "(real . (0.0 . (real . ())))",
+    "(lambda (x) (total (numbers x)))": "real",
+    "(lambda (x) (*j x))": "[tagreverse real]",
+    "(lambda (x) ((derivative-R (derivative-F sin)) x))": "real",
+    "(lambda (x) ((gradient-R (lambda (x y) (* x y))) x 2))": "(real . real)",
+    "(lambda (x) ((gradient-R (lambda (x y) (* x x))) x 2))": "(real . 0.0)",
+    "(lambda (x) ((derivative-R (lambda (x) (loop x 5))) x))": "real",
+    "(lambda (x) (car '(1 2)))": "1.0",
+}
+
+
+def unit(text: str) -> Unit:
+    session = vlad.Session(tier="evaluate")
+    session.eval(DEFINITIONS)
+    f = session.eval(text).value
+    return Unit(session.machine, f[0], f[1 : 1 + len(f[0].environment)], (0.5,) * f[0].arity)
+
+
+@pytest.mark.parametrize("text", TYPES)
+def test_the_type_of_an_answer(text: str) -> None:
+    result = unit(text).result
+    assert result is not None
+    found = described(result)
+    if "#?" in TYPES[text]:
+        found = re.sub(r"#\d+", "#?", found)
+    members = re.search(r"= (.*) \| (.*)$", found)
+    if members:  # the members of a union in either order
+        found = found[: members.start()] + "= " + " | ".join(sorted(members.groups()))
+        expected = re.sub(r"= (.*) \| (.*)$", lambda m: "= " + " | ".join(sorted(m.groups())), TYPES[text])
+    else:
+        expected = TYPES[text]
+    assert found == expected
+
+
+@pytest.mark.parametrize("text", ["(lambda (x) (car x))", "(define (f x) (f x)) f", "(lambda (x) (error x))"])
+def test_what_never_answers_has_no_type(text: str) -> None:
+    assert unit(text).result is None
+
+
+def test_what_is_not_bounded_says_why() -> None:
+    with pytest.raises(Unbounded, match="the order of its derivatives is not known"):
+        unit("(define (nth f n) (if (= n 0) f (derivative (nth f (- n 1))))) (lambda (n x) ((nth sin n) x))")
+
+
+def test_the_analysis_is_deterministic() -> None:
+    text = "(lambda (x) ((derivative-R (derivative-R (lambda (x) (total (map (lambda (y) (* x y)) (list x 2)))))) x))"
+    assert unit(text).text == unit(text).text
+
+
+def test_joins() -> None:
+    types = Types()
+    one, two, real = types.constant(1.0), types.constant(2.0), types.real
+    assert types.join(one, one) is one and types.join(one, two) is real and types.join(None, one) is one
+    assert types.join(types.true, types.false) is types.boolean
+    assert types.join(types.pair(one, two), types.pair(one, one)) is types.pair(one, real)
+    # the known zero is a sensitivity of whatever it meets
+    assert types.join(types.zero, types.pair(real, types.zero)) is types.pair(real, types.zero)
+    assert types.join(types.zero, one) is real
+    assert types.constant(0.0) is not types.constant(-0.0)
+
+
+def test_a_list_is_a_recursive_type() -> None:
+    types = Types()
+    union = types.join(types.nil, types.pair(types.real, types.nil))
+    assert union is not None and union.kind == "union"
+    again = types.join(union, types.pair(types.real, union))
+    assert again is not None and types.canonical(union) is again
+    assert {str(member) for member in types.members(again)} == {"()", f"(real . #{again.of.serial})"}
+
+
+class TestWhatIsLeft:
+    def test_pairs_and_tags_take_no_code(self) -> None:
+        made = unit("(lambda (x) (car (*j-inverse (*j (cons (* x 2) 3)))))")
+        (entry,) = made.program.functions
+        assert [type(s) for s in statements(entry.body)] == [Compute]
+
+    def test_sensitivities_that_nobody_reads_are_not_computed(self) -> None:
+        made = unit("(lambda (x) (car ((gradient-R (lambda (x y) (* x (sin (cos y))))) x 2)))")
+        rows = [s.row.name for f in made.program.functions for s in statements(f.body) if type(s) is Compute]
+        assert rows == []  # the derivative by x is a constant
+
+    def test_straight_code_has_no_tape(self) -> None:
+        made = unit("(lambda (x) ((derivative-R (lambda (x) (* (sin x) (exp (* x x))))) x))")
+        assert not [s for f in made.program.functions for s in statements(f.body) if type(s) is Box]
+        assert "vlad_allocate" not in made.text
+
+    def test_the_tape_of_a_loop_holds_what_the_way_back_needs(self) -> None:
+        made = unit("(lambda (x) ((derivative-R (lambda (x) (loop x 100))) x))")
+        sizes = [s.member.size for f in made.program.functions for s in statements(f.body) if type(s) is Box]
+        assert sizes and max(sizes) <= 24  # x, sin x, what was before
+
+    def test_the_text_names_the_program_and_its_places(self) -> None:
+        text = unit("(define (my-function my-variable) (sin my-variable)) my-function").text
+        assert "v0_my_function" in text and "my_variable_1" in text and "/* <expression>:1:1 */" in text
+        assert "#include" not in text
+
+    @pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
+    def test_the_derivative_of_a_line_is_a_constant_of_the_machine(self, tmp_path: Path) -> None:
+        text = unit("(lambda (x) ((gradient (lambda (x) (+ (* 5 x) 3))) x))").text
+        target = tmp_path / "unit.so"
+        toolchain.build_executable(text, str(target), shared=True)
+        listing = subprocess.run(
+            ["objdump", "-d", "--no-show-raw-insn", str(target)], capture_output=True, text=True, check=True
+        ).stdout
+        body = listing.split("<vlad_direct>:\n")[1].split("\n\n")[0]
+        names = [line.split("\t")[1].split()[0] for line in body.splitlines() if "\t" in line]
+        assert [name for name in names if not name.startswith(("nop", "endbr", "cs", "data16"))][:2] in (
+            ["movsd", "ret"],
+            ["vmovsd", "ret"],
+        )
