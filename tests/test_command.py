@@ -248,7 +248,8 @@ WRONG = {
     "--max-memory needs a positive number; not much": ["--max-memory", "much", "-e", "1"],
     "--max-depth needs a positive whole number; not 99999999999": ["--max-depth", "99999999999", "-e", "1"],
     "--tier is one of auto, compile, evaluate; not fast": ["--tier", "fast", "-e", "1"],
-    "--stage is one of core, reverse, forward; not types": ["show", "x.vlad", "--stage", "types"],
+    "--stage is one of core, reverse, forward, types, c; not graph": ["show", "x.vlad", "--stage", "graph"],
+    "`vlad cache` takes `clear` or nothing; not all": ["cache", "all"],
     "--name belongs to `vlad show`": ["--name", "f", "x.vlad"],
     "`vlad run` needs a file": ["run"],
     "`vlad expand` needs a file": ["expand"],
@@ -476,3 +477,29 @@ class TestStartUp:
 
         bare = least([sys.executable, "-c", "pass"])
         assert least([*COMMAND, "-e", "(+ 1 2)"]) - bare < 0.1
+
+
+class TestCompiling:
+    PROGRAM = "(define (twice x) (* 2 x))\n(define (numbers n) (if (= n 0) '() (cons n (numbers (- n 1)))))\n"
+
+    def test_types_and_c_of_a_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "p.vlad"
+        path.write_text(self.PROGRAM, encoding="utf-8")
+        types = printed("show", str(path), "--stage", "types").splitlines()
+        assert types[0] == "twice : real -> real" and types[1].startswith(
+            "numbers : real -> #1  where  #1 = "
+        )
+        text = printed("show", str(path), "--stage", "c", "--name", "twice")
+        assert "static double v0_twice(double x_1)" in text and "p.vlad:1" in text
+
+    def test_the_cache_is_listed_and_cleared(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path / "kept"))
+        assert printed("cache").splitlines() == [
+            f"folder: {tmp_path / 'kept'}",
+            "entries: 0",
+            "megabytes: 0.0",
+        ]
+        assert printed("--tier", "compile", "-e", "((lambda (x) (sin x)) (real 0))") == "0\n"
+        assert "entries: 1" in printed("cache")
+        assert printed("cache", "clear") == "removed: 1\n"
+        assert "entries: 0" in printed("cache")

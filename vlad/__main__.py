@@ -27,8 +27,8 @@ vlad: a language in which differentiation is an operator like any other
   vlad [OPTION ...] < FILE              run the program that comes from standard input
   vlad expand FILE                      print each top-level form as core, the language inside
   vlad show FILE [--stage core|reverse|forward|types|c] [--name PROCEDURE]
-                                        print procedures as core, as their derivatives, their types, or as C
-  vlad cache [clear]                    say what compiled code is kept, and where; or remove it
+                                        print procedures: as core, as derivatives, as types, as C
+  vlad cache [clear]                    what compiled code is kept, and where; or remove it
   vlad repl, vlad check, vlad build     announced; not there yet
 
   -I DIR                look for included and imported files in DIR, too; may be repeated
@@ -78,6 +78,7 @@ class CommandLine:
         self.metered = False
         self.answer: str | None = None  # to --help and --version: there is nothing else to do then
         self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
+        self.choices["--tier"] = ""  # what $VLAD_TIER says, or auto
         self.name: str | None = None
         self.limits = Limits()
 
@@ -181,7 +182,11 @@ def execute(line: CommandLine) -> int:
     program = not line.expressions
     arguments = line.words[1:] if program else line.words
     session = Session(
-        line.path, arguments=arguments, limits=line.limits, metered=line.metered, tier=line.choices["--tier"]
+        line.path,
+        arguments=arguments,
+        limits=line.limits,
+        metered=line.metered,
+        tier=line.choices["--tier"] or None,
     )
     if line.command == "expand":
         _print_all(session.expand(line.words[0]))

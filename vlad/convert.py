@@ -32,18 +32,38 @@ from vlad.values import (
 from vlad.write import written
 
 Apply = Callable[[Value, Value], Value]
+Direct = Callable[..., float]
 
 
 class Procedure:
     """A procedure of a session. Calling it converts arguments and result; errors are VladErrors."""
 
-    __slots__ = ("_apply", "value")
+    __slots__ = ("_apply", "direct", "value", "__weakref__")
 
     def __init__(self, value: Value, apply: Apply) -> None:
         self.value = value
         self._apply = apply
+        self.direct: Direct | None = None  # machine code from floats to a float, once there is some
 
     def __call__(self, *arguments: Any) -> Any:
+        direct = self.direct
+        if direct is not None:
+            for argument in arguments:
+                if type(argument) is not float:
+                    break
+            else:
+                try:
+                    return direct(*arguments)
+                except TypeError:  # another number of them
+                    return self._call(arguments)
+        result = self._call(arguments)
+        if direct is None and type(result) is float:
+            quicken = getattr(self._apply, "quicken", None)
+            if quicken is not None:
+                quicken(self, len(arguments))
+        return result
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
         return to_python(self._apply(self.value, tuple_of([from_python(a) for a in arguments])), self._apply)
 
     def __repr__(self) -> str:

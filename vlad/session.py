@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from vlad.compile.tiers import Tiers
-from vlad.convert import from_python, to_python
+from vlad.convert import Procedure, from_python, to_python
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Lambda, Letrec, Variable
 from vlad.core.text import print_core
@@ -91,6 +91,20 @@ class Library:
         return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
 
 
+class Calls:
+    """How Python calls procedures of a session: what `convert.Procedure` is handed."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def __call__(self, procedure: Value, argument: Value) -> Value:
+        return self.session._apply(procedure, argument)
+
+    def quicken(self, procedure: Procedure, count: int) -> None:
+        """Let a procedure call machine code without us, while that is up to date."""
+        self.session.tiers.quicken(procedure, count)
+
+
 class Session:
     """An evaluator with its own globals. Threads may share it; they take turns.
 
@@ -126,7 +140,8 @@ class Session:
             read=read or (lambda: sys.stdin.readline()),
             arguments=arguments,
         )
-        self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER", "auto"))
+        self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto")
+        self._calls = Calls(self)
         self._lock = threading.RLock()
         self._library = Library()
         self._loading: set[str] = set()
@@ -137,7 +152,7 @@ class Session:
         self.library = Module("library", self.basis)
         self.library.autoload = self._load_library
         self.module = Module("main", self.library)
-        self.module.on_redefine = self.machine.redefined
+        self.module.on_redefine = self._redefined
 
     # Names that every program knows.
 
@@ -186,7 +201,7 @@ class Session:
             for item in self._items(Source(name, text), self.module):
                 value = self._execute(item, self.module, None)
             with deep_recursion():
-                return to_python(value, self._apply)
+                return to_python(value, self._calls)
 
     def run(self, path: str) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
@@ -209,7 +224,7 @@ class Session:
             cell = self.module.cell(name)
             if not hasattr(cell, "value"):
                 raise KeyError(name)
-            return to_python(cell.value, self._apply)
+            return to_python(cell.value, self._calls)
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Define a global."""
@@ -261,6 +276,11 @@ class Session:
             case Export():
                 module.exports = [*(module.exports or []), *item.names]
         return UNSPECIFIED
+
+    def _redefined(self, cell: Global) -> None:
+        """A name that meant a primitive means something else from now on."""
+        self.machine.redefined(cell)
+        self.tiers.redefined(cell, primitive=True)
 
     def _define(self, cell: Global, value: Value) -> None:
         """Give a global its value. Compiled code that relied on another one is forgotten."""
@@ -344,7 +364,7 @@ class Session:
         if found in self._including:
             raise VladError("import-cycle", f"The module imports itself: {item.path}", item.span)
         imported = Module(item.path, self.library)
-        imported.on_redefine = self.machine.redefined
+        imported.on_redefine = self._redefined
         self._including.append(found)
         try:
             self._run(load(found, item.span), imported, None)

@@ -81,7 +81,8 @@ class Compiled:
         self.stop: Callable[[], object] | None = (
             self._stop if "int volatile vlad_stop;" in unit.text else None
         )
-        self.direct: Any = None
+        self.direct: Any = None  # from as many reals as `reals` says to a real, without state
+        self.reals = len(entry.parameters)
         if "double vlad_direct(" in unit.text:
             kinds = ", ".join(["double"] * len(entry.parameters)) or "void"
             self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))

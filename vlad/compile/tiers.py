@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +149,17 @@ class Tiers:
         entry.variants.append(compiled)
         return compiled
 
+    def quicken(self, procedure: Any, count: int) -> None:
+        """Hand a Python callable the machine code from so many reals to a real, if there is any; it is taken back when
+        what it relies on is redefined."""
+        entry = self.entries.get(id(procedure.value))
+        for compiled in entry.variants if entry is not None else ():
+            if compiled.direct is not None and compiled.reals == count:
+                assert entry is not None
+                procedure.direct = compiled.direct
+                entry.listeners.append(_take_back(weakref.ref(procedure)))
+                return
+
     def shown(self, f: Value, stage: str) -> str:
         """The types of a procedure, or its C text, for operands that are reals; or why there are none."""
         from vlad.compile.calls import Unit
@@ -165,10 +177,11 @@ class Tiers:
         result = "never answers" if unit.result is None else described(unit.result)
         return f"{takes} -> {result}"
 
-    def redefined(self, cell: Global) -> None:
-        """A global's value changed: what was compiled on the strength of the old one is forgotten."""
+    def redefined(self, cell: Global, primitive: bool = False) -> None:
+        """A global's value changed: what was compiled on the strength of the old one is forgotten. Who used a primitive is
+        not known, for it left no trace: then all is."""
         for key, entry in list(self.entries.items()):
-            if cell in entry.cells or entry.reason is not None:
+            if primitive or cell in entry.cells or entry.reason is not None:
                 del self.entries[key]
                 for tell in entry.listeners:
                     tell()
@@ -289,6 +302,15 @@ class Interruptible:
                         stop()
 
         threading.Thread(target=watch, args=(cls._reader,), daemon=True, name="vlad-interrupt").start()
+
+
+def _take_back(procedure: weakref.ref[Any]) -> Callable[[], None]:
+    def take_back() -> None:
+        held = procedure()
+        if held is not None:
+            held.direct = None
+
+    return take_back
 
 
 def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:
