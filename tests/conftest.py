@@ -7,6 +7,7 @@ Random tests draw the same examples in every run, so that a red run means that t
 from __future__ import annotations
 
 import os
+import tempfile
 
 import pytest
 from hypothesis import settings
@@ -21,6 +22,10 @@ vlad.compile.tiers.RAISING = True
 
 # Tier 0, unless a test asks for another: programs, examples and tests/compile do.
 os.environ.setdefault("VLAD_TIER", "evaluate")
+
+# What is compiled here is no part of the user's cache.
+_kept = tempfile.TemporaryDirectory(prefix="vlad-tests-")
+os.environ.setdefault("VLAD_CACHE_DIR", os.path.join(_kept.name, "cache"))
 
 settings.register_profile("search", derandomize=False)
 settings.register_profile("repeatable", derandomize=True)

@@ -492,14 +492,14 @@ class TestCompiling:
         text = printed("show", str(path), "--stage", "c", "--name", "twice")
         assert "static double v0_twice(double x_1)" in text and "p.vlad:1" in text
 
-    def test_the_cache_is_listed_and_cleared(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path / "kept"))
-        assert printed("cache").splitlines() == [
-            f"folder: {tmp_path / 'kept'}",
-            "entries: 0",
-            "megabytes: 0.0",
-        ]
-        assert printed("--tier", "compile", "-e", "((lambda (x) (sin x)) (real 0))") == "0\n"
-        assert "entries: 1" in printed("cache")
-        assert printed("cache", "clear") == "removed: 1\n"
-        assert "entries: 0" in printed("cache")
+    def test_the_cache_is_listed_and_cleared(self, tmp_path: Path) -> None:
+        kept = str(tmp_path / "kept")
+
+        def listed(*words: str) -> str:
+            return printed(*words, VLAD_CACHE_DIR=kept)
+
+        assert listed("cache").splitlines() == [f"folder: {kept}", "entries: 0", "megabytes: 0.0"]
+        assert listed("--tier", "compile", "-e", "((lambda (x) (sin x)) (real 0))") == "0\n"
+        assert "entries: 1" in listed("cache")
+        assert listed("cache", "clear") == "removed: 1\n"
+        assert "entries: 0" in listed("cache")
