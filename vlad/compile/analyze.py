@@ -32,7 +32,16 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.core.types import Recursion, Type, Types, closure_nests, is_real, shown
+from vlad.core.types import (
+    ZERO_REAL,
+    Recursion,
+    Type,
+    Types,
+    closure_nests,
+    is_known_zero,
+    is_real,
+    shown,
+)
 from vlad.source import Span
 from vlad.values import FALSE, NIL, TRUE, ZERO, Boolean, Code, Deferred, Global, Primitive, Value, look
 
@@ -149,6 +158,11 @@ class Walker:
 
     def truth(self, value: bool) -> Known:
         return Known(self.types.truth(value))
+
+    @property
+    def zero_real(self) -> Known:
+        """The real that is zero because nothing contributed to it."""
+        return Known(self.types.zero_real)
 
     @property
     def known_zero(self) -> Known:
@@ -442,12 +456,12 @@ class Walker:
             if not is_real(type_):
                 return self.fail(f"Argument to {row.name} is invalid")
         types = [operand.type for operand in operands]
-        if row.with_zero is not None and any(type_.of is ZERO for type_ in types):
+        if row.with_zero is not None and any(is_known_zero(type_) for type_ in types):
             answer: Result = row.with_zero(self, *operands)
             if answer is not None:
                 return answer
         if all(type_.kind == "constant" for type_ in types):
-            return self.constant(row.value(*[type_.of for type_ in types]))
+            return self.constant(row.value(*[value_of(type_) for type_ in types]))
         is_test = row.type.endswith("boolean")
         return self.compute(row, operands, self.types.boolean if is_test else self.types.real)
 
@@ -479,12 +493,17 @@ class Walker:
             type_ = self.types.canonical(operand.type)
             if type_.kind != "constant":
                 raise Unbounded(f"`{row.name}` is not compiled yet", self.span)
-            values.append(type_.of)
+            values.append(value_of(type_))
         try:
             value = row.value(*values)
         except Exception:  # whatever it is, tier 0 says it
             return self.fail(f"Argument to {row.name} is invalid")
         return self.value(value)
+
+
+def value_of(type_: Type) -> Value:
+    """The value of a constant."""
+    return 0.0 if type_.of is ZERO_REAL else type_.of
 
 
 class Analysis(Walker):

@@ -12,7 +12,7 @@ from typing import Any
 
 from vlad.compile import emit_c
 from vlad.compile.abi import ffi
-from vlad.compile.analyze import Analysis
+from vlad.compile.analyze import Analysis, value_of
 from vlad.compile.first_order import Fail, Member, Program
 from vlad.compile.optimize import optimize
 from vlad.compile.refusals import Failed, Mismatch, Unbounded
@@ -211,7 +211,7 @@ class Compiled:
                 value = TRUE if leaves.pop(0) else FALSE
                 break
             if type_.kind == "constant":
-                value = type_.of
+                value = value_of(type_)
                 break
             if type_.kind == "union":
                 type_, inner = self._unboxed(leaves.pop(0), type_)

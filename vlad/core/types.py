@@ -62,12 +62,21 @@ def found(cell: Cell) -> Cell:
 
 def constant_key(value: Value) -> Any:
     """Equal for constants that programs cannot tell apart."""
+    if value is ZERO_REAL:
+        return "zero real"
     if type(value) is float:
         return "nan" if value != value else (value, math.copysign(1.0, value))
     if type(value) is String:
         return ("string", value.text)
     return id(value)
 
+
+class ZeroReal(float):
+    """The type of ZERO_REAL, the real that is zero because nothing contributed to it: a tangent or sensitivity of which that is
+    known. It adds and multiplies as the known zero does, which is what keeps derivatives of what is constant free of charge."""
+
+
+ZERO_REAL = ZeroReal(0.0)
 
 LARGEST = 1_000  # nodes of one type, cells not entered
 
@@ -93,6 +102,7 @@ class Types:
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
         self.zero = self.constant(ZERO)
+        self.zero_real = self.constant(ZERO_REAL)
         self.nil = self.constant(NIL)
         self.true = self.constant(TRUE)
         self.false = self.constant(FALSE)
@@ -112,7 +122,7 @@ class Types:
 
     def constant(self, value: Value) -> Type:
         key = constant_key(value)
-        if type(value) is float:
+        if type(value) is float or value is ZERO_REAL:
             head: Head = "real"
         elif type(value) is Boolean:
             head = "boolean"
@@ -205,7 +215,12 @@ class Types:
         if a.head != b.head:
             return self.union(a, b)
         if a.head == "real":
-            return self.real
+            plain = self.constant(0.0)
+            return (
+                plain
+                if (a is plain and b is self.zero_real) or (b is plain and a is self.zero_real)
+                else self.real
+            )
         if a.head == "boolean":
             return self.boolean
         parts = [self.join_both(x, y) for x, y in zip(a.parts, b.parts, strict=True)]
@@ -253,7 +268,8 @@ class Types:
             self._absorb(found(type_.of), self.zero)
             return self.canonical(type_)
         if type_.head == "real":
-            return type_ if type_.kind == "real" or constant_key(type_.of) == (0.0, 1.0) else self.real
+            is_zero = type_ is self.zero_real or type_ is self.constant(0.0)
+            return type_ if type_.kind == "real" or is_zero else self.real
         if type_.parts:
             return self.like(type_, tuple([self.or_zero(self.canonical(part)) for part in type_.parts]))
         return type_
@@ -307,10 +323,10 @@ class Types:
     # Looking.
 
     def general(self, type_: Type) -> Type:
-        """The type without its constant reals."""
+        """The type without its constant reals, but for those that are zero because nothing contributed."""
         type_ = self.canonical(type_)
         if type_.head == "real":
-            return self.real
+            return type_ if type_ is self.zero_real else self.real
         if type_.kind == "pair" or type_.kind == "closure":
             return self.like(type_, tuple([self.general(part) for part in type_.parts]))
         return type_
@@ -344,6 +360,11 @@ def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
 def occurs_inside(code: Any, type_: Type) -> bool:
     """Does a closure of the code occur strictly inside a type? Cells are not entered."""
     return any(part.of is code or (part.size > 1 and occurs_inside(code, part)) for part in type_.parts)
+
+
+def is_known_zero(type_: Type) -> bool:
+    """Zero because nothing contributed to it, be it known to be a real or not."""
+    return type_.of is ZERO or type_.of is ZERO_REAL
 
 
 def is_real(type_: Type) -> bool:

@@ -83,10 +83,10 @@ def _abstract_same(w: Any, a: Any, b: Any) -> Any:
     def of_two(a: Any, b: Any) -> Any:
         if a.type.head != b.type.head:
             return w.truth(False)
-        if a.type.kind == b.type.kind == "constant":
-            return w.truth(same(a.type.of, b.type.of))
         if a.type.head == "real":
             return w.scalar(w.machine.table["same?"], [a, b])
+        if a.type.kind == b.type.kind == "constant":
+            return w.truth(same(a.type.of, b.type.of))
         if a.type.head == "boolean":
             return w.compute(w.machine.table["same-boolean?"], [a, b], w.types.boolean)
         if a.type.parts:

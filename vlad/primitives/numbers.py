@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
+from vlad.core.types import is_known_zero
 from vlad.errors import VladError
 from vlad.primitives.special import (
     conic,
@@ -326,11 +326,6 @@ NEGATE = Primitive(
 )  # fmt: skip
 
 
-def is_known_zero(known: Any) -> bool:
-    """Of what the compiler knows of a value (compile/analyze.py)."""
-    return bool(known.type.of is ZERO)
-
-
 def _zero_plus(x: Value, y: Value) -> Value:
     return y if x is ZERO else x
 
@@ -347,24 +342,24 @@ ROWS: list[Primitive] = [
     Primitive(
         "+", "x y", "Sum.", value=_linear2("+", lambda x, y: x + y, _zero_plus), python="x + y",
         type="real real -> real", partials={"x": "1", "y": "1"}, variadic="left", unary="(+ x -0.0)", nullary=0.0,
-        c="{x} + {y}", with_zero=lambda w, x, y: y if is_known_zero(x) else x, array="add",
+        c="{x} + {y}", with_zero=lambda w, x, y: y if is_known_zero(x.type) else x, array="add",
     ),
     Primitive(
         "-", "x y", "Difference; on one operand its negative.", value=_linear2("-", lambda x, y: x - y, _zero_minus),
         python="x - y", type="real real -> real", partials={"x": "1", "y": "-1"}, variadic="left", unary="(negate x)",
         c="{x} - {y}", array="subtract",
-        with_zero=lambda w, x, y: x if is_known_zero(y) else w.scalar(NEGATE, [y]),
+        with_zero=lambda w, x, y: x if is_known_zero(y.type) else w.scalar(NEGATE, [y]),
     ),
     Primitive(
         "*", "x y", "Product.", value=_linear2("*", lambda x, y: x * y, lambda x, y: ZERO), python="x * y",
         type="real real -> real", partials={"x": "y", "y": "x"}, variadic="left", unary="(* x 1)", nullary=1.0,
-        c="{x} * {y}", with_zero=lambda w, x, y: w.known_zero, array="multiply",
+        c="{x} * {y}", with_zero=lambda w, x, y: x if is_known_zero(x.type) else y, array="multiply",
     ),
     Primitive(
         "/", "x y", "Quotient; on one operand its reciprocal.", value=_linear2("/", divide, _zero_divide),
         python="x / y if y else divide(x, y)", uses={"divide": divide}, type="real real -> real",
         partials={"x": "(/ 1 y)", "y": "(negate (/ r y))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
-        with_zero=lambda w, x, y: x if is_known_zero(x) else None, array="divide",
+        with_zero=lambda w, x, y: x if is_known_zero(x.type) else None, array="divide",
     ),
     NEGATE,
     Primitive(

@@ -136,7 +136,7 @@ def _with_parts(w: Any, like: Any, parts: list[Any]) -> Any:
 def _zero_types(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
-            return w.constant(0.0)
+            return w.zero_real
         return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
 
     return w.each(x, of_one)
@@ -198,7 +198,7 @@ def _complete_types(w: Any, x: Any, s: Any) -> Any:
 
     def real(s: Any) -> Any:
         if s.type.of is ZERO:
-            return w.constant(0.0)
+            return w.zero_real
         return s if s.type.head == "real" else w.fail("Arguments to plus do not conform")
 
     def of_structure(x: Any, s: Any) -> Any:
