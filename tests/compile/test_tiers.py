@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -337,3 +340,20 @@ def test_the_analysis_says_why() -> None:
     f = session.eval("(lambda (x) (begin (write x) x))").value
     with pytest.raises(Unbounded, match="`write` is not compiled yet"):
         Unit(session.machine, f[0], (), (1.0,))
+
+
+@pytest.mark.parametrize("tier", ["auto", "compile"])
+def test_an_interrupt_ends_compiled_code(tier: str, tmp_path: Path) -> None:
+    path = tmp_path / "endless.vlad"
+    path.write_text("(define (f x) (f (sin x)))\n(f 1)\n", encoding="utf-8")
+    root = str(Path(__file__).parent.parent.parent)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vlad", "--tier", tier, str(path)],
+        stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root},
+    )  # fmt: skip
+    time.sleep(2)  # compiled by now
+    process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors.strip()) == (130, b"Interrupted")
+    assert time.monotonic() - begun < 3
