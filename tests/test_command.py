@@ -200,7 +200,12 @@ class TestOptions:
         [
             ("--max-seconds", "0.2", "(define (f n) (f (+ n 1))) (f 0)", "longer than 0.2 seconds"),
             ("--max-depth", "1000", "(define (f n) (+ 1 (f (+ n 1)))) (f 0)", "too deep"),
-            ("--max-memory", "200", "(define (f n l) (f (+ n 1) (cons n l))) (f 0 '())", "more than 200"),
+            (
+                "--max-memory",
+                "200",
+                "(define (f n l) (if (< n 0) (apply + l) (f (+ n 1) (cons n l)))) (f 0 '())",
+                "more than 200",
+            ),
             ("--fuel", "1000", "(define (f n) (f (+ n 1))) (f 0)", "out of fuel"),
         ],
     )

@@ -253,6 +253,17 @@ class TestPolicy:
         assert answer == pytest.approx(0.0, abs=1e-6)
         assert compiled_count(session) == 1
 
+    @pytest.mark.parametrize("on_its_way", [KeyboardInterrupt(), LimitExceeded("out-of-time", "too long")])
+    def test_an_interrupt_goes_before_a_switch(self, on_its_way: BaseException) -> None:
+        with pytest.raises(type(on_its_way)):
+            try:
+                try:
+                    raise on_its_way
+                finally:
+                    raise tiers.Switch  # as another thread does, at any moment
+            except tiers.Switch as switch:
+                tiers._give_way(switch)
+
     def test_auto_leaves_what_is_short_alone(self) -> None:
         session = vlad.Session(tier="auto")
         assert session.eval("(+ 1 2)") == 3.0

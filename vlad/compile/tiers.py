@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.compile.refusals import Failed, Mismatch, Unavailable, Unbounded
+from vlad.errors import LimitExceeded
 from vlad.evaluate.limits import raise_in
 from vlad.values import Code, Global, Value, is_procedure, look
 
@@ -231,7 +232,8 @@ class Tiers:
             finally:
                 if job.active:
                     done()
-        except Switch:
+        except Switch as switch:
+            _give_way(switch)
             assert job.compiled is not None
             return self._run(job.compiled, operands, f, argument)
 
@@ -302,6 +304,15 @@ class Interruptible:
                         stop()
 
         threading.Thread(target=watch, args=(cls._reader,), daemon=True, name="vlad-interrupt").start()
+
+
+def _give_way(switch: Switch) -> None:
+    """Where an interrupt or a limit was on its way out already, it goes on."""
+    context: BaseException | None = switch.__context__
+    while context is not None:
+        if isinstance(context, KeyboardInterrupt | LimitExceeded):
+            raise context
+        context = context.__context__
 
 
 def _take_back(procedure: weakref.ref[Any]) -> Callable[[], None]:
