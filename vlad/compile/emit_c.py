@@ -44,6 +44,7 @@ from vlad.source import Span
 TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUT_OF_FUEL, FIRST_FAILURE = 1, 2, 3, 4, 10
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 STACK_SIZE = 1 << 30
+KEPT = 256 << 20  # bytes of the area whose pages stay from call to call
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
@@ -242,7 +243,7 @@ class _Unit:
         most = max([1, *[m.kinds.count("p") for members in self.program.members.values() for m in members]])
         values = {
             "VLAD_TOO_DEEP": TOO_DEEP, "VLAD_OUT_OF_MEMORY": OUT_OF_MEMORY, "VLAD_STOPPED": STOPPED,
-            "VLAD_OUT_OF_FUEL": OUT_OF_FUEL, "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL",
+            "VLAD_OUT_OF_FUEL": OUT_OF_FUEL, "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_KEPT": KEPT,
             "VLAD_MOST_POINTERS": most,
         }  # fmt: skip
         return "\n".join([f"#define {name} {value}" for name, value in values.items()])
@@ -348,10 +349,13 @@ class _Unit:
         lines.append("int vlad_call(union vlad_word const *in, union vlad_word *out) {")
         if entry in facts.fails:
             lines.append("  int status = _setjmp(vlad_escape);")
-            lines.append("  if (status) return status;")
+            trims = (["vlad_trim_arena();"] if facts.allocates else []) + (
+                ["vlad_trim_stack();"] if facts.recursive else []
+            )
+            lines.append(f"  if (status) {{ {' '.join(trims)} return status; }}")
         if facts.allocates:
             lines.append("  if (!vlad_base) vlad_open_arena();")
-            lines.append("  vlad_top = vlad_base;")
+            lines.append("  vlad_trim_arena();")
         lines.append("  vlad_in = in; vlad_out = out;")
         if facts.recursive:
             lines.append("  if (!vlad_stack) vlad_open_stack();")

@@ -44,6 +44,11 @@ static inline void *vlad_allocate(unsigned long size) {
   return box;
 }
 int munmap(void *, unsigned long);
+int madvise(void *, unsigned long, int);
+static void vlad_trim_arena(void) { /* a call that took much gives most of it back */
+  if (vlad_top - vlad_base > VLAD_KEPT) madvise(vlad_base + VLAD_KEPT, vlad_top - vlad_base - VLAD_KEPT, 4);
+  vlad_top = vlad_base;
+}
 __attribute__((destructor)) static void vlad_close_arena(void) {
   if (vlad_base) munmap(vlad_base, vlad_end + 4096 - vlad_base);
 }
@@ -125,6 +130,10 @@ static void vlad_open_stack(void) {
     }
   }
   vlad_fail(VLAD_OUT_OF_MEMORY);
+}
+int madvise(void *, unsigned long, int);
+static void vlad_trim_stack(void) {
+  if (vlad_stack) madvise(vlad_stack_end - 65536, vlad_stack - vlad_stack_end, 4);
 }
 static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
 #if defined(__x86_64__) && defined(__GNUC__)
