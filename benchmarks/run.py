@@ -33,7 +33,7 @@ WORKLOADS: list[tuple[str, str, str, tuple[float, ...], str, str, str]] = [
     *[(f"saddle {m}", "saddle", f"run-{m}", (1,), "saddle", "W2-FF", "hand") for m in ("FF", "FR", "RF", "RR")],
     ("backprop", "backprop", "run-R", (1e5,), "backprop", "W3", "scalar"),
     ("power 1000, forward", "scalar", "power-F", (1.001, 1000), "scalar", "W6-1000", "forward"),
-    ("power 1000, reverse", "scalar", "power-R", (1.001, 1000), "scalar", "W6-1000", "reverse"),
+    ("power 1000, reverse", "scalar", "power-R", (1.001, 1000), "scalar", "W6-1000", "reverse+tape"),
     ("loop of 10^6, reverse", "scalar", "growth-R", (0.5, 0.7), "scalar", "W11", "store all, 8 MB"),
     ("fib 27", "scalar", "fib", (27,), "languages", "L-fib", "calls kept"),
     ("tak 18 12 6", "scalar", "tak", (18, 12, 6), "languages", "L-tak", "calls kept"),

@@ -44,7 +44,7 @@ from vlad.source import Span
 TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUT_OF_FUEL, FIRST_FAILURE = 1, 2, 3, 4, 10
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 STACK_SIZE = 1 << 30
-KEPT = 64 << 20  # bytes of the area whose pages stay from call to call
+KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
