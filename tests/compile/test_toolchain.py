@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 import zlib
@@ -174,3 +175,28 @@ def test_a_program_of_its_own(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> N
         'int puts(const char *); int main(void) { return puts("hello") < 0; }', str(target)
     )
     assert subprocess.run([str(target)], capture_output=True, text=True, check=True).stdout == "hello\n"
+
+
+def test_a_program_that_ends_while_it_is_compiled_leaves_nothing(fresh: Path) -> None:
+    program = f"""
+import tempfile, threading, time
+tempfile.tempdir = {str(fresh / "tmp")!r}
+from vlad.compile import toolchain
+def compile():
+    try:
+        toolchain.build({UNIT!r})
+    except toolchain.Unavailable:
+        pass
+threading.Thread(target=compile, daemon=True).start()
+while not toolchain._running or not toolchain._folders:
+    time.sleep(0.01)
+"""
+    environment = {
+        **os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent), "VLAD_CC": pretend(fresh, "sleep 60"),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=30
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list((fresh / "tmp").iterdir()) == []
+    assert nap(fresh) not in processes()

@@ -8,6 +8,7 @@ made of.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import os
@@ -18,6 +19,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +43,8 @@ class Compiler:
     version: str
 
 
+_running: set[subprocess.Popen[bytes]] = set()
+_folders: set[str] = set()
 _found: Compiler | Unavailable | None = None
 
 
@@ -121,6 +125,7 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
             )  # fmt: skip
         except OSError as error:
             raise Unavailable(f"`{command[0]}` cannot be run: {error.strerror}") from None
+        _running.add(process)
         try:
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -135,6 +140,29 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left of it
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    _running.discard(process)
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[str]:
+    """A temporary folder of our own, which goes even if the program ends while a thread compiles in it."""
+    folder = tempfile.mkdtemp(prefix="vlad-")
+    _folders.add(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _folders.discard(folder)
+
+
+@atexit.register
+def _leave_nothing() -> None:
+    """At the end of the program: a compiler that still runs for nobody, and its folder."""
+    for process in list(_running):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    for folder in list(_folders):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> list[str]:
@@ -169,7 +197,7 @@ def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool
     if kept is not None:
         with contextlib.suppress(Unavailable):  # not what it seems: made anew
             return _loaded_from(kept, digest)
-    with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
+    with _folder() as folder:
         path = _compiled(text, compiler, [*options, "-fPIC", "-shared"], folder, "unit.so")
         with open(path, "rb") as file:
             data = file.read()
@@ -183,7 +211,7 @@ def build_executable(
 ) -> None:
     """Compile a text to a program, or a library, at a path, which is replaced in one step. Raises Unavailable, OSError."""
     compiler = find_compiler()
-    with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
+    with _folder() as folder:
         kinds = ["-fPIC", "-shared"] if shared else []
         made = _compiled(
             text, compiler, [*flags(compiler, optimize, fast_math, False), *kinds], folder, "unit"
@@ -196,7 +224,7 @@ def build_executable(
 def _loaded_from(data: bytes, digest: str) -> Any:
     """A library from its bytes: under a name that nobody has used, for the loader answers a known name with what it has."""
     try:
-        with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
+        with _folder() as folder:
             path = os.path.join(folder, "unit.so")
             with open(path, "wb") as file:
                 file.write(data)
