@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -131,6 +133,67 @@ def test_what_killed_writers_left_goes(folder: Path) -> None:
     os.utime(old, (0, 0))
     cache.store("b", DATA)
     assert not old.exists() and new.exists()
+
+
+@pytest.mark.parametrize("gone", range(6))
+def test_files_that_go_while_the_folder_is_read(
+    folder: Path, gone: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer moved its temporary file, or removed an entry, between the listing and the look at it."""
+    for name in "abcde":
+        cache.store(name, DATA)
+    listing = os.scandir
+
+    class Vanishing:
+        def __init__(self, path: str) -> None:
+            self.items = listing(path)
+
+        def __enter__(self) -> Vanishing:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.items.close()
+
+        def __iter__(self) -> Iterator[os.DirEntry[str]]:
+            with self.items as items:
+                for index, item in enumerate(sorted(items, key=lambda item: item.name)):
+                    if index == gone:
+                        os.unlink(item.path)
+                    yield item
+
+    monkeypatch.setattr(os, "scandir", Vanishing)
+    monkeypatch.setenv("VLAD_CACHE_SIZE", str(2.5 * len(DATA) / 1e6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache.store("f", DATA)
+        monkeypatch.undo()
+        monkeypatch.setenv("VLAD_CACHE_DIR", str(folder))
+    assert len(cache.entries()) == 2
+
+
+def test_entries_are_listed_while_they_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abc":
+        cache.store(name, DATA)
+    looked = os.DirEntry.stat
+
+    class Item:
+        def __init__(self, item: os.DirEntry[str]) -> None:
+            self.name, self.path, self.item = item.name, item.path, item
+
+        def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+            if self.name == "b.so":
+                os.unlink(self.path)
+            return looked(self.item, follow_symlinks=follow_symlinks)
+
+    listing = os.scandir
+
+    @contextlib.contextmanager
+    def wrapped(path: str) -> Iterator[list[Item]]:
+        with listing(path) as items:
+            yield [Item(item) for item in items]
+
+    monkeypatch.setattr(os, "scandir", wrapped)
+    assert {entry.name for entry in cache.entries()} == {"a.so", "c.so"}
 
 
 def test_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

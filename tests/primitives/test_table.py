@@ -20,7 +20,8 @@ from vlad.values import FALSE, NIL, TRUE, ZERO, Deferred, Primitive, String, Val
 
 KINDS = {"real", "boolean", "procedure", "any", "pair", "string", "symbol", "null", "some", "unspecified"}
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 2.0, 3.0, -3.0, 1e-310, -5e-324, 1e-160, 1e16, 2.0**53,
-           -1e200, 1.7976931348623157e308, -1.7976931348623157e308, math.inf, -math.inf, math.nan]  # fmt: skip
+           171.0, 171.75, 172.0, -171.5, -1e200, 1.7976931348623157e308, -1.7976931348623157e308, math.inf, -math.inf,
+           math.nan]  # fmt: skip
 WRONG: list[Value] = [
     NIL,
     TRUE,

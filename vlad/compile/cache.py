@@ -120,19 +120,36 @@ def _limit() -> float:
 
 def _trim(path: str) -> None:
     """Remove what was used longest ago until the rest fits, and what killed writers left."""
-    now, found = time.time(), []
-    for item in os.scandir(path):
-        status = item.stat(follow_symlinks=False)
-        if item.name.endswith(".tmp") and now - status.st_mtime > STALE_SECONDS:
-            os.unlink(item.path)
-        elif item.name.endswith(SUFFIX):
-            found.append((status.st_mtime, status.st_size, item.path))
-    total, limit = sum([size for _, size, _ in found]), _limit()
-    for _, size, name in sorted(found):
+    now, limit = time.time(), _limit()
+    files = _files(path)
+    for name, status in files:
+        if name.endswith(".tmp") and now - status.st_mtime > STALE_SECONDS:
+            _remove(path, name)
+    kept = [(status.st_mtime, status.st_size, name) for name, status in files if name.endswith(SUFFIX)]
+    total = sum([size for _, size, _ in kept])
+    for _, size, name in sorted(kept):
         if total <= limit:
             break
-        os.unlink(name)
+        _remove(path, name)
         total -= size
+
+
+def _files(path: str) -> list[tuple[str, os.stat_result]]:
+    """What stands in a folder where others write and remove meanwhile: what has gone since it was listed is not there."""
+    found = []
+    with os.scandir(path) as items:
+        for item in items:
+            with contextlib.suppress(FileNotFoundError):
+                found.append((item.name, item.stat(follow_symlinks=False)))
+    return found
+
+
+def _remove(path: str, name: str) -> bool:
+    """False where it was not there, or may not be removed."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(path, name))
+        return True
+    return False
 
 
 def entries() -> list[Entry]:
@@ -141,19 +158,13 @@ def entries() -> list[Entry]:
     found = []
     if path is not None:
         with contextlib.suppress(OSError):
-            for item in os.scandir(path):
-                if item.name.endswith(SUFFIX):
-                    status = item.stat(follow_symlinks=False)
-                    found.append(Entry(item.name, status.st_size, status.st_mtime))
+            for name, status in _files(path):
+                if name.endswith(SUFFIX):
+                    found.append(Entry(name, status.st_size, status.st_mtime))
     return sorted(found, key=lambda entry: -entry.used)
 
 
 def clear() -> int:
     """Remove all entries; how many there were."""
-    path, count = _opened(), 0
-    for entry in entries():
-        assert path is not None
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(path, entry.name))
-            count += 1
-    return count
+    path = _opened()
+    return sum([_remove(path, entry.name) for entry in entries()]) if path is not None else 0

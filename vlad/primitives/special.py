@@ -537,7 +537,7 @@ def gamma(x: float) -> float:
         return NAN
     if abs(x) < TINY:
         return 1.0 / x
-    if x > 172.0:
+    if x >= 172.0:
         return INFINITY
     if x == math.floor(x):
         return float(math.factorial(int(x) - 1))
@@ -567,7 +567,7 @@ def gamma_third(x: float) -> float:
         return NAN
     if abs(x) < TINY:
         return -_ratio(6, x, 4)
-    if x > 172.0:
+    if x >= 172.0:
         return INFINITY
     p = GUARD + 64
     a, b, c = (_polygamma_fixed(order, x, p) for order in range(3))
