@@ -123,18 +123,24 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
 
 
 def _procedure(value: tuple[Value, ...], work: list[object]) -> str:
-    code: Code = value[0]
+    first, *others = procedure_pieces(value[0])
+    assert type(first) is str
+    work += [value[piece] if type(piece) is int else piece for piece in reversed(others)]
+    return first
+
+
+def procedure_pieces(code: Code) -> list[str | int]:
+    """The text of a procedure of this code: texts, and the places of what it holds that is shown between them."""
     if code.derived == "tag":
-        work.append(")")
-        if TAGS[code.name] == 2:
-            work += [")", value[2], " (perturbation "]
-        work.append(value[1])
-        return f"({code.name} "
+        more: list[str | int] = [" (perturbation ", 2, ")"] if TAGS[code.name] == 2 else []
+        return [f"({code.name} ", 1, *more, ")"]
     if code.derived == "backpropagator":
-        work += [">", value[1]]
-        return "#<backpropagator of "
+        return ["#<backpropagator of ", 1, ">"]
     if code.derived:
-        return f"#<{code.derived}{code.name or 'a procedure'}>"
-    if code.name:
-        return code.name
-    return " ".join(str(code.machine.core_of(code)).split())
+        return [f"#<{code.derived}{code.name or 'a procedure'}>"]
+    return [code.name or " ".join(str(code.machine.core_of(code)).split())]
+
+
+def atom_text(value: Value, quoting: bool) -> str:
+    """The text of a value without parts, as `write` (quoting) or `display` shows it."""
+    return _start(value, [], quoting)

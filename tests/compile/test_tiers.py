@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
+from hypothesis.strategies import floats
 
 import vlad
 from vlad.compile import tiers, toolchain
 from vlad.compile.refusals import Unbounded
 from vlad.convert import Procedure
 from vlad.errors import LimitExceeded
+from vlad.write import real_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions
@@ -198,6 +200,29 @@ class TestErrors:
         assert reasons and all(reasons)
 
 
+PRINTING = """
+(define (numbers n) (if (= n 0) '() (cons n (numbers (- n 1)))))
+(define (mixed n) (if (= n 0) 'end (cons (if (= n 2) "two\\n?\\"" (list n (> n 2))) (mixed (- n 1)))))
+(define (nest n) (if (= n 0) '() (cons (nest (- n 1)) (nest (- n 1)))))
+(begin (write (list 1 #t 'a "b c" '() (cons 1 2) (cons (real 1) (> (real 1) 0)))) (newline))
+(begin (display (list "x" 'y (real 2.5))) (newline) (display "a\\\\b ??/ é\\t") (write "é\\t"))
+(begin (write (numbers 100)) (write (mixed 4)) (display (mixed 4)) (write (nest 4)))
+(begin (write numbers) (write (lambda (x) (* x (numbers x)))) (write (J sin)) (write sin) (write-real (sin 1)))
+(begin (write ((J (lambda (x) (* x x))) (*j (real 2)))) (write (bundle (real 1) (perturb (real 2)))) (write (*j 2)))
+(begin (write-string "done") (write (begin (write (real 1)) (newline))))
+"""
+
+
+def _printer() -> tuple[vlad.Session, list[str]]:
+    printed: list[str] = []
+    session = vlad.Session(tier="compile", write=printed.append)
+    session.eval("(define (show x) (begin (write x) 0))")
+    return session, printed
+
+
+PRINTER = _printer()
+
+
 class TestPolicy:
     def test_effects_happen_once_and_in_order(self) -> None:
         for tier in tiers.POLICIES:
@@ -206,6 +231,50 @@ class TestPolicy:
             session.eval("(define (f x) (begin (write x) (* x 2)))")
             session.run_text("(f (f 3))\n(for-each write '(1 2))")
             assert "".join(printed).split() == ["3", "6", "12", "1", "2"]
+
+    @pytest.mark.parametrize("tier", tiers.POLICIES)
+    def test_an_error_behind_effects(self, tier: str) -> None:
+        printed: list[str] = []
+        lines = iter(["10 oops 20\n"])
+        session = vlad.Session(tier=tier, write=printed.append, read=lambda: next(lines, ""))
+        with pytest.raises(vlad.VladError, match="not real") as caught:
+            session.eval("(begin (display 1) (write (read-real))\n (display 2) (read-real) (display 3))")
+        assert "".join(printed).split() == ["110", "2"]
+        assert caught.value.span is not None and caught.value.span.line == 2
+        with pytest.raises(vlad.VladError, match="invalid"):
+            session.eval("(begin (write (read-real)) (car (real 1)))")
+        assert "".join(printed).split() == ["110", "220"]
+
+    @pytest.mark.parametrize("tier", tiers.POLICIES)
+    @pytest.mark.parametrize("error", [BrokenPipeError(), KeyboardInterrupt()])
+    def test_trouble_with_the_outside(self, tier: str, error: BaseException) -> None:
+        def write(text: str) -> None:
+            raise error
+
+        session = vlad.Session(tier=tier, write=write)
+        with pytest.raises(type(error)):
+            session.eval("(begin (write 1) (write 2))")
+        assert session.eval("(+ 1 2)") == 3.0
+
+    def test_output_is_the_same_text(self) -> None:
+        texts = []
+        for session in sessions():
+            printed: list[str] = []
+            session.machine.write = printed.append
+            session.eval(PRINTING)
+            texts.append(printed)
+        assert texts[0] == texts[1]
+        assert compiled_count(session) == len(session.tiers.entries) > 0
+
+    @given(floats(), floats(width=16), floats(-1e17, 1e17))
+    @example(5e-324, 2.2250738585072014e-308, -0.0)
+    @example(9007199254740993.0, 1e23, 123456789012345680.0)
+    def test_reals_are_the_same_text(self, x: float, y: float, z: float) -> None:
+        session, printed = PRINTER
+        for real in (x, y, z, 10.0 ** round(math.log10(abs(z) + 1e-300))):
+            printed.clear()
+            session["show"](real)
+            assert printed == [real_text(real) + "\n"]
 
     def test_a_redefinition_is_seen(self) -> None:
         _, compiling = sessions()
@@ -269,12 +338,18 @@ class TestPolicy:
         assert session.eval("(+ 1 2)") == 3.0
         assert compiled_count(session) == 0
 
-    def test_auto_does_not_start_again_what_had_an_effect(self) -> None:
+    def test_what_had_an_effect_is_overtaken_and_does_not_have_it_again(self) -> None:
         printed: list[str] = []
-        session = vlad.Session(tier="auto", write=printed.append)
+        lines = iter(["10 20\n", "30\n"])
+        session = vlad.Session(tier="auto", write=printed.append, read=lambda: next(lines, ""))
         session.eval(DEFINITIONS)
-        session.eval("(begin (write 1) (loop (real 1) 1e6) (write 2))")
-        assert "".join(printed).split() == ["1", "2"]
+        text = """(begin (write (read-real)) (write (list 1 (read-real))) (loop (real 1) 1e8)
+                         (write (read-real)) (display "end"))"""
+        begun = time.monotonic()
+        session.eval(text)
+        assert time.monotonic() - begun < 10
+        assert "".join(printed).split() == ["10", "(1", "20)", "30", "end"]
+        assert compiled_count(session) == 1
 
     def test_evaluate_never_compiles(self) -> None:
         evaluating, _ = sessions()
@@ -359,8 +434,8 @@ def test_the_analysis_says_why() -> None:
     from vlad.compile.calls import Unit
 
     session = vlad.Session(tier="evaluate")
-    f = session.eval("(lambda (x) (begin (write x) x))").value
-    with pytest.raises(Unbounded, match="`write` is not compiled yet"):
+    f = session.eval('(lambda (x) (string-append (if (> x 0) "a" "b") "c"))').value
+    with pytest.raises(Unbounded, match="`string-append` is not compiled yet"):
         Unit(session.machine, f[0], (), (1.0,))
 
 

@@ -43,7 +43,20 @@ from vlad.core.types import (
     shown,
 )
 from vlad.source import Span
-from vlad.values import FALSE, NIL, TRUE, ZERO, Boolean, Code, Deferred, Global, Primitive, Value, look
+from vlad.values import (
+    FALSE,
+    NIL,
+    TRUE,
+    UNSPECIFIED,
+    ZERO,
+    Boolean,
+    Code,
+    Deferred,
+    Global,
+    Primitive,
+    Value,
+    look,
+)
 
 MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged whatever they are
 MOST_UNROLLED = 1  # turns that differ only in constants, before they are one loop
@@ -109,6 +122,7 @@ class Walker:
         self.instance: Instance = Instance(Recursion("", lambda w: None), (), (), 0)
         self.key: Any = None  # what the current operation is called in `joins`
         self.span: Span | None = None
+        self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[
             int, tuple[Value, Type]
         ] = {}  # by id; the value is kept so that its id stays its own
@@ -151,6 +165,11 @@ class Walker:
     def relied_on(self, cell: Global) -> None:
         """The result depends on the present value of a global."""
 
+    def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
+        """Do something to the outside: put a "text", "real" or "boolean" into the line that "out" sends off; read a real
+        ("in"). `what` names it."""
+        raise NotImplementedError
+
     # Values.
 
     def constant(self, value: Value) -> Known:
@@ -163,6 +182,10 @@ class Walker:
     def zero_real(self) -> Known:
         """The real that is zero because nothing contributed to it."""
         return Known(self.types.zero_real)
+
+    @property
+    def unspecified(self) -> Known:
+        return Known(self.types.constant(UNSPECIFIED))
 
     @property
     def known_zero(self) -> Known:
@@ -766,6 +789,9 @@ class Analysis(Walker):
 
     def relied_on(self, cell: Global) -> None:
         self.cells[cell] = cell.value
+
+    def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
+        return Known(self.types.real) if what == "in" else self.unspecified
 
 
 __all__ = [

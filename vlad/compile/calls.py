@@ -7,6 +7,7 @@ error of the program itself is not explained here: `Failed` says that tier 0 sho
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +21,9 @@ from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
 from vlad.compile.toolchain import build
 from vlad.core.types import TooLarge, Type
-from vlad.errors import LimitExceeded
+from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
+from vlad.primitives.control import read_real
 from vlad.values import FALSE, TRUE, Code, Deferred, Value
 
 _locks: dict[Any, threading.Lock] = {}
@@ -45,6 +47,7 @@ class Unit:
             self._make(machine, code, environment, operands)
         except (TooLarge, RecursionError):
             raise Unbounded("its types grow without bound") from None
+        self.machine = machine
         self.cells = self.analysis.cells
 
     def _make(
@@ -65,11 +68,48 @@ class Unit:
             self.text, self.failures = emit_c.emit(self.program)
 
 
+class Outside:
+    """What compiled code does to the outside, done by the machine. An exception there ends the call, and is raised again."""
+
+    def __init__(self, machine: Any) -> None:
+        self.machine = machine
+        self.error: BaseException | None = None
+        self.write = ffi.callback("int(char const *, long)", self._write)
+        self.read = ffi.callback("int(double *)", self._read)
+
+    def _write(self, text: Any, length: int) -> int:
+        try:
+            self.machine.write(ffi.buffer(text, length)[:].decode("utf-8", "surrogatepass"))
+        except BaseException as error:  # whatever it is: there is C on the stack
+            self.error = error
+            return 1
+        return 0
+
+    def _read(self, real: Any) -> int:
+        try:
+            real[0] = read_real(self.machine)
+        except BaseException as error:
+            self.error = error
+            return 1
+        return 0
+
+
+_outsides: weakref.WeakKeyDictionary[Any, Outside] = weakref.WeakKeyDictionary()
+
+
+def outside_of(machine: Any) -> Outside:
+    outside = _outsides.get(machine)
+    if outside is None:
+        outside = _outsides[machine] = Outside(machine)
+    return outside
+
+
 class Compiled:
     """Call it with operands that are values of the types it was compiled for."""
 
     def __init__(self, unit: Unit, handle: Any) -> None:
         self.unit = unit
+        self.outside = outside_of(unit.machine) if "(*vlad_host_write)" in unit.text else None
         self.lock = lock_of(handle)
         self.types = unit.layout.types
         entry = unit.program.functions[0]
@@ -98,12 +138,19 @@ class Compiled:
                 setattr(self._in[index], "i" if kind == "b" else kind, word)
             if self.stop is not None:
                 self._handle.vlad_stop = 0
+            if self.outside is not None:
+                self._handle.vlad_host_write = self.outside.write
+                self._handle.vlad_host_read = self.outside.read
             status = self._call(self._in, self._out)
             if status == 0:
                 assert self.unit.result is not None
                 kinds = self.unit.program.functions[0].results
                 leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
                 return self._decode(self.unit.result, leaves)
+            if status == emit_c.OUTSIDE:
+                assert self.outside is not None and self.outside.error is not None
+                error, self.outside.error = self.outside.error, None
+                raise Failed(Fail(error.message, None)) if isinstance(error, VladError) else error
         raise failure(status, self.unit.failures)
 
     def _stop(self) -> None:

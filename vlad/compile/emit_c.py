@@ -16,6 +16,7 @@ from vlad.compile.first_order import (
     Box,
     Branch,
     Compute,
+    Effect,
     Fail,
     Function,
     Immediate,
@@ -41,7 +42,7 @@ from vlad.compile.functions import needed
 from vlad.core.types import Cell
 from vlad.source import Span
 
-TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUT_OF_FUEL, FIRST_FAILURE = 1, 2, 3, 4, 10
+TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUT_OF_FUEL, OUTSIDE, FIRST_FAILURE = 1, 2, 3, 4, 5, 10
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 STACK_SIZE = 1 << 30
 KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
@@ -73,6 +74,7 @@ class Facts:
         self.allocates: set[Function] = set()
         self.fails: set[Function] = set()
         self.loops: set[Function] = set()
+        self.acts: set[Function] = set()
         for function in functions:
             all_statements = statements(function.body)
             calls[function] = [s.function for s in all_statements if type(s) is Invoke]
@@ -82,7 +84,9 @@ class Facts:
                 self.allocates.add(function)
             if function in tails[function]:
                 self.loops.add(function)
-            if any(type(end) is Fail or type(end) is Unreachable for end in ends):
+            if any(type(s) is Effect for s in all_statements):
+                self.acts.add(function)
+            if function in self.acts or any(type(end) in (Fail, Unreachable) for end in ends):
                 self.fails.add(function)
         self.callees = {function: [*calls[function], *tails[function]] for function in functions}
         self.component = components(functions, self.callees)
@@ -231,6 +235,8 @@ class _Unit:
             parts.append(sections["collect"] + self._tables())
         if facts.recursive:
             parts.append(sections["deep"])
+        if facts.acts:
+            parts += [sections["output"], sections["host"]]
         parts.append(needed(self.expressions))
         parts += self.structures.values()
         parts += self.static_lines
@@ -244,7 +250,7 @@ class _Unit:
         values = {
             "VLAD_TOO_DEEP": TOO_DEEP, "VLAD_OUT_OF_MEMORY": OUT_OF_MEMORY, "VLAD_STOPPED": STOPPED,
             "VLAD_OUT_OF_FUEL": OUT_OF_FUEL, "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_KEPT": KEPT,
-            "VLAD_MOST_POINTERS": most,
+            "VLAD_MOST_POINTERS": most, "VLAD_OUTSIDE": OUTSIDE,
         }  # fmt: skip
         return "\n".join([f"#define {name} {value}" for name, value in values.items()])
 
@@ -356,6 +362,8 @@ class _Unit:
         if facts.allocates:
             lines.append("  if (!vlad_base) vlad_open_arena();")
             lines.append("  vlad_trim_arena();")
+        if facts.acts:
+            lines.append("  vlad_filled = 0;")
         lines.append("  vlad_in = in; vlad_out = out;")
         if facts.recursive:
             lines.append("  if (!vlad_stack) vlad_open_stack();")
@@ -471,6 +479,8 @@ class _Body:
                     self.compute(statement)
                 case Invoke():
                     self.invoke(statement)
+                case Effect():
+                    self.effect(statement)
                 case Box():
                     self.box(statement)
                 case Unbox():
@@ -622,6 +632,20 @@ class _Body:
             for index, slot in enumerate(slots):
                 self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {name}._{index};")
 
+    def effect(self, statement: Effect) -> None:
+        match statement.what:
+            case "text":
+                data = statement.text.encode("utf-8", "surrogatepass")
+                if data:
+                    self.line(f"vlad_put({c_string(data)}, {len(data)});")
+            case "in":
+                (slot,) = statement.slots
+                self.line(f"double {self.name(slot)} = vlad_read();")
+            case "out":
+                self.line("vlad_out_line();")
+            case what:
+                self.line(f"vlad_put_{what}({self.leaf(statement.operands[0])});")
+
     def box(self, statement: Box) -> None:
         type_ = self.unit.box_type(statement.member)
         name = self.name(statement.slot)
@@ -630,6 +654,11 @@ class _Body:
             self.line(f"{name}->tag = {self.unit.box_tag(statement.member)};")
         for index, leaf in enumerate(statement.leaves):
             self.line(f"{name}->_{index} = {self.leaf(leaf)};")
+
+
+def c_string(data: bytes) -> str:
+    """A C string literal, whatever the bytes: octal escapes end after three digits, and there are no trigraphs."""
+    return '"' + "".join([chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in data]) + '"'
 
 
 def position(span: Span) -> str:

@@ -98,6 +98,18 @@ class Invoke:
 
 @final
 @dataclass(slots=True, eq=False)
+class Effect:
+    """Something that the outside notices, in order and once; analyze.Walker.effect says what there is. slots = its answer."""
+
+    what: str
+    slots: tuple[Slot, ...]
+    operands: tuple[Leaf, ...]
+    text: str
+    span: Span | None
+
+
+@final
+@dataclass(slots=True, eq=False)
 class Box:
     """slot = a new box of a union's member."""
 
@@ -178,7 +190,7 @@ class Unreachable:
     """Behind a call that never answers."""
 
 
-Statement: TypeAlias = Compute | Invoke | Box | Unbox | Branch | Switch
+Statement: TypeAlias = Compute | Invoke | Effect | Box | Unbox | Branch | Switch
 End: TypeAlias = Yield | Return | TailInvoke | Fail | Unreachable
 
 
@@ -246,7 +258,7 @@ def blocks(block: Block) -> list[Block]:
 def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
     """The leaves that a statement or end reads itself."""
     match node:
-        case Compute() | Invoke() | TailInvoke():
+        case Compute() | Invoke() | Effect() | TailInvoke():
             return node.operands
         case Box() | Yield() | Return():
             return node.leaves
@@ -279,6 +291,8 @@ def _check_block(function: Function, block: Block, bound: set[Slot], yields: int
                 bound = bound | set(statement.slots)
             case Unbox():
                 assert len(statement.slots) == len(statement.member.kinds), where
+                bound = bound | set(statement.slots)
+            case Effect():
                 bound = bound | set(statement.slots)
             case Branch() | Switch():
                 for inner in inner_blocks(statement):

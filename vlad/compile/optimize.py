@@ -19,6 +19,7 @@ from vlad.compile.first_order import (
     Box,
     Branch,
     Compute,
+    Effect,
     End,
     Fail,
     Function,
@@ -127,6 +128,9 @@ class _Liveness:
                 for statement in block.statements:
                     if type(statement) in (Branch, Switch) and self.decides(statement):
                         self._leaf(leaves_read(statement)[0])
+                    elif type(statement) is Effect:
+                        for leaf in statement.operands:
+                            self._leaf(leaf)
         while self._work:
             self._spread(self._work.pop())
 
@@ -137,7 +141,7 @@ class _Liveness:
             case Box():
                 self.definitions[statement.slot] = statement, 0
                 self.boxes.setdefault(statement.member, []).append(statement)
-            case Invoke() | Unbox() | Branch() | Switch():
+            case Invoke() | Effect() | Unbox() | Branch() | Switch():
                 for index, slot in enumerate(statement.slots):
                     self.definitions[slot] = statement, index
                 if type(statement) is Invoke:
@@ -149,7 +153,10 @@ class _Liveness:
             for inner in blocks(block):
                 if type(inner.end) is not Yield:
                     return True
-                if any(type(s) is Invoke and s.function not in self.total for s in inner.statements):
+                if any(
+                    type(s) is Effect or (type(s) is Invoke and s.function not in self.total)
+                    for s in inner.statements
+                ):
                     return True
         return False
 
@@ -189,6 +196,8 @@ class _Liveness:
                     self._leaf(leaf)
             case Invoke():
                 self._result(statement.function, index)
+            case Effect():
+                return  # its operands are live anyway
             case Unbox():
                 self._leaf(statement.pointer)
                 self._field(statement.member, index)
@@ -219,13 +228,16 @@ def _statics(function: Function) -> list[Static]:
 
 
 def total_functions(functions: list[Function]) -> set[Function]:
-    """Functions that always answer: no failure, no loop, no recursion, no call of one that has them."""
+    """Functions that do nothing but answer: no failure, no effect, no loop, no recursion, no call of one that has them."""
     total: set[Function] = set()
+    acting = {f for f in functions if has_effect(f)}
     grown = True
     while grown:
         grown = False
         for function in functions:
-            if function not in total and all(callee in total for callee in callees(function)):
+            if function in total or function in acting:
+                continue
+            if all(callee in total for callee in callees(function)):
                 ends = [block.end for block in blocks(function.body)]
                 if not any(type(end) is Fail for end in ends) and answers(function.body):
                     total.add(function)
@@ -315,6 +327,8 @@ def _stays(statement: Statement, liveness: _Liveness) -> bool:
             return statement.function not in liveness.total or any(slot in live for slot in statement.slots)
         case Unbox():
             return any(slot in live for slot in statement.slots)
+        case Effect():
+            return True
     return any(slot in live for slot in statement.slots) or liveness.decides(statement)
 
 
@@ -410,6 +424,9 @@ def shape(function: Function, group: dict[Function, object]) -> tuple[object, ..
                 define((one.slot,))
             case Invoke():
                 described = ("invoke", group[one.function], len(one.slots), read)
+                define(one.slots)
+            case Effect():
+                described = ("effect", one.what, one.text, read)
                 define(one.slots)
             case Box():
                 described = ("box", id(one.member), read)
@@ -534,6 +551,9 @@ class _Copy:
             case Invoke():
                 slots = tuple([self.new(slot) for slot in statement.slots])
                 return Invoke(slots, statement.function, read, statement.span)
+            case Effect():
+                slots = tuple([self.new(slot) for slot in statement.slots])
+                return Effect(statement.what, slots, read, statement.text, statement.span)
             case Box():
                 return Box(self.new(statement.slot), statement.member, read)
             case Unbox():
@@ -618,7 +638,7 @@ def substitute(block: Block, leaves: dict[Slot, Leaf], begin: int = 0) -> None:
 
 def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
     match node:
-        case Compute() | Invoke() | TailInvoke():
+        case Compute() | Invoke() | Effect() | TailInvoke():
             node.operands = tuple([new(leaf) for leaf in node.operands])
         case Box() | Yield() | Return():
             node.leaves = tuple([new(leaf) for leaf in node.leaves])
@@ -632,11 +652,27 @@ def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
 
 
 def share_all(program: Program) -> None:
+    acting = acting_functions(program.functions)
     for function in program.functions:
-        share(function)
+        share(function, acting)
 
 
-def share(function: Function) -> None:
+def has_effect(function: Function) -> bool:
+    return any(type(statement) is Effect for statement in statements(function.body))
+
+
+def acting_functions(functions: list[Function]) -> set[Function]:
+    """Those that the outside may notice."""
+    acting = {f for f in functions if has_effect(f)}
+    grown = bool(acting)
+    while grown:
+        more = {f for f in functions if f not in acting and not acting.isdisjoint(callees(f))}
+        acting |= more
+        grown = bool(more)
+    return acting
+
+
+def share(function: Function, acting: set[Function]) -> None:
     """Give each operation on the same operands one slot, within the reach of the first."""
     replaced: dict[Slot, Leaf] = {}
 
@@ -655,6 +691,8 @@ def share(function: Function) -> None:
                     replaced[statement.slot] = constant
                     continue
             key, slots = operation(statement)
+            if type(statement) is Invoke and statement.function in acting:
+                key = None
             found = known.get(key) if key is not None else None
             if found is not None and len(found) == len(slots):
                 replaced.update(zip(slots, found, strict=True))

@@ -154,4 +154,77 @@ static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
   procedure();
 #endif
 }
+
+/* section: output
+   Text is gathered in a line, which goes out in one piece. */
+int snprintf(char *, unsigned long, const char *, ...);
+double strtod(const char *, char **);
+void *realloc(void *, unsigned long);
+void *memcpy(void *, const void *, unsigned long);
+static char *vlad_line;
+static long vlad_filled, vlad_room;
+static void vlad_put(const char *text, long length) {
+  if (vlad_filled + length > vlad_room) {
+    long room = 2 * vlad_room + length + 256;
+    char *line = realloc(vlad_line, room);
+    if (!line) vlad_fail(VLAD_OUT_OF_MEMORY);
+    vlad_line = line;
+    vlad_room = room;
+  }
+  memcpy(vlad_line + vlad_filled, text, length);
+  vlad_filled += length;
+}
+/* The shortest decimal that reads back the same. Of 15 digits each reads back as itself, below the normal numbers even less. */
+static void vlad_put_real(double x) {
+  if (x != x || x - x != 0) {
+    vlad_put(x != x ? "+nan.0" : x > 0 ? "+inf.0" : "-inf.0", 6);
+    return;
+  }
+  char text[40], digits[20], out[40];
+  int count = x < 2.3e-308 && x > -2.3e-308 ? 1 : 15;
+  do snprintf(text, 40, "%+.*e", count - 1, x);
+  while (strtod(text, 0) != x && ++count < 18);
+  int filled = 0, n = 0;
+  const char *at = text + 1;
+  for (; *at != 'e'; at++)
+    if (*at != '.') digits[n++] = *at;
+  int power = 0;
+  for (const char *p = at + 2; *p; p++) power = 10 * power + *p - '0';
+  if (at[1] == '-') power = -power;
+  while (n > 1 && digits[n - 1] == '0') n--;
+  if (text[0] == '-') out[filled++] = '-';
+  if (power < -4 || power > 15) {
+    out[filled++] = digits[0];
+    if (n > 1) out[filled++] = '.';
+    for (int i = 1; i < n; i++) out[filled++] = digits[i];
+    filled += snprintf(out + filled, 8, "e%d", power);
+  } else if (power < 0) {
+    out[filled++] = '0';
+    out[filled++] = '.';
+    for (int i = -1; i > power; i--) out[filled++] = '0';
+    for (int i = 0; i < n; i++) out[filled++] = digits[i];
+  } else {
+    for (int i = 0; i <= power || i < n; i++) {
+      if (i == power + 1) out[filled++] = '.';
+      out[filled++] = i < n ? digits[i] : '0';
+    }
+  }
+  vlad_put(out, filled);
+}
+static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }
+
+/* section: host
+   The outside is a Python program, which answers 0 where all went well. */
+int (*vlad_host_write)(const char *, long);
+int (*vlad_host_read)(double *);
+static void vlad_out_line(void) {
+  long length = vlad_filled;
+  vlad_filled = 0;
+  if (vlad_host_write(vlad_line, length)) vlad_fail(VLAD_OUTSIDE);
+}
+static double vlad_read(void) {
+  double x;
+  if (vlad_host_read(&x)) vlad_fail(VLAD_OUTSIDE);
+  return x;
+}
 /* end */

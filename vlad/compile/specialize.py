@@ -14,6 +14,7 @@ from vlad.compile.first_order import (
     Box,
     Branch,
     Compute,
+    Effect,
     End,
     Fail,
     Function,
@@ -217,6 +218,13 @@ class Specializer(Walker):
     def answer(self, value: Known) -> Result:
         assert self.instance.result is not None
         return self._end(Return(self.coerced(value, self.types.canonical(self.instance.result))))
+
+    def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
+        kinds = {"real": "d", "boolean": "b"}
+        leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
+        slots = (Slot("d", self._name()),) if what == "in" else ()
+        self.block.statements.append(Effect(what, slots, leaves, text, self.span))
+        return Known(self.types.real, slots) if slots else self.unspecified
 
     def fail(self, what: str) -> Result:
         return self._end(Fail(what, self.span))

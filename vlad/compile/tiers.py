@@ -6,10 +6,11 @@ machine's own `apply`.
     evaluate   never
     compile    each call first, for the types of its operands; what cannot be compiled runs on tier 0
     auto       everything starts on tier 0. What runs longer than a moment is compiled beside it, in another thread, and
-               once that is done starts again, compiled, if it has had no effect so far: code is pure, so nobody can tell
+               once that is done starts again, compiled: code is pure, so nobody can tell
 
 An error of the program makes compiled code give up, and tier 0 runs the call again to say what it is: there is one place
-that words errors. Code with effects is not compiled, so they happen once and in order.
+that words errors. Whoever runs a call again goes through the effects that it had already without having them: what
+was printed is not printed again, what was read is read from memory. So they happen once and in order.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Entry:
 class Job:
     """A call that runs on tier 0 and may be overtaken."""
 
-    __slots__ = ("entry", "operands", "thread", "begun", "active", "effects", "switching", "compiled")
+    __slots__ = ("entry", "operands", "thread", "begun", "active", "acting", "switching", "compiled")
 
     def __init__(self, entry: Entry, operands: tuple[Value, ...]) -> None:
         self.entry = entry
@@ -64,9 +65,25 @@ class Job:
         self.thread = threading.get_ident()
         self.begun = time.monotonic()
         self.active = True
-        self.effects = 0
+        self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
         self.compiled: Any = None
+
+
+class Effects:
+    """What the outermost call has done to the outside, and how far it has come if it runs again."""
+
+    __slots__ = ("done", "at", "words")
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        self.done = self.at = 0
+        self.words: dict[int, str] = {}  # that were read, by their places among the effects
+
+    def again(self) -> None:
+        self.at = 0
 
 
 class Tiers:
@@ -81,24 +98,53 @@ class Tiers:
         self._job: Job | None = None
         self._wake = threading.Condition(self._lock)
         self._worker: threading.Thread | None = None
+        self._effects = Effects()
+        self._depth = 0
         if self.policy != "evaluate":
-            machine.write, machine.read = self._effect(machine.write), self._effect(machine.read)
+            machine.write = self._effect(machine.write)
+            machine.read_word = self._effect(machine.read_word, remembered=True)
 
-    def _effect(self, act: Callable[..., Any]) -> Callable[..., Any]:
+    def _effect(self, act: Callable[..., Any], remembered: bool = False) -> Callable[..., Any]:
+        effects = self._effects
+
         def effect(*operands: Any) -> Any:
+            if effects.at < effects.done:
+                effects.at += 1
+                return effects.words.get(effects.at)
             job = self._job
             if job is not None:
                 with self._lock:
-                    job.effects += 1
                     if job.switching:
                         raise Switch
-            return act(*operands)
+                    job.acting = True
+            try:
+                answer = act(*operands)
+                effects.at += 1
+                effects.done += 1
+                if remembered:
+                    effects.words[effects.at] = answer
+            finally:
+                if job is not None:
+                    with self._lock:
+                        job.acting = False
+                        switching = job.switching
+            if job is not None and switching:
+                raise Switch
+            return answer
 
         return effect
 
     def apply(self, f: Value, argument: Value) -> Value:
         """As Machine.apply."""
-        f = look(f)
+        if self._depth == 0:
+            self._effects.begin()
+        self._depth += 1
+        try:
+            return self._apply(look(f), argument)
+        finally:
+            self._depth -= 1
+
+    def _apply(self, f: Value, argument: Value) -> Value:
         if self.policy == "evaluate" or not is_procedure(f):
             return self.machine.apply(f, argument)
         operands = operands_of(f[0], argument)
@@ -197,6 +243,7 @@ class Tiers:
         try:
             return self.machine.guarded(run, compiled.stop)
         except Failed as failed:
+            self._effects.again()
             answer = self.machine.apply(f, argument)
             # tier 0 knows better: types were joined that do not belong together. Not again
             entry = self.entry(f)
@@ -235,6 +282,7 @@ class Tiers:
         except Switch as switch:
             _give_way(switch)
             assert job.compiled is not None
+            self._effects.again()
             return self._run(job.compiled, operands, f, argument)
 
     def _start(self) -> None:
@@ -259,9 +307,10 @@ class Tiers:
             if compiled is None:
                 continue
             with self._lock:
-                if job.active and job.effects == 0:
+                if job.active:
                     job.compiled, job.switching = compiled, True
-                    raise_in(job.thread, Switch)
+                    if not job.acting:  # else it gives way itself, when it is done
+                        raise_in(job.thread, Switch)
 
 
 class Interruptible:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from vlad.core.types import Recursion
 from vlad.errors import VladError
 from vlad.primitives.numbers import invalid
 from vlad.reader.parser import number
 from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
-from vlad.write import displayed, real_text, written
+from vlad.write import atom_text, displayed, procedure_pieces, real_text, written
 
 
 def _error(message: Value) -> Value:
@@ -80,6 +82,11 @@ def _write_real(machine: Any, x: Value) -> Value:
 
 def _read_real(machine: Any, nothing: Value) -> Value:
     _expect_nothing("read-real", nothing)
+    return read_real(machine)
+
+
+def read_real(machine: Any) -> float:
+    """The next number of the machine's input. Raises VladError where there is none."""
     word = machine.read_word()
     real = number(word) if word else None
     if real is None:
@@ -96,7 +103,115 @@ def _arguments(machine: Any, nothing: Value) -> Value:
     return result
 
 
-def _effect(name: str, operands: str, doc: str, value: Any, type: str) -> Primitive:
+# Output of what is known by its type: the parts of a structure are shown one after the other by the compiled code itself.
+
+
+def _shows(quoting: bool) -> Recursion:
+    def show(w: Any, x: Any) -> Any:
+        return w.each(x, lambda x: one(w, x))
+
+    def one(w: Any, x: Any) -> Any:
+        if x.type.kind in ("real", "boolean"):
+            return w.effect(x.type.kind, [x])
+        if x.type.kind == "pair":
+            return in_order(w, ["(", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
+        if x.type.kind == "closure":
+            pieces = procedure_pieces(x.type.of)
+            return in_order(
+                w, [(whole, w.part(x, piece - 1)) if type(piece) is int else piece for piece in pieces]
+            )
+        return w.effect("text", text=atom_text(x.type.of, quoting))
+
+    def show_rest(w: Any, x: Any) -> Any:
+        return w.each(x, lambda x: one_rest(w, x))
+
+    def one_rest(w: Any, x: Any) -> Any:
+        if x.type.kind == "pair":
+            return in_order(w, [" ", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
+        if x.type.of == ():
+            return w.effect("text", text=")")
+        return in_order(w, [" . ", (whole, x), ")"])
+
+    def in_order(w: Any, pieces: list[Any]) -> Any:
+        done = None
+        for piece in pieces:
+            if type(piece) is str:
+                done = w.effect("text", text=piece)
+            else:
+                recursion, part = piece
+                done = w.recursive(recursion, part)
+            if done is None:
+                return None
+        return done
+
+    whole = Recursion("show", show)
+    rest = Recursion("show-rest", show_rest)
+    return whole
+
+
+WRITTEN, DISPLAYED = _shows(True), _shows(False)
+
+
+def _abstract_write(w: Any, x: Any) -> Any:
+    shown = w.recursive(WRITTEN, x)
+    return shown and w.effect("text", text="\n") and w.effect("out") and x
+
+
+def _abstract_display(w: Any, x: Any) -> Any:
+    return w.recursive(DISPLAYED, x) and w.effect("out")
+
+
+def _abstract_write_string(w: Any, x: Any) -> Any:
+    def of_one(x: Any) -> Any:
+        if type(x.type.of) is not String:
+            return w.fail("Argument to write-string is invalid")
+        return w.effect("text", text=x.type.of.text) and w.effect("out")
+
+    return w.each(x, of_one)
+
+
+def _abstract_write_real(w: Any, x: Any) -> Any:
+    def of_one(x: Any) -> Any:
+        if x.type.head != "real":
+            return w.fail("Argument to write-real is invalid")
+        return w.effect("real", [x]) and w.effect("text", text="\n") and w.effect("out") and x
+
+    return w.each(x, of_one)
+
+
+def _abstract_on_nothing(name: str, act: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    def of_one(w: Any, x: Any) -> Any:
+        return act(w) if x.type.of == () else w.fail(f"{name} takes no argument")
+
+    return lambda w, x: w.each(x, lambda x: of_one(w, x))
+
+
+def _abstract_error(w: Any, message: Any) -> Any:
+    """The words are only told where nobody else will: tier 0 runs an erring call again, and says them."""
+    if not w.tells or _told(w, message, True):
+        w.fail("error")
+    return None
+
+
+def _told(w: Any, words: Any, first: bool) -> Any:
+    type_ = w.types.canonical(words.type)
+    if type_.kind == "pair" and (first or not _ends_in_nil(w.types, type_)):
+        told = _told_word(w, w.part(words, 0)) and w.effect("text", text=" ")
+        return told and _told(w, w.part(words, 1), False)
+    return _told_word(w, words)
+
+
+def _told_word(w: Any, x: Any) -> Any:
+    return w.recursive(DISPLAYED if type(x.type.of) is String else WRITTEN, x)
+
+
+def _ends_in_nil(types: Any, type_: Any) -> bool:
+    while type_.kind == "pair":
+        type_ = types.canonical(type_.parts[1])
+    return type_.kind == "union" or type_.of == ()
+
+
+def _effect(name: str, operands: str, doc: str, value: Any, type: str, abstract: Any = None) -> Primitive:
     return Primitive(
         name,
         operands,
@@ -107,26 +222,32 @@ def _effect(name: str, operands: str, doc: str, value: Any, type: str) -> Primit
         reverse={},
         effect=True,
         needs_machine=True,
+        abstract=abstract,
     )
 
 
 ROWS: list[Primitive] = [
     Primitive(
         "error", "message", "Ends the program with a message and the values behind it.", value=_error,
-        type="some -> any", forward="zero", reverse={}, effect=True, abstract=lambda w, message: w.fail("error"),
+        type="some -> any", forward="zero", reverse={}, effect=True, abstract=_abstract_error,
     ),
     Primitive(
         "write", "x", "Prints x, as it could be read again, on a line of its own and answers it.", value=_write,
         type="any -> any", forward="dx", reverse={"x": "s"}, effect=True, needs_machine=True,
+        abstract=_abstract_write,
     ),
-    _effect("write-string", "x", "Prints the text of a string.", _write_string, "string -> unspecified"),
-    _effect("display", "x", "Prints x, strings without quotes.", _display, "any -> unspecified"),
-    _effect("newline", "nothing", "Ends the line.", _newline, "null -> unspecified"),
+    _effect("write-string", "x", "Prints the text of a string.", _write_string, "string -> unspecified",
+            _abstract_write_string),
+    _effect("display", "x", "Prints x, strings without quotes.", _display, "any -> unspecified", _abstract_display),
+    _effect("newline", "nothing", "Ends the line.", _newline, "null -> unspecified",
+            _abstract_on_nothing("newline", lambda w: w.effect("text", text="\n") and w.effect("out"))),
     Primitive(
         "write-real", "x", "Prints a real on a line of its own and answers it.", value=_write_real,
         type="real -> real", partials={"x": "1"}, effect=True, needs_machine=True,
+        abstract=_abstract_write_real,
     ),
-    _effect("read-real", "nothing", "The next number of the input.", _read_real, "null -> real"),
+    _effect("read-real", "nothing", "The next number of the input.", _read_real, "null -> real",
+            _abstract_on_nothing("read-real", lambda w: w.effect("in"))),
     _effect("command-line-arguments", "nothing", "The words behind the script's name.", _arguments, "null -> any"),
 ]  # fmt: skip
 
