@@ -262,8 +262,10 @@ WRONG = {
     "`vlad expand` takes one file; too many: b.vlad": ["expand", "a.vlad", "b.vlad"],
     "-e does not go with `vlad run`": ["run", "-e", "1"],
     "`vlad repl` is not there yet": ["repl"],
-    "`vlad check` is not there yet": ["check", "x.vlad"],
-    "`vlad build` is not there yet": ["build", "x.vlad"],
+    "--lib needs the procedures": ["build", "x.vlad", "--lib"],
+    "--export goes with --lib": ["build", "x.vlad", "--export", "f"],
+    "--lib belongs to `vlad build`": ["--lib", "x.vlad"],
+    "`vlad check` needs a file": ["check"],
 }
 
 

@@ -107,7 +107,7 @@ class Page:
 
     def python(self, block: Block) -> None:
         output = io.StringIO()
-        with contextlib.redirect_stdout(output):
+        with contextlib.redirect_stdout(output), contextlib.chdir(self.folder):
             exec(compile(block.text, f"{block.page.name}:{block.line}", "exec"), self.names)
         check(block, output.getvalue(), block.follower or "")
 

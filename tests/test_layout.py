@@ -27,7 +27,7 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",
-        "refusals abi cache analyze first_order representation specialize optimize functions emit_c toolchain calls tiers",
+        "refusals abi cache analyze first_order representation specialize optimize functions emit_c toolchain calls tiers whole",
     ),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),

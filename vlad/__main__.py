@@ -29,12 +29,18 @@ vlad: a language in which differentiation is an operator like any other
   vlad show FILE [--stage core|reverse|forward|types|c] [--name PROCEDURE]
                                         print procedures: as core, as derivatives, as types, as C
   vlad cache [clear]                    what compiled code is kept, and where; or remove it
-  vlad repl, vlad check, vlad build     announced; not there yet
+  vlad check FILE                       print types, and find type errors, without running
+  vlad build FILE [-o NAME] [--native]  make a program that runs without Python
+  vlad build FILE --lib [--export PROCEDURE ...] [-o NAME]
+                                        make a shared library and its C header
+  vlad repl                             announced; not there yet
 
   -I DIR                look for included and imported files in DIR, too; may be repeated
   --metered             after each value, print how often each primitive was applied
   --tier auto|compile|evaluate
                         compile to C what runs long (the default), everything first, or nothing
+  --optimize 0|1|2|3    how hard the C compiler tries; 2 without this
+  --fast-math           let it reorder sums and products, at the cost of the last digits
   --max-seconds N       end the program with an error after N seconds,
   --max-memory N        when it needs more than N megabytes,
   --max-depth N         when N calls are waiting for each other,
@@ -52,14 +58,20 @@ SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, INTERRUPT, BROKEN_PIPE = 0,
 # Commands that are announced but belong to later versions, with what they will be.
 ANNOUNCED = {
     "repl": "the interactive prompt",
-    "check": "checking a program before it runs",
-    "build": "building a program ahead of time",
 }
-COMMANDS = ("run", "expand", "show", "cache", *ANNOUNCED)
-CHOICES = {"--tier": ("auto", "compile", "evaluate"), "--stage": ("core", "reverse", "forward", "types", "c")}
+COMMANDS = ("run", "expand", "show", "check", "build", "cache", *ANNOUNCED)
+CHOICES = {
+    "--tier": ("auto", "compile", "evaluate"),
+    "--stage": ("core", "reverse", "forward", "types", "c"),
+    "--optimize": ("2", "0", "1", "3"),
+}
+FLAGS = {"--metered": "metered", "--fast-math": "fast_math", "--lib": "library", "--native": "native"}
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
-SHOW_OPTIONS = ("--stage", "--name")
-VALUED = ("-I", "-e", *CHOICES, *LIMITS, "--name")
+OPTIONS_OF = {
+    "show": ("--stage", "--name"),
+    "build": ("-o", "--lib", "--export", "--native"),
+}  # that only this command has
+VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export")
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
 
 
@@ -75,7 +87,9 @@ class CommandLine:
         self.words: list[str] = []
         self.expressions: list[str] = []
         self.path: list[str] = []
-        self.metered = False
+        self.metered = self.fast_math = self.library = self.native = False
+        self.output: str | None = None
+        self.exports: list[str] = []
         self.answer: str | None = None  # to --help and --version: there is nothing else to do then
         self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
         self.choices["--tier"] = ""  # what $VLAD_TIER says, or auto
@@ -109,8 +123,11 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
     name, joined, value = word.partition("=")
     if word.startswith("-I") and word != "-I":
         name, joined, value = "-I", "joined", word[2:]
-    if name == "--metered" and not joined:
-        line.metered = True
+    for command, options in OPTIONS_OF.items():
+        if name in options and line.command != command:
+            raise UsageError(f"{name} belongs to `vlad {command}`")
+    if name in FLAGS and not joined:
+        setattr(line, FLAGS[name], True)
         return
     if word in ANSWERS:
         line.answer = ANSWERS[word]
@@ -121,8 +138,6 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
         if not rest:
             raise UsageError(f"{name} needs a value")
         value = rest.pop()
-    if name in SHOW_OPTIONS and line.command != "show":
-        raise UsageError(f"{name} belongs to `vlad show`")
     _set(line, name, value)
 
 
@@ -133,6 +148,10 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.expressions.append(value)
     elif name == "--name":
         line.name = value
+    elif name == "-o":
+        line.output = value
+    elif name == "--export":
+        line.exports.append(value)
     elif name in CHOICES:
         if value not in CHOICES[name]:
             raise UsageError(f"{name} is one of {', '.join(CHOICES[name])}; not {value}")
@@ -168,7 +187,11 @@ def _check(line: CommandLine) -> None:
         return
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a file")
-    if line.command in ("expand", "show") and len(line.words) > 1:
+    if line.exports and not line.library:
+        raise UsageError("--export goes with --lib")
+    if line.library and not line.exports:
+        raise UsageError("--lib needs the procedures to export: --export PROCEDURE")
+    if line.command in ("expand", "show", "check", "build") and len(line.words) > 1:
         raise UsageError(f"`vlad {line.command}` takes one file; too many: {' '.join(line.words[1:])}")
 
 
@@ -187,11 +210,17 @@ def execute(line: CommandLine) -> int:
         limits=line.limits,
         metered=line.metered,
         tier=line.choices["--tier"] or None,
+        optimize=int(line.choices["--optimize"]),
+        fast_math=line.fast_math,
     )
     if line.command == "expand":
         _print_all(session.expand(line.words[0]))
     elif line.command == "show":
         return _show(session, line)
+    elif line.command == "check":
+        return _check_file(session, line.words[0])
+    elif line.command == "build":
+        _build(session, line)
     elif not program:
         for expression in line.expressions:
             session.run_text(expression)
@@ -216,6 +245,20 @@ def _show(session: Session, line: CommandLine) -> int:
     if line.name is not None and not shown:
         raise VladError("unbound-variable", f"No procedure of that name in {line.words[0]}: {line.name}")
     return SUCCESS
+
+
+def _check_file(session: Session, path: str) -> int:
+    lines, errors = session.check(path)
+    _print_all(lines)
+    for error in errors:
+        _say(str(error))
+    return PROGRAM_ERROR if errors else SUCCESS
+
+
+def _build(session: Session, line: CommandLine) -> None:
+    base = os.path.basename(line.words[0]).removesuffix(".vlad")
+    output = line.output or (f"lib{base}.so" if line.library else base)
+    session.build(line.words[0], output, exports=line.exports, library=line.library, native=line.native)
 
 
 def _cache(clear: bool) -> int:

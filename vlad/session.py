@@ -12,12 +12,12 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.tiers import Tiers
 from vlad.convert import Procedure, from_python, to_python
 from vlad.core.names import make_lambda
-from vlad.core.nodes import Body, Lambda, Letrec, Variable
+from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
 from vlad.errors import VladError
 from vlad.evaluate.calls import Machine
@@ -39,8 +39,11 @@ from vlad.primitives.table import TABLE
 from vlad.primitives.transforms import CODES, PROCEDURES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
-from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Value
+from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Value, is_procedure
 from vlad.write import written
+
+if TYPE_CHECKING:
+    from vlad.compile.whole import Steps
 
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 
@@ -114,6 +117,8 @@ class Session:
     metered     count primitive operations (`counts`), and print them in `run`
     tier        "auto": what runs long is compiled to C meanwhile; "compile": everything is, first; "evaluate": nothing.
                 $VLAD_TIER by default, or else "auto"
+    optimize    how hard the C compiler tries, 0 to 3
+    fast_math   let it reorder sums and products: the last digits are no longer those of tier 0
     write       where output goes; standard output by default
     read        gives a line of input, "" at its end; standard input by default
     """
@@ -126,6 +131,8 @@ class Session:
         limits: Limits | None = None,
         metered: bool = False,
         tier: str | None = None,
+        optimize: int = 2,
+        fast_math: bool = False,
         write: Callable[[str], object] | None = None,
         read: Callable[[], str] | None = None,
     ) -> None:
@@ -140,7 +147,8 @@ class Session:
             read=read or (lambda: sys.stdin.readline()),
             arguments=arguments,
         )
-        self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto")
+        self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
+        self._steps: Steps | None = None  # of a program that is read, and not run
         self._calls = Calls(self)
         self._lock = threading.RLock()
         self._library = Library()
@@ -178,12 +186,14 @@ class Session:
         if source is None:
             return False
         self._loading.add(name)
+        steps, self._steps = self._steps, None
         try:
             for syntax in read(source):
                 for item in expand_form(syntax, self.library):
                     self._execute(item, self.library, None)
         finally:
             self._loading.discard(name)
+            self._steps = steps
         return True
 
     def known_names(self) -> set[str]:
@@ -261,6 +271,8 @@ class Session:
     def _execute(self, item: Item, module: Module, show: Callable[[Value], None] | None) -> Value:
         """Do one top-level form; `show` gets the value of an expression."""
         match item:
+            case Definition() | Expression() if self._steps is not None:
+                self._add_step(item, show is not None)
             case Definition():
                 self._define(item.cell, self._evaluate(item.body, item.span))
             case Expression():
@@ -350,6 +362,9 @@ class Session:
         for name in imported.handed_out():
             if name in imported.macros:
                 module.define_macro(prefix + name, imported.macros[name])
+            elif self._steps is not None and not hasattr(imported.cells[name], "value"):
+                again = Body((), GlobalReference(imported.cells[name], item.span))
+                self._add_step(Definition(module.define(prefix + name), again, item.span), False)
             else:
                 self._define(module.define(prefix + name), self._exported(imported, name, item.span))
 
@@ -397,6 +412,119 @@ class Session:
                     return path
         where = ", ".join(dict.fromkeys([folder or "." for folder in folders]))
         raise VladError("cannot-find", f"Cannot find: {name}", span, hint=f"looked in {where}")
+
+    # A program as a whole.
+
+    def _add_step(self, item: Definition | Expression, shown: bool) -> None:
+        """Note what a form does, instead of doing it. Procedures are values at once."""
+        from vlad.compile.whole import Defined, Step
+
+        assert self._steps is not None
+        cell = item.cell if isinstance(item, Definition) else None
+        if cell is not None:
+            if self._steps.defines(cell):
+                raise VladError(
+                    "defined-twice",
+                    f"{cell.name} is defined a second time",
+                    item.span,
+                    hint="a program that is checked or built as a whole defines each name once",
+                )
+            lambda_ = only_lambda(item.body)
+            if lambda_ is not None:
+                self._define(cell, self.machine.top_level(lambda_))
+                self._steps.defined.append(Defined(cell, cell.value, item.span))
+                return
+        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), item.body))
+        self._steps.steps.append(Step(cell, thunk, item.span, shown and cell is None))
+
+    def _read_whole(self, path: str) -> tuple[Source, Steps]:
+        """All that a file does, in order, without doing it."""
+        from vlad.compile.whole import Steps
+
+        source = load(self._find(path, [""], None))
+        self._steps = Steps([], [])
+        self._including.append(os.path.realpath(source.name))
+        try:
+            self._run(source, self.module, self._print)
+            return source, self._steps
+        finally:
+            self._including.pop()
+            self._steps = None
+
+    def check(self, path: str) -> tuple[list[str], list[VladError]]:
+        """The types of a file's definitions and expressions, a line each, and the type errors in it. Nothing is run."""
+        from vlad.compile.whole import check
+
+        with self._lock:
+            _, steps = self._read_whole(path)
+            report = check(self.machine, steps)
+            return report.lines, report.errors
+
+    def build(
+        self,
+        path: str,
+        output: str,
+        *,
+        exports: Iterable[str] = (),
+        library: bool = False,
+        native: bool = False,
+    ) -> list[str]:
+        """Make a program of a file that runs without Python; or a shared library, with a header beside it, of the
+        procedures named in `exports` and their derivatives. The files that were written. Raises VladError."""
+        from vlad.compile import toolchain, whole
+        from vlad.compile.refusals import Unavailable
+
+        with self._lock:
+            source, steps = self._read_whole(path)
+            header = None
+            if library:
+                base = re.sub(r"\W", "_", os.path.basename(output).partition(".")[0])
+                text, header = whole.library_text(
+                    self.machine, steps, [self._wanted(name) for name in exports], base
+                )
+            else:
+                text = whole.program_text(self.machine, steps)
+            written_to = [output]
+            try:
+                toolchain.build_executable(
+                    text, output, optimize=self.tiers.optimize, fast_math=self.tiers.fast_math,
+                    native=native, shared=library,
+                )  # fmt: skip
+                if header is not None:
+                    beside = os.path.splitext(output)[0] + ".h"
+                    written_to.append(beside)
+                    with open(beside, "w", encoding="utf-8") as file:
+                        file.write(header)
+            except Unavailable as unavailable:
+                raise VladError("no-compiler", f"Cannot build {source.name}: {unavailable}") from None
+            except OSError as error:
+                raise VladError(
+                    "cannot-write", f"Cannot write: {output}", hint=error.strerror or ""
+                ) from None
+            return written_to
+
+    def _wanted(self, name: str) -> Any:
+        """A procedure that a library is to export, with the means to make others of it."""
+        from vlad.compile.whole import Wanted
+
+        cell = self.module.cells.get(name)
+        value: Value = getattr(cell, "value", NIL)
+        if not is_procedure(value):
+            raise VladError(
+                "unbound-variable",
+                f"No procedure of that name: {name}",
+                hint="--export names one that the file defines",
+            )
+
+        def make(text: str) -> Value:
+            (form,) = top_level_forms(read(Source("<export>", f"(lambda (f) {text})")))
+            (item,) = self._expand(form, self.library)
+            assert isinstance(item, Expression)
+            outer = only_lambda(item.body)
+            assert outer is not None
+            return self.machine.apply(self.machine.top_level(outer), value)
+
+        return Wanted(name, value, self.machine.core_of(value[0]).span, make)
 
     # Looking.
 

@@ -25,22 +25,22 @@ DEFINITIONS = """
 # An argument's operands are reals, as many as the procedure has parameters.
 TYPES = {
     "(lambda (x) x)": "real",
-    "(lambda (x) 3)": "3.0",
+    "(lambda (x) 3)": "3",
     "(lambda (x) (< x 1))": "boolean",
-    "(lambda (x) (list x #t 'a))": "(real . (#t . (a . ())))",
+    "(lambda (x) (list x #t 'a))": "(real #t a)",
     "(lambda (x y) (cons x y))": "(real . real)",
     "(lambda (x) (lambda (y) (+ x y)))": "[λ real]",
     "(lambda (x) (if (> x 0) x #f))": "#1  where  #1 = real | #f",
     "numbers": "#1  where  #1 = (real . #1) | ()",
     "(lambda (n) (map (lambda (x) (* 2 x)) (numbers n)))": "#?  where  #? = (real . #?) | ()",
-    "(lambda (x) (map sin (list x 0 x)))": "(real . (0.0 . (real . ())))",
+    "(lambda (x) (map sin (list x 0 x)))": "(real 0 real)",
     "(lambda (x) (total (numbers x)))": "real",
     "(lambda (x) (*j x))": "[tagreverse real]",
     "(lambda (x) ((derivative-R (derivative-F sin)) x))": "real",
     "(lambda (x) ((gradient-R (lambda (x y) (* x y))) x 2))": "(real . real)",
-    "(lambda (x) ((gradient-R (lambda (x y) (* x x))) x 2))": "(real . 0.0)",
+    "(lambda (x) ((gradient-R (lambda (x y) (* x x))) x 2))": "(real . 0)",
     "(lambda (x) ((derivative-R (lambda (x) (loop x 5))) x))": "real",
-    "(lambda (x) (car '(1 2)))": "1.0",
+    "(lambda (x) (car '(1 2)))": "1",
 }
 
 

@@ -122,6 +122,7 @@ class Walker:
         self.instance: Instance = Instance(Recursion("", lambda w: None), (), (), 0)
         self.key: Any = None  # what the current operation is called in `joins`
         self.span: Span | None = None
+        self.variables: dict[Global, Type | None] = {}  # what is computed when the program runs (whole.py)
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[
             int, tuple[Value, Type]
@@ -164,6 +165,14 @@ class Walker:
 
     def relied_on(self, cell: Global) -> None:
         """The result depends on the present value of a global."""
+
+    def load(self, cell: Global) -> Result:
+        """The value of a global that is computed when the program runs."""
+        raise NotImplementedError
+
+    def define(self, cell: Global, value: Known) -> None:
+        """Give such a global its value."""
+        raise NotImplementedError
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
         """Do something to the outside: put a "text", "real" or "boolean" into the line that "out" sends off; read a real
@@ -291,6 +300,11 @@ class Walker:
         if type(atom) is Constant:
             return self.value(atom.value)
         assert type(atom) is GlobalReference
+        is_variable = atom.cell in self.variables
+        if is_variable or not hasattr(atom.cell, "value"):
+            self.span = atom.span
+        if is_variable:
+            return self.load(atom.cell)
         if not hasattr(atom.cell, "value"):
             return self.fail(f"Unbound variable: {atom.cell.name}")
         self.relied_on(atom.cell)
@@ -536,6 +550,7 @@ class Analysis(Walker):
         super().__init__(machine, Types())
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values were relied on
+        self._readers: dict[Global, dict[Instance, None]] = {}
         self._of_key: dict[Any, Instance] = {}
         self._key_epoch = 0
         self._active: dict[Callee, list[Instance]] = {}
@@ -543,9 +558,12 @@ class Analysis(Walker):
         self._dirty: list[Instance] = []
         self._runs = 0
 
-    def solve(self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
-        root = self.find(code, fields, operands)
-        self._settle(root)
+    def solve(
+        self, callee: Callee, fields: tuple[Type, ...] = (), operands: tuple[Type, ...] = ()
+    ) -> Instance:
+        root = self.find(callee, fields, operands)
+        if not root.ran:
+            self._settle(root)
         while True:  # once more over all that is reachable, until nothing changes
             epoch, before = self.types.epoch, len(self.instances)
             for instance in list(self.instances):
@@ -554,7 +572,7 @@ class Analysis(Walker):
             changed = bool(self._dirty)
             self._drain()
             if not changed and epoch == self.types.epoch and before == len(self.instances):
-                return self.find(code, fields, operands)
+                return self.find(callee, fields, operands)
 
     # Instances.
 
@@ -693,7 +711,7 @@ class Analysis(Walker):
 
     def _run(self, instance: Instance) -> None:
         self._runs += 1
-        if self._runs > MOST_RUNS:
+        if self._runs > MOST_RUNS * (1 + len(self.variables)):
             raise Unbounded("its types do not settle")
         above = self.instance, self.key, self.span
         self.instance = instance
@@ -789,6 +807,18 @@ class Analysis(Walker):
 
     def relied_on(self, cell: Global) -> None:
         self.cells[cell] = cell.value
+
+    def load(self, cell: Global) -> Result:
+        self._readers.setdefault(cell, {})[self.instance] = None
+        type_ = self.variables[cell]
+        return None if type_ is None else Known(self.types.canonical(type_))
+
+    def define(self, cell: Global, value: Known) -> None:
+        old = self.variables[cell]
+        now = self.variables[cell] = self._grown(self.instance, cell, old, value)
+        if old is None or now is not self.types.canonical(old):
+            for reader in self._readers.get(cell, ()):
+                self._mark(reader)
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
         return Known(self.types.real) if what == "in" else self.unspecified

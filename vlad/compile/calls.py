@@ -112,7 +112,7 @@ class Compiled:
         self.outside = outside_of(unit.machine) if "(*vlad_host_write)" in unit.text else None
         self.lock = lock_of(handle)
         self.types = unit.layout.types
-        entry = unit.program.functions[0]
+        (entry,) = unit.program.entries
         self._in = ffi.new("union vlad_word[]", max(1, len(entry.parameters)))
         self._out = ffi.new("union vlad_word[]", max(1, len(entry.results)))
         self._call = handle.vlad_call
@@ -144,7 +144,7 @@ class Compiled:
             status = self._call(self._in, self._out)
             if status == 0:
                 assert self.unit.result is not None
-                kinds = self.unit.program.functions[0].results
+                kinds = self.unit.program.entries[0].results
                 leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
                 return self._decode(self.unit.result, leaves)
             if status == emit_c.OUTSIDE:
@@ -304,8 +304,10 @@ def failure(status: int, failures: list[Fail]) -> BaseException:
     return KeyboardInterrupt()
 
 
-def compile_call(machine: Any, f: Value, operands: tuple[Value, ...], optimization: int = 2) -> Compiled:
+def compile_call(
+    machine: Any, f: Value, operands: tuple[Value, ...], optimize: int = 2, fast_math: bool = False
+) -> Compiled:
     """Compile a procedure for operands like these. Raises Unbounded or toolchain.Unavailable."""
     code: Code = f[0]
     unit = Unit(machine, code, f[1 : 1 + len(code.environment)], operands)
-    return Compiled(unit, build(unit.text, optimize=optimization))
+    return Compiled(unit, build(unit.text, optimize=optimize, fast_math=fast_math))

@@ -1,7 +1,8 @@
 """First-order code → C text: one translation unit, names from the program, comments with its positions.
 
-The unit exports `vlad_call`, which takes and gives machine words, and where the entry maps doubles to one double
-also `vlad_direct`. A self tail call is a jump; booleans are ints; strict floating point is the toolchain's flags.
+A unit for a session exports `vlad_call`, which takes and gives machine words, and where the entry maps doubles to one double
+also `vlad_direct`; one that stands alone is a program with a `main`, or a library with a procedure for each entry. A self
+tail call is a jump; booleans are ints; strict floating point is the toolchain's flags.
 Statuses: 0 is an answer, the named ones below are limits, from FIRST_FAILURE on they number the program's own `fail`s.
 """
 
@@ -9,7 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from vlad.compile.first_order import (
     Block,
@@ -22,12 +24,14 @@ from vlad.compile.first_order import (
     Immediate,
     Invoke,
     Leaf,
+    Load,
     Member,
     Program,
     Return,
     Slot,
     Statement,
     Static,
+    Store,
     Switch,
     TailInvoke,
     Unbox,
@@ -41,6 +45,7 @@ from vlad.compile.first_order import (
 from vlad.compile.functions import needed
 from vlad.core.types import Cell
 from vlad.source import Span
+from vlad.values import Global
 
 TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUT_OF_FUEL, OUTSIDE, FIRST_FAILURE = 1, 2, 3, 4, 5, 10
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
@@ -52,7 +57,28 @@ WORDS = {"d": "d", "b": "i", "p": "p"}
 
 def emit(program: Program, counted: bool = False) -> tuple[str, list[Fail]]:
     """The unit's text, and its failures by status - FIRST_FAILURE. `counted` checks fuel."""
-    return _Unit(program, counted).text()
+    unit = _Unit(program, counted)
+    return unit.text(unit.exports), unit.failures
+
+
+def emit_program(program: Program, told: Callable[[Fail], str]) -> str:
+    """The text of a program that stands alone. `told` words its errors, with a character 1 for what is in the line."""
+    unit = _Unit(program, alone=True)
+    return unit.text(lambda: unit.main(told))
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A procedure of a library: from so many doubles to as many as the entry has results."""
+
+    name: str
+    parameters: tuple[str, ...]
+
+
+def emit_library(program: Program, exports: list[Export], told: Callable[[Fail], str], name: str) -> str:
+    """The text of a library: the first entry computes the globals, the others are exported."""
+    unit = _Unit(program, alone=True)
+    return unit.text(lambda: unit.library(exports, told, name))
 
 
 def _sections() -> dict[str, str]:
@@ -200,9 +226,10 @@ def grows_only(function: Function, facts: Facts) -> bool:
 
 
 class _Unit:
-    def __init__(self, program: Program, counted: bool) -> None:
+    def __init__(self, program: Program, counted: bool = False, alone: bool = False) -> None:
         self.program = program
         self.counted = counted
+        self.alone = alone
         self.facts = Facts(program.functions)
         self.failures: list[Fail] = []
         self.structures: dict[str, str] = {}
@@ -212,16 +239,14 @@ class _Unit:
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
         self.collects = False
 
-    def text(self) -> tuple[str, list[Fail]]:
+    def text(self, exports: Callable[[], str]) -> str:
         functions = self.program.functions
-        entry = functions[0]
         bodies = [_Body(self, function).text() for function in functions]
         prototypes = [
             f"static {self.result_type(f.results)} {c_name(f)}({self.parameters(f)});" for f in functions
         ]
-        exports = self._exports(entry)
         facts = self.facts
-        fails = bool(facts.fails)
+        fails = bool(facts.fails) or self.alone
         sections = _sections()
         parts = []
         if fails:
@@ -235,22 +260,33 @@ class _Unit:
             parts.append(sections["collect"] + self._tables())
         if facts.recursive:
             parts.append(sections["deep"])
-        if facts.acts:
-            parts += [sections["output"], sections["host"]]
+        if facts.acts or self.alone:
+            parts += [sections["output"], sections["alone" if self.alone else "host"]]
         parts.append(needed(self.expressions))
         parts += self.structures.values()
         parts += self.static_lines
+        for cell, kinds in self.program.variables.items():
+            names = self.variable_names(cell)
+            parts += [f"static {C_TYPES[kind]} {name};" for kind, name in zip(kinds, names, strict=True)]
         parts += prototypes
         parts += bodies
-        parts.append(exports)
-        return "\n".join([part for part in parts if part]) + "\n", self.failures
+        parts.append("union vlad_word { double d; long i; void *p; };")
+        parts.append("static union vlad_word const *vlad_in; static union vlad_word *vlad_out;")
+        parts.append(exports())
+        return "\n".join([part for part in parts if part]) + "\n"
+
+    def variable_names(self, cell: Global) -> list[str]:
+        number = list(self.program.variables).index(cell)
+        return [
+            f"g{number}_{identifier(cell.name)}_{index}" for index in range(len(self.program.variables[cell]))
+        ]
 
     def _constants(self) -> str:
         most = max([1, *[m.kinds.count("p") for members in self.program.members.values() for m in members]])
         values = {
             "VLAD_TOO_DEEP": TOO_DEEP, "VLAD_OUT_OF_MEMORY": OUT_OF_MEMORY, "VLAD_STOPPED": STOPPED,
             "VLAD_OUT_OF_FUEL": OUT_OF_FUEL, "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_KEPT": KEPT,
-            "VLAD_MOST_POINTERS": most, "VLAD_OUTSIDE": OUTSIDE,
+            "VLAD_MOST_POINTERS": most, "VLAD_OUTSIDE": OUTSIDE, "VLAD_FIRST_FAILURE": FIRST_FAILURE,
         }  # fmt: skip
         return "\n".join([f"#define {name} {value}" for name, value in values.items()])
 
@@ -331,8 +367,85 @@ class _Unit:
             return f"(void *)&{self.statics[id(leaf)][1]}"
         return constant_text(leaf)
 
-    def _exports(self, entry: Function) -> str:
+    def exports(self) -> str:
+        """What a session calls."""
+        (entry,) = self.program.entries
         facts = self.facts
+        lines = self._enter(entry, "vlad_enter")
+        lines += self._call(entry in facts.fails)
+        lines.append(
+            "int vlad_call(union vlad_word const *in, union vlad_word *out) { return vlad_run(vlad_enter, in, out); }"
+        )
+        if entry not in facts.fails and entry.results == "d" and all(p.kind == "d" for p in entry.parameters):
+            parameters = ", ".join([f"double x{index}" for index in range(len(entry.parameters))]) or "void"
+            names = ", ".join([f"x{index}" for index in range(len(entry.parameters))])
+            lines.append(f"double vlad_direct({parameters}) {{ return {c_name(entry)}({names}); }}")
+        return "\n".join(lines)
+
+    def main(self, told: Callable[[Fail], str]) -> str:
+        """What the system calls."""
+        (entry,) = self.program.entries
+        lines = [*self._enter(entry, "vlad_enter"), *self._call(True), self._told(told)]
+        lines.append("""int main(void) {
+  int status = vlad_run(vlad_enter, 0, 0);
+  vlad_flush();
+  if (!status) return 0;
+  char text[VLAD_MESSAGE];
+  vlad_say(2, text, vlad_message(status, text));
+  return 1;
+}""")
+        return "\n".join(lines)
+
+    def library(self, exports: list[Export], told: Callable[[Fail], str], name: str) -> str:
+        """What other programs call."""
+        first, *others = self.program.entries
+        lines = [*self._enter(first, "vlad_begin"), *self._call(True), self._told(told)]
+        lines.append(f"""#define VLAD_EXPORT __attribute__((visibility("default")))
+VLAD_EXPORT const char *{name}_error(int status) {{
+  static char text[VLAD_MESSAGE];
+  if (!status) return "";
+  text[vlad_message(status, text) - 1] = 0;
+  return text;
+}}""")
+        lines.append("""static int vlad_begun;
+static int vlad_begin_once(void) {
+  if (vlad_begun) return 0;
+  int status = vlad_run(vlad_begin, 0, 0);
+  vlad_begun = !status;""")
+        if self.facts.allocates:
+            lines.append("  if (vlad_begun) vlad_floor = vlad_top;")
+        lines.append("  return status;\n}")
+        for number, (entry, export) in enumerate(zip(others, exports, strict=True)):
+            lines += self._enter(entry, f"vlad_enter_{number}")
+            names = export.parameters
+            takes = ", ".join([f"double {name}" for name in names] + ["double *results"])
+            lines.append(f"""VLAD_EXPORT int {export.name}({takes}) {{
+  union vlad_word in[] = {{{", ".join([f"{{{name}}}" for name in names]) or "{0}"}}}, out[{max(1, len(entry.results))}];
+  int status = vlad_begin_once();
+  if (!status) status = vlad_run(vlad_enter_{number}, in, out);
+  if (status) return status;""")
+            for index, kind in enumerate(entry.results):
+                lines.append(f"  results[{index}] = out[{index}].{WORDS[kind]};")
+            lines.append("  return 0;\n}")
+            row = ", ".join([f"arguments[{index}]" for index in range(len(names))] + ["results"])
+            lines.append(f"""VLAD_EXPORT int {export.name}_rows(long rows, const double *arguments, double *results) {{
+  for (; rows > 0; rows--, arguments += {len(names)}, results += {len(entry.results)}) {{
+    int status = {export.name}({row});
+    if (status) return status;
+  }}
+  return 0;
+}}""")
+        return "\n".join(lines)
+
+    def _told(self, told: Callable[[Fail], str]) -> str:
+        texts = [told(fail) for fail in self.failures]
+        lines = [f"  {c_string(text.encode('utf-8', 'surrogatepass'))}," for text in texts]
+        return "\n".join(
+            ["static const char *const vlad_told[] = {", *lines, "  0};", _sections()["telling"]]
+        )
+
+    def _enter(self, entry: Function, name: str) -> list[str]:
+        """A procedure without parameters, which can be called on another stack."""
         arguments = ", ".join(
             [
                 f"({C_TYPES[slot.kind]})vlad_in[{index}].{WORDS[slot.kind]}"
@@ -340,9 +453,7 @@ class _Unit:
             ]
         )
         call = f"{c_name(entry)}({arguments})"
-        lines = ["union vlad_word { double d; long i; void *p; };"]
-        lines.append("static union vlad_word const *vlad_in; static union vlad_word *vlad_out;")
-        lines.append("static void vlad_enter(void) {")
+        lines = [f"static void {name}(void) {{"]
         if len(entry.results) == 0:
             lines.append(f"  {call};")
         elif len(entry.results) == 1:
@@ -352,8 +463,14 @@ class _Unit:
             for index, kind in enumerate(entry.results):
                 lines.append(f"  vlad_out[{index}].{WORDS[kind]} = answer._{index};")
         lines.append("}")
-        lines.append("int vlad_call(union vlad_word const *in, union vlad_word *out) {")
-        if entry in facts.fails:
+        return lines
+
+    def _call(self, fails: bool) -> list[str]:
+        facts = self.facts
+        lines = [
+            "static int vlad_run(void (*enter)(void), union vlad_word const *in, union vlad_word *out) {"
+        ]
+        if fails:
             lines.append("  int status = _setjmp(vlad_escape);")
             trims = (["vlad_trim_arena();"] if facts.allocates else []) + (
                 ["vlad_trim_stack();"] if facts.recursive else []
@@ -362,21 +479,17 @@ class _Unit:
         if facts.allocates:
             lines.append("  if (!vlad_base) vlad_open_arena();")
             lines.append("  vlad_trim_arena();")
-        if facts.acts:
+        if facts.acts or self.alone:
             lines.append("  vlad_filled = 0;")
         lines.append("  vlad_in = in; vlad_out = out;")
         if facts.recursive:
             lines.append("  if (!vlad_stack) vlad_open_stack();")
-            lines.append("  vlad_on_stack(vlad_enter);")
+            lines.append("  vlad_on_stack(enter);")
         else:
-            lines.append("  vlad_enter();")
+            lines.append("  enter();")
         lines.append("  return 0;")
         lines.append("}")
-        if entry not in facts.fails and entry.results == "d" and all(p.kind == "d" for p in entry.parameters):
-            parameters = ", ".join([f"double x{index}" for index in range(len(entry.parameters))]) or "void"
-            names = ", ".join([f"x{index}" for index in range(len(entry.parameters))])
-            lines.append(f"double vlad_direct({parameters}) {{ return {c_name(entry)}({names}); }}")
-        return "\n".join(lines)
+        return lines
 
 
 def _list(numbers: Iterable[int]) -> str:
@@ -481,6 +594,14 @@ class _Body:
                     self.invoke(statement)
                 case Effect():
                     self.effect(statement)
+                case Load():
+                    names = self.unit.variable_names(statement.cell)
+                    for slot, name in zip(statement.slots, names, strict=True):
+                        self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {name};")
+                case Store():
+                    names = self.unit.variable_names(statement.cell)
+                    for name, leaf in zip(names, statement.leaves, strict=True):
+                        self.line(f"{name} = {self.leaf(leaf)};")
                 case Box():
                     self.box(statement)
                 case Unbox():
@@ -640,7 +761,10 @@ class _Body:
                     self.line(f"vlad_put({c_string(data)}, {len(data)});")
             case "in":
                 (slot,) = statement.slots
-                self.line(f"double {self.name(slot)} = vlad_read();")
+                status = ""
+                if self.unit.alone:
+                    status = str(self.unit.failure(Fail("Value read is not real", statement.span)))
+                self.line(f"double {self.name(slot)} = vlad_read({status});")
             case "out":
                 self.line("vlad_out_line();")
             case what:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, final
 
 from vlad.core.types import Cell
 from vlad.source import Span
-from vlad.values import Primitive
+from vlad.values import Global, Primitive
 
 
 @final
@@ -110,6 +110,25 @@ class Effect:
 
 @final
 @dataclass(slots=True, eq=False)
+class Load:
+    """slots = the leaves of a global that was stored before."""
+
+    slots: tuple[Slot, ...]
+    cell: Global
+    span: Span | None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Store:
+    """The one definition of a global that is computed when the program runs."""
+
+    cell: Global
+    leaves: tuple[Leaf, ...]
+
+
+@final
+@dataclass(slots=True, eq=False)
 class Box:
     """slot = a new box of a union's member."""
 
@@ -190,7 +209,7 @@ class Unreachable:
     """Behind a call that never answers."""
 
 
-Statement: TypeAlias = Compute | Invoke | Effect | Box | Unbox | Branch | Switch
+Statement: TypeAlias = Compute | Invoke | Effect | Load | Store | Box | Unbox | Branch | Switch
 End: TypeAlias = Yield | Return | TailInvoke | Fail | Unreachable
 
 
@@ -220,10 +239,12 @@ class Function:
 @final
 @dataclass(slots=True, eq=False)
 class Program:
-    """All functions, the entry first, and the members of each union."""
+    """All functions, the entries among them first; the members of each union; the kinds of each global that is computed."""
 
     functions: list[Function]
     members: dict[Cell, list[Member]]
+    entries: list[Function]
+    variables: dict[Global, str] = field(default_factory=dict)
 
 
 def statements(block: Block) -> list[Statement]:
@@ -260,7 +281,7 @@ def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
     match node:
         case Compute() | Invoke() | Effect() | TailInvoke():
             return node.operands
-        case Box() | Yield() | Return():
+        case Box() | Store() | Yield() | Return():
             return node.leaves
         case Unbox() | Switch():
             return (node.pointer,)
@@ -292,7 +313,7 @@ def _check_block(function: Function, block: Block, bound: set[Slot], yields: int
             case Unbox():
                 assert len(statement.slots) == len(statement.member.kinds), where
                 bound = bound | set(statement.slots)
-            case Effect():
+            case Effect() | Load():
                 bound = bound | set(statement.slots)
             case Branch() | Switch():
                 for inner in inner_blocks(statement):

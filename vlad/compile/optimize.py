@@ -26,12 +26,14 @@ from vlad.compile.first_order import (
     Immediate,
     Invoke,
     Leaf,
+    Load,
     Member,
     Program,
     Return,
     Slot,
     Statement,
     Static,
+    Store,
     Switch,
     TailInvoke,
     Unbox,
@@ -68,9 +70,9 @@ def optimize(program: Program) -> Program:
 
 
 def reachable(program: Program) -> list[Function]:
-    """The functions that the entry may come to, the entry first."""
-    found = {program.functions[0]: None}
-    work = [program.functions[0]]
+    """The functions that the entries may come to, the entries first."""
+    found = dict.fromkeys(program.entries)
+    work = list(reversed(program.entries))
     while work:
         for callee in callees(work.pop()):
             if callee not in found:
@@ -114,22 +116,22 @@ class _Liveness:
                 if type(block.end) is TailInvoke:
                     self.calls[block.end.function].append(block.end)
                     self.tail_callers[block.end.function].append(function)
-        entry = self.functions[0]
         for cell in fixed_cells(self.program):
             for member in self.program.members.get(cell, ()):
                 for index in range(len(member.kinds)):
                     self._field(member, index)
-        for index in range(len(entry.results)):
-            self._result(entry, index)
-        for slot in entry.parameters:  # they stay, so whoever calls the entry has to provide them
-            self._leaf(slot)
+        for entry in self.program.entries:
+            for index in range(len(entry.results)):
+                self._result(entry, index)
+            for slot in entry.parameters:  # they stay, so whoever calls the entry has to provide them
+                self._leaf(slot)
         for function in self.functions:
             for block in blocks(function.body):
                 for statement in block.statements:
                     if type(statement) in (Branch, Switch) and self.decides(statement):
                         self._leaf(leaves_read(statement)[0])
-                    elif type(statement) is Effect:
-                        for leaf in statement.operands:
+                    elif type(statement) in (Effect, Store):
+                        for leaf in leaves_read(statement):
                             self._leaf(leaf)
         while self._work:
             self._spread(self._work.pop())
@@ -141,7 +143,7 @@ class _Liveness:
             case Box():
                 self.definitions[statement.slot] = statement, 0
                 self.boxes.setdefault(statement.member, []).append(statement)
-            case Invoke() | Effect() | Unbox() | Branch() | Switch():
+            case Invoke() | Effect() | Load() | Unbox() | Branch() | Switch():
                 for index, slot in enumerate(statement.slots):
                     self.definitions[slot] = statement, index
                 if type(statement) is Invoke:
@@ -154,7 +156,7 @@ class _Liveness:
                 if type(inner.end) is not Yield:
                     return True
                 if any(
-                    type(s) is Effect or (type(s) is Invoke and s.function not in self.total)
+                    type(s) in (Effect, Store) or (type(s) is Invoke and s.function not in self.total)
                     for s in inner.statements
                 ):
                     return True
@@ -196,7 +198,7 @@ class _Liveness:
                     self._leaf(leaf)
             case Invoke():
                 self._result(statement.function, index)
-            case Effect():
+            case Effect() | Load():
                 return  # its operands are live anyway
             case Unbox():
                 self._leaf(statement.pointer)
@@ -210,9 +212,8 @@ class _Liveness:
 
 def fixed_cells(program: Program) -> set[Cell]:
     """The unions whose boxes the outside makes or reads: their layout stays."""
-    entry = program.functions[0]
     found: set[Cell] = set()
-    work = [cell for cell in (*entry.parameter_cells, *entry.result_cells) if cell is not None]
+    work = [c for e in program.entries for c in (*e.parameter_cells, *e.result_cells) if c is not None]
     work += [s.member.cell for f in program.functions for s in _statics(f)]
     while work:
         cell = work.pop()
@@ -258,10 +259,10 @@ def drop_dead(program: Program) -> None:
     liveness.mark()
     program.functions = liveness.functions
     live = liveness.live
-    entry = program.functions[0]
     fixed = fixed_cells(program)
     kept_parameters = {
-        f: [i for i, slot in enumerate(f.parameters) if f is entry or slot in live] for f in program.functions
+        f: [i for i, slot in enumerate(f.parameters) if f in program.entries or slot in live]
+        for f in program.functions
     }
     kept_results = {
         f: [i for i in range(len(f.results)) if (f, i) in liveness.results] for f in program.functions
@@ -327,8 +328,10 @@ def _stays(statement: Statement, liveness: _Liveness) -> bool:
             return statement.function not in liveness.total or any(slot in live for slot in statement.slots)
         case Unbox():
             return any(slot in live for slot in statement.slots)
-        case Effect():
+        case Effect() | Store():
             return True
+        case Load():
+            return any(slot in live for slot in statement.slots)
     return any(slot in live for slot in statement.slots) or liveness.decides(statement)
 
 
@@ -366,8 +369,11 @@ def _narrow(
 def merge(program: Program) -> None:
     """One function for those that do the same (Hopcroft's partition, refined from signatures by bodies)."""
     functions = program.functions
+    entries = {
+        entry: number for number, entry in enumerate(program.entries)
+    }  # each is called by its own name
     group: dict[Function, object] = {
-        f: ("".join([slot.kind for slot in f.parameters]), f.results) for f in functions
+        f: ("".join([slot.kind for slot in f.parameters]), f.results, entries.get(f, 0)) for f in functions
     }
     while True:
         refined = {f: (group[f], shape(f, group)) for f in functions}
@@ -425,6 +431,11 @@ def shape(function: Function, group: dict[Function, object]) -> tuple[object, ..
             case Invoke():
                 described = ("invoke", group[one.function], len(one.slots), read)
                 define(one.slots)
+            case Load():
+                described = ("load", id(one.cell))
+                define(one.slots)
+            case Store():
+                described = ("store", id(one.cell), read)
             case Effect():
                 described = ("effect", one.what, one.text, read)
                 define(one.slots)
@@ -458,7 +469,6 @@ def inline(program: Program) -> None:
     recursive = _recursive(functions)
     taping = _taping(functions)
     sizes = {f: len(statements(f.body)) for f in functions}
-    entry = functions[0]
     for function in reversed(functions):
         budget = LARGEST - sizes[function]
         for block in blocks(function.body):
@@ -466,7 +476,7 @@ def inline(program: Program) -> None:
                 if type(statement) is not Invoke:
                     continue
                 callee = statement.function
-                if callee is entry or callee in recursive or callee is function or callee in taping:
+                if callee in program.entries or callee in recursive or callee is function or callee in taping:
                     continue
                 size = sizes[callee]
                 if (
@@ -554,6 +564,11 @@ class _Copy:
             case Effect():
                 slots = tuple([self.new(slot) for slot in statement.slots])
                 return Effect(statement.what, slots, read, statement.text, statement.span)
+            case Load():
+                slots = tuple([self.new(slot) for slot in statement.slots])
+                return Load(slots, statement.cell, statement.span)
+            case Store():
+                return Store(statement.cell, read)
             case Box():
                 return Box(self.new(statement.slot), statement.member, read)
             case Unbox():
@@ -640,7 +655,7 @@ def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
     match node:
         case Compute() | Invoke() | Effect() | TailInvoke():
             node.operands = tuple([new(leaf) for leaf in node.operands])
-        case Box() | Yield() | Return():
+        case Box() | Store() | Yield() | Return():
             node.leaves = tuple([new(leaf) for leaf in node.leaves])
         case Unbox() | Switch():
             node.pointer = new(node.pointer)
@@ -658,7 +673,7 @@ def share_all(program: Program) -> None:
 
 
 def has_effect(function: Function) -> bool:
-    return any(type(statement) is Effect for statement in statements(function.body))
+    return any(type(statement) in (Effect, Store) for statement in statements(function.body))
 
 
 def acting_functions(functions: list[Function]) -> set[Function]:
@@ -747,6 +762,8 @@ def operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
             return ("invoke", statement.function, *_keys(statement.operands)), statement.slots
         case Unbox():
             return ("unbox", statement.member, *_keys((statement.pointer,))), statement.slots
+        case Load():
+            return ("load", id(statement.cell)), statement.slots
         case Box():
             return ("box", statement.member, *_keys(statement.leaves)), (statement.slot,)
     return None, ()

@@ -25,12 +25,12 @@ long vlad_fuel;
 #define VLAD_MAP 0x4022
 #endif
 void *mmap(void *, unsigned long, int, int, int, long);
-static char *vlad_base, *vlad_top, *vlad_end;
+static char *vlad_base, *vlad_floor, *vlad_top, *vlad_end; /* below the floor is what stays from call to call */
 static void vlad_open_arena(void) {
   for (unsigned long size = 1UL << 34; size >= 1UL << 24; size >>= 1) {
     char *area = mmap(0, size, 3, VLAD_MAP, -1, 0);
     if (area != (char *)-1) {
-      vlad_base = area;
+      vlad_base = vlad_floor = area;
       vlad_end = area + size - 4096;
       return;
     }
@@ -47,7 +47,7 @@ int munmap(void *, unsigned long);
 int madvise(void *, unsigned long, int);
 static void vlad_trim_arena(void) { /* a call that took much gives most of it back */
   if (vlad_top - vlad_base > VLAD_KEPT) madvise(vlad_base + VLAD_KEPT, vlad_top - vlad_base - VLAD_KEPT, 4);
-  vlad_top = vlad_base;
+  vlad_top = vlad_floor;
 }
 __attribute__((destructor)) static void vlad_close_arena(void) {
   if (vlad_base) munmap(vlad_base, vlad_end + 4096 - vlad_base);
@@ -226,5 +226,93 @@ static double vlad_read(void) {
   double x;
   if (vlad_host_read(&x)) vlad_fail(VLAD_OUTSIDE);
   return x;
+}
+
+/* section: alone
+   The outside is the system. Lines go out when there is much, when a person watches, and before something is read. */
+long write(int, const void *, unsigned long);
+long read(int, void *, unsigned long);
+int isatty(int);
+__attribute__((noreturn)) void _exit(int);
+static char vlad_written[1 << 16], vlad_input[1 << 12];
+static long vlad_waiting, vlad_taken, vlad_given;
+static int vlad_say(int file, const char *text, long length) {
+  while (length > 0) {
+    long n = write(file, text, length);
+    if (n <= 0) return 1;
+    text += n;
+    length -= n;
+  }
+  return 0;
+}
+static void vlad_flush(void) {
+  if (vlad_say(1, vlad_written, vlad_waiting)) {
+    vlad_say(2, "cannot write the output\n", 24);
+    _exit(1);
+  }
+  vlad_waiting = 0;
+}
+static void vlad_out_line(void) {
+  static int watched = -1;
+  if (watched < 0) watched = isatty(1);
+  for (long at = 0; at < vlad_filled;) {
+    long n = vlad_filled - at, room = sizeof vlad_written - vlad_waiting;
+    if (n > room) n = room;
+    memcpy(vlad_written + vlad_waiting, vlad_line + at, n);
+    vlad_waiting += n;
+    at += n;
+    if (vlad_waiting == sizeof vlad_written) vlad_flush();
+  }
+  vlad_filled = 0;
+  if (watched) vlad_flush();
+}
+static int vlad_character(void) {
+  if (vlad_taken == vlad_given) {
+    vlad_flush();
+    vlad_given = read(0, vlad_input, sizeof vlad_input);
+    vlad_taken = 0;
+    if (vlad_given <= 0) return vlad_given = 0, -1;
+  }
+  return (unsigned char)vlad_input[vlad_taken++];
+}
+static double vlad_read(int status) {
+  char word[400], *end;
+  int c, n = 0;
+  do c = vlad_character();
+  while (c == ' ' || (c >= 9 && c <= 13));
+  for (; c >= 0 && c != ' ' && !(c >= 9 && c <= 13); c = vlad_character())
+    if (n < 399) word[n++] = c;
+  word[n] = 0;
+  if (n == 6 && (word[0] == '+' || word[0] == '-') && word[4] == '.' && word[5] == '0') {
+    if (word[1] == 'i' && word[2] == 'n' && word[3] == 'f') return word[0] == '+' ? 1.0 / 0.0 : -1.0 / 0.0;
+    if (word[1] == 'n' && word[2] == 'a' && word[3] == 'n') return 0.0 / 0.0;
+  }
+  for (int i = 0; i < n; i++) {
+    char c = word[i];
+    if (!((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E')) vlad_fail(status);
+  }
+  double x = strtod(word, &end);
+  if (n == 0 || n == 399 || *end) vlad_fail(status);
+  return x;
+}
+
+/* section: telling
+   A status in words; what a program says of its own error is in the line, where the text has a character 1. */
+#define VLAD_MESSAGE 8192
+static long vlad_message(int status, char *out) {
+  static const char *const limits[] = {"", "Error: Recursion is too deep", "Error: The evaluation needs more memory than there is",
+                                       "Error: The evaluation never ends", "Error: The evaluation has used up its fuel"};
+  const char *text = status < VLAD_FIRST_FAILURE ? limits[status] : vlad_told[status - VLAD_FIRST_FAILURE];
+  long n = 0;
+  for (; *text && n < VLAD_MESSAGE - 2; text++) {
+    if (*text != '\1') {
+      out[n++] = *text;
+      continue;
+    }
+    for (long i = 0; i < vlad_filled && n < VLAD_MESSAGE / 2; i++) out[n++] = vlad_line[i];
+  }
+  out[n++] = '\n';
+  out[n] = 0;
+  return n;
 }
 /* end */

@@ -21,10 +21,12 @@ from vlad.compile.first_order import (
     Immediate,
     Invoke,
     Leaf,
+    Load,
     Program,
     Return,
     Slot,
     Static,
+    Store,
     Switch,
     TailInvoke,
     Unbox,
@@ -35,7 +37,9 @@ from vlad.compile.representation import Representation
 from vlad.core.nodes import Variable
 from vlad.core.types import Recursion, Type
 from vlad.source import Span
-from vlad.values import ZERO, Code, Deferred, Primitive, Value, look
+from vlad.values import ZERO, Code, Deferred, Global, Primitive, Value, look
+
+UNSOLVED = "A variable is used before it is defined"
 
 
 class Specializer(Walker):
@@ -43,17 +47,21 @@ class Specializer(Walker):
         super().__init__(analysis.machine, analysis.types)
         self.analysis = analysis
         self._values = analysis._values
+        self.variables, self.tells = analysis.variables, analysis.tells
         self.layout = Representation(analysis.types)
         self.functions: dict[Instance, Function] = {}
         self._waiting: list[Instance] = []
         self._statics: dict[tuple[int, Type], Leaf] = {}
         self.block = Block()
 
-    def program(self, root: Instance) -> Program:
-        self.function(root)
+    def program(self, *roots: Instance) -> Program:
+        entries = [self.function(root) for root in roots]
         while self._waiting:
             self._write(self._waiting.pop())
-        return Program(list(self.functions.values()), self.layout.members)
+        variables = {
+            cell: self.layout.kinds(type_) for cell, type_ in self.variables.items() if type_ is not None
+        }
+        return Program(list(self.functions.values()), self.layout.members, entries, variables)
 
     def function(self, instance: Instance) -> Function:
         function = self.functions.get(instance)
@@ -218,6 +226,20 @@ class Specializer(Walker):
     def answer(self, value: Known) -> Result:
         assert self.instance.result is not None
         return self._end(Return(self.coerced(value, self.types.canonical(self.instance.result))))
+
+    def load(self, cell: Global) -> Result:
+        type_ = self.variables[cell]
+        if type_ is None:
+            self.block.statements.append(Load((), cell, self.span))
+            return self.fail(UNSOLVED)
+        slots = tuple([Slot(kind, cell.name) for kind in self.layout.kinds(type_)])
+        self.block.statements.append(Load(slots, cell, self.span))
+        return Known(self.types.canonical(type_), slots)
+
+    def define(self, cell: Global, value: Known) -> None:
+        type_ = self.variables[cell]
+        assert type_ is not None
+        self.block.statements.append(Store(cell, self.coerced(value, type_)))
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
         kinds = {"real": "d", "boolean": "b"}

@@ -87,10 +87,13 @@ class Effects:
 
 
 class Tiers:
-    def __init__(self, machine: Any, policy: str = "auto") -> None:
+    def __init__(
+        self, machine: Any, policy: str = "auto", optimize: int = 2, fast_math: bool = False
+    ) -> None:
         if policy not in POLICIES:
             raise ValueError(f"tier is one of {', '.join(POLICIES)}; not {policy}")
         self.machine = machine
+        self.optimize, self.fast_math = optimize, fast_math
         self.policy = "evaluate" if machine.counting else policy
         self.entries: dict[int, Entry] = {}
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
@@ -178,7 +181,7 @@ class Tiers:
         from vlad.compile.calls import compile_call  # 25 ms, only where something is worth compiling
 
         try:
-            compiled = compile_call(self.machine, entry.f, operands)
+            compiled = compile_call(self.machine, entry.f, operands, self.optimize, self.fast_math)
         except Unbounded as unbounded:
             entry.reason = unbounded.reason
             return None

@@ -165,17 +165,22 @@ def _leave_nothing() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+# Not -ffast-math: that links code which changes the arithmetic of the whole process. And nan and infinity keep their meaning.
+FAST_MATH = (
+    "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros", "-fno-trapping-math", "-ffp-contract=fast",
+)  # fmt: skip
+
+
 def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> list[str]:
     if compiler.kind == "tcc":
         return ["-w"]
     chosen = [
-        "-Ofast" if fast_math else f"-O{optimize}",
+        f"-O{optimize}",
         "-w",
         "-fno-math-errno",
         "-fno-semantic-interposition",
     ]
-    if not fast_math:
-        chosen.append("-ffp-contract=off")
+    chosen += FAST_MATH if fast_math else ["-ffp-contract=off"]
     if native:
         chosen.append("-march=native")
     return chosen
@@ -207,18 +212,29 @@ def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool
 
 
 def build_executable(
-    text: str, path: str, *, optimize: int = 2, fast_math: bool = False, shared: bool = False
+    text: str,
+    path: str,
+    *,
+    optimize: int = 2,
+    fast_math: bool = False,
+    native: bool = False,
+    shared: bool = False,
 ) -> None:
-    """Compile a text to a program, or a library, at a path, which is replaced in one step. Raises Unavailable, OSError."""
+    """Compile a text to a program, or a library, at a path, which is replaced in one step; for this machine alone if
+    `native`. Raises Unavailable, OSError."""
     compiler = find_compiler()
     with _folder() as folder:
-        kinds = ["-fPIC", "-shared"] if shared else []
+        kinds = ["-fPIC", "-shared", "-fvisibility=hidden"] if shared else []
         made = _compiled(
-            text, compiler, [*flags(compiler, optimize, fast_math, False), *kinds], folder, "unit"
+            text, compiler, [*flags(compiler, optimize, fast_math, native), *kinds], folder, "unit"
         )
         beside = f"{path}.{os.getpid()}.tmp"
-        shutil.copy(made, beside)
-        os.replace(beside, path)
+        try:
+            shutil.copy(made, beside)
+            os.replace(beside, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(beside)
 
 
 def _loaded_from(data: bytes, digest: str) -> Any:

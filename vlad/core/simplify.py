@@ -367,7 +367,9 @@ class _Rewriter:
     def folded(self, rhs: Apply) -> Constant | None:
         """The constant that a pure row answers on constants. Where its rule raises, so will the program, if it gets there."""
         row = rhs.primitive
-        if row.effect or row.needs_machine or row.name in COSTLY:
+        if (
+            row.effect or row.needs_machine or row.name in COSTLY or row.name == "real"
+        ):  # that hides a constant
             return None
         values = [atom.value for atom in rhs.operands if isinstance(atom, Constant) and is_plain(atom.value)]
         if len(values) < len(rhs.operands) or kinds_of(row)[1] not in IMMEDIATE:

@@ -16,7 +16,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from vlad.values import FALSE, NIL, TRUE, ZERO, Boolean, String, Value
+from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, String, Value
+from vlad.write import atom_text
 
 Head = Any  # what the members of a union differ in: a word, a Code, or a constant's own value
 
@@ -398,20 +399,38 @@ def described(type_: Type) -> str:
 
 
 def shown(type_: Type, depth: int = 5) -> str:
-    """A type in people's words: `(real . (real . ()))`, `procedure f of (real)`."""
+    """A type in people's words: `(real real)`, `[f real]` for a closure of f over a real."""
     if type_.kind in ("real", "boolean"):
         return type_.kind
     if type_.kind == "constant":
-        if type_.of is ZERO:
-            return "zero"
-        return "()" if type_.of == () else str(type_.of)
+        if type_.of is ZERO or type_.of is ZERO_REAL:
+            return "zero" if type_.of is ZERO else "0"
+        return (
+            "()"
+            if type_.of == ()
+            else "unspecified"
+            if type_.of is UNSPECIFIED
+            else atom_text(type_.of, True)
+        )
     if depth == 0:
         return "…"
     if type_.kind == "union":
         cell = found(type_.of)
         return f"#{cell.serial}"
-    parts = [shown(part, depth - 1) for part in type_.parts]
     if type_.kind == "pair":
-        return f"({parts[0]} . {parts[1]})"
+        return _shown_list(type_, depth)
+    parts = [shown(part, depth - 1) for part in type_.parts]
     name = f"{type_.of.derived}{type_.of.name or 'λ'}"
     return f"[{name}{''.join([' ' + part for part in parts])}]"
+
+
+def _shown_list(type_: Type, depth: int) -> str:
+    """Pairs as `write` shows them, the first few of them."""
+    parts: list[str] = []
+    while type_.kind == "pair":
+        if len(parts) == 12:
+            return f"({' '.join(parts)} …)"
+        parts.append(shown(type_.parts[0], depth - 1))
+        type_ = type_.parts[1]
+    end = "" if type_.of == () else f" . {shown(type_, depth - 1)}"
+    return f"({' '.join(parts)}{end})"

@@ -1,0 +1,362 @@
+"""Programs as a whole: `vlad check` tells their types, `vlad build` makes programs and libraries that stand alone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import cffi
+import numpy
+import pytest
+
+import vlad
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+PROGRAMS = {
+    "output": """
+(define (numbers n) (if (= n 0) '() (cons n (numbers (- n 1)))))
+(define xs (numbers 5))
+"text"
+xs
+(write (list 'a "b\\n" #t (real 0.1) (cons 1 2)))
+(display "é ") (display xs) (newline)
+(for-each write-real '(1e300 -0.0 5e-324))
+((gradient (lambda (x y) (* x (sin y)))) 1 2)
+numbers
+(lambda (x) (* 2 x))
+""",
+    "globals": """
+(define a (real 2))
+(define (scaled x) (* a x))
+(define b (scaled 3))
+(define pairs (map (lambda (x) (cons x (scaled x))) '(1 2 3)))
+(define slope (derivative scaled))
+(define (both) (list a b (slope 1)))
+pairs
+(both)
+(let loop ((i 0) (sum 0)) (if (= i 100000) sum (loop (+ i 1) (+ sum (car (car pairs))))))
+""",
+    "loops": """
+(define (descend f x n) (if (= n 0) x (descend f (- x (* 0.1 ((derivative-R f) x))) (- n 1))))
+(descend (lambda (x) (* (- x 3) (- x 3))) 0 200)
+(define (collatz n k) (if (= n 1) k (collatz (if (even? n) (/ n 2) (+ 1 (* 3 n))) (+ k 1))))
+(map (lambda (n) (collatz n 0)) '(1 7 27))
+(define (deep n) (if (= n 0) 0 (+ 1 (deep (- n 1)))))
+(deep 100000)
+""",
+    "an error": '(write 1)\n(define (f x) (if (> x 2) (error "too large:" x \'sym) x))\n(f 1)\n(f 3)\n(f 1)',
+    "a wrong kind": "(write 1)\n(define (f l) (if (null? l) 0 (car l)))\n(f (list (real 1)))\n(car (f '((1))))\n(car (f '()))",
+    "no end": "(define (f x) (+ 1 (f x)))\n(f 1)",
+}
+
+
+def command(*words: str, cwd: Path = ROOT, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "vlad", *words],
+        cwd=cwd,
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+def built(path: Path, folder: Path) -> Path:
+    target = folder / "program"
+    done = command("build", str(path), "-o", str(target))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return target
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_alone_prints_the_same(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "it.vlad"
+    path.write_text(PROGRAMS[name], encoding="utf-8")
+    expected = command("--tier", "evaluate", str(path))
+    done = subprocess.run([built(path, tmp_path)], capture_output=True, text=True, timeout=60)
+    assert done.stdout == expected.stdout
+    assert done.returncode == expected.returncode
+    # of an error it knows the place and the message; the values, the hint and who called take a Python
+    assert done.stderr.splitlines()[:3] == expected.stderr.splitlines()[: len(done.stderr.splitlines())][
+        :3
+    ] or (name == "no end" and "Recursion is too deep" in done.stderr)
+
+
+@pytest.mark.parametrize(
+    "path", ["hessian-vector", "saddle", "rosenbrock-hessian", "xor", "differentiable-curry"]
+)
+def test_an_example_alone(path: str, tmp_path: Path) -> None:
+    source = ROOT / "examples" / f"{path}.vlad"
+    done = subprocess.run([built(source, tmp_path)], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == (source.with_suffix(".expected").read_text(), "", 0)
+
+
+READING = """(define (sum n s) (if (= n 0) s (sum (- n 1) (+ s (read-real)))))
+(define n (read-real))
+(write n)
+(sum n 0)
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("input")
+    (folder / "sum.vlad").write_text(READING, encoding="utf-8")
+    return built(folder / "sum.vlad", folder)
+
+
+class TestInput:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "2 10 20",
+            "3\n1\n\n2 -3e2",
+            "0",
+            " 1 +inf.0 ",
+            "1 -nan.0",
+            "2 1 x",
+            "",
+            "1 1e",
+            "1 0x10",
+            "1 1_0",
+            "1 " + "9" * 500,
+        ],
+    )
+    def test_numbers_are_read_alike(self, program: Path, text: str) -> None:
+        alone = subprocess.run([program], input=text, capture_output=True, text=True, timeout=60)
+        expected = command("--tier", "evaluate", str(program.parent / "sum.vlad"), text=text)
+        if len(text) < 400:
+            assert alone.stdout == expected.stdout
+            assert alone.returncode == expected.returncode
+        assert alone.stderr.splitlines()[:3] == expected.stderr.splitlines()[:3] or len(text) > 400
+
+    def test_output_to_a_full_disk(self, program: Path) -> None:
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [program], input="1 2", stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            )
+        assert done.returncode == 1 and done.stderr == "cannot write the output\n"
+
+
+LIBRARY = """
+(define scale (real 2))
+(define offsets (map (lambda (x) (* scale x)) '(1 2 3)))
+(define (total l) (if (null? l) 0 (+ (car l) (total (cdr l)))))
+(define (f x y) (* scale (* x (sin (+ y (total offsets))))))
+(define (both x y) (list (* x y) (cons x 7) 'label))
+(define (square-root x) (if (< x 0) (error "negative:" x) (sqrt x)))
+(define (list-of x) (if (> x 0) (list x) '()))
+(define (positive x) (> x 0))
+(define (of-list l) (car l))
+(define (switch x) x)
+(write "not printed")
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "it.vlad").write_text(LIBRARY, encoding="utf-8")
+    names = [word for name in ("f", "both", "square-root") for word in ("--export", name)]
+    done = command("build", "it.vlad", "--lib", *names, cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+class TestLibrary:
+    def test_from_c(self, library: Path) -> None:
+        (library / "main.c").write_text("""
+#include <stdio.h>
+#include "libit.h"
+int main(void) {
+  double r[6], rows[] = {1, 2, 3, 4}, out[2];
+  printf("%d", f(1.5, 0.5, r));
+  printf(" %.17g", r[0]);
+  printf(" %d", f_jvp(1.5, 0.5, 1, 0, r));
+  printf(" %.17g %.17g", r[0], r[1]);
+  printf(" %d", f_vjp(1.5, 0.5, 2, r));
+  printf(" %.17g %.17g %.17g\\n", r[0], r[1], r[2]);
+  printf("%d", both_vjp(2, 3, 1, 10, 100, r));
+  printf(" %g %g %g %g %g\\n", r[0], r[1], r[2], r[3], r[4]);
+  int status = f_rows(2, rows, out);
+  printf("%d %.9g %.9g\\n", status, out[0], out[1]);
+  status = square_root(-4, r);
+  printf("%d %s\\n", status != 0, libit_error(status));
+  return 0;
+}
+""")
+        compiler = shutil.which("cc") or "gcc"
+        command = [compiler, "-Wall", "-Werror", "main.c", "-o", "main", "-L.", "-lit", "-Wl,-rpath,."]
+        subprocess.run(command, cwd=library, check=True, timeout=60)
+        printed = subprocess.run(["./main"], cwd=library, check=True, capture_output=True, text=True).stdout
+        session = vlad.Session(tier="evaluate", write=lambda text: None)
+        session.run_text(LIBRARY)
+        value = session.eval("(f 1.5 0.5)")
+        gx, gy = session.eval("((gradient f) 1.5 0.5)")
+        first, second, third, fourth, *_ = printed.splitlines()
+        assert [float(x) for x in first.split()] == pytest.approx(
+            [0, value, 0, value, gx, 0, value, 2 * gx, 2 * gy], 1e-14
+        )
+        # x y, x, 7; 1 * (y, x) + 10 * (1, 0)
+        assert second == "0 6 2 7 13 2"
+        assert [float(x) for x in third.split()] == pytest.approx(
+            [0, session.eval("(f 1 2)"), session.eval("(f 3 4)")], 1e-8
+        )
+        assert fourth == "1 it.vlad:7:37: Error: negative: -4"
+
+    def test_from_numpy(self, library: Path) -> None:
+        ffi = cffi.FFI()
+        header = (library / "libit.h").read_text(encoding="utf-8")
+        ffi.cdef("\n".join(line for line in header.splitlines() if line.endswith(";")))
+        lib = ffi.dlopen(str(library / "libit.so"))
+        x = numpy.random.default_rng(1).normal(size=(1000, 3))
+        out = numpy.empty((1000, 3))
+        status = lib.f_vjp_rows(
+            len(x), ffi.from_buffer("double[]", x), ffi.from_buffer("double[]", out, True)
+        )
+        assert status == 0
+        angle = x[:, 1] + 12
+        expected = numpy.stack([
+            2 * x[:, 0] * numpy.sin(angle), 2 * x[:, 2] * numpy.sin(angle), 2 * x[:, 2] * x[:, 0] * numpy.cos(angle)
+        ], 1)  # fmt: skip
+        assert numpy.allclose(out, expected, rtol=1e-13)
+
+    def test_two_libraries_do_not_meet(self, library: Path) -> None:
+        names = subprocess.run(
+            ["nm", "-D", "--defined-only", str(library / "libit.so")],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        exported = {line.split()[-1] for line in names.splitlines()}
+        assert exported == {"libit_error"} | {
+            f"{name}{kind}{rows}"
+            for name in ("f", "both", "square_root")
+            for kind in ("", "_jvp", "_vjp")
+            for rows in ("", "_rows")
+        }
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("list-of", "its result is a structure whose size is not known"),
+            ("positive", "its result is a boolean"),
+            ("of-list", "it never answers when it is given reals"),
+            ("switch", "C would call it `switch`"),
+            ("nobody", "No procedure of that name: nobody"),
+            ("scale", "No procedure of that name: scale"),
+        ],
+    )
+    def test_what_cannot_be_exported(self, library: Path, name: str, message: str) -> None:
+        done = command("build", "it.vlad", "--lib", "--export", name, "-o", "other.so", cwd=library)
+        assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
+        assert not (library / "other.so").exists() and not (library / "other.h").exists()
+
+
+CHECKS = {
+    # what is defined and what is answered
+    """(define n 3)
+(define (f x) (* n x))
+(define xs (map f (list 1 (real 2))))
+(f 1)
+(define (g x) ((derivative f) x))
+(list "a" (g (real 2)) (> (real 1) 0))
+(define (unused x) x)
+(display "nothing")""": """n : 3
+f : real -> real
+xs : (3 real)
+4:1 : 3
+g : real -> real
+6:1 : ("a" 3 boolean)
+unused : x -> not used""",
+    "(define (f x) (if (> x 0) (+ x 'a) x))\n(f (real 1))": "2:1 : real\n1:27: Argument to + is invalid",
+    "(define (f x) (g x))\n(f 1)": "2:1 : never answers\n1:16: Unbound variable: g",
+    "(define (f) x)\n(define y (f))\n(define x (real 1))": "1:13: Unbound variable: x",
+    "(map (lambda (x) (car x)) (list 1 2))": "1:18: Argument to car is invalid",
+    "(length 5)": "1:1: ",
+    "(1 2)": "1:1: The object is not applicable",
+    "(define (f x) x)\n(define f 2)": "2:1: f is defined a second time",
+    # no mistakes: whether they happen depends on values
+    "(define (f l) (if (null? l) 0 (car l)))\n(f (if (> (real 1) 0) '() (list (real 2))))": "2:1 : real",
+    '(define (f x) (if (> x 0) (error "no") x))\n(f (real 1))': "2:1 : real",
+    "(define (f x) (if (pair? x) (car x) (+ x 1)))\n(f 1)\n(f '(2))": "2:1 : 2\n3:1 : 2",
+    "((nth-derivative sin (read-real)) 1)\n(+ 1 2)": "1:1 : not known, for \n2:1 : 3",
+    "(define x ((nth-derivative sin (read-real)) 1))\n(+ 1 x)": "x : not known",
+}
+
+
+@pytest.mark.parametrize("text", CHECKS)
+def test_check(text: str, tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(text, encoding="utf-8")
+    done = command("check", "it.vlad", cwd=tmp_path)
+    told = done.stdout + done.stderr.replace("it.vlad:", "").replace(" Error:", "")
+    for line in CHECKS[text].splitlines():
+        assert line in told
+    is_wrong = any(line[0].isdigit() and " : " not in line for line in CHECKS[text].splitlines())
+    assert done.returncode == is_wrong, told
+    assert is_wrong or done.stderr == ""
+
+
+def test_check_runs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(
+        '(write (read-real))\n(display "text")\n(define (f x) (f x))\n(f 1)', encoding="utf-8"
+    )
+    done = command("check", "it.vlad", cwd=tmp_path)
+    assert done.stdout == "1:1 : real\nf : real -> never answers\n4:1 : never answers\n"
+
+
+def test_modules_are_part_of_a_program(tmp_path: Path) -> None:
+    (tmp_path / "part.vlad").write_text(
+        "(export k twice)\n(define k (real 3))\n(define (twice x) (* k (* 2 x)))\n(write 99)",
+        encoding="utf-8",
+    )
+    (tmp_path / "more.vlad").write_text("(define z (twice 5))\n(write z)", encoding="utf-8")
+    (tmp_path / "it.vlad").write_text(
+        '(import "part" as p)\n(import "part")\n(include "more.vlad")\n(list (p:twice 1) p:k z)',
+        encoding="utf-8",
+    )
+    expected = command("--tier", "evaluate", "it.vlad", cwd=tmp_path)
+    done = subprocess.run([built(tmp_path / "it.vlad", tmp_path)], capture_output=True, text=True, timeout=60)
+    assert expected.stderr == "" and (done.stdout, done.stderr) == (expected.stdout, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "(define (f n) ((nth-derivative sin n) 1))\n(f (read-real))",
+            "cannot be compiled: the order of its derivatives",
+        ),
+        (
+            '(string-append (number->string (real 1)) "b")',
+            "cannot be compiled: `number->string` is not compiled yet",
+        ),
+        ("(car", "never closed"),
+    ],
+)
+def test_what_cannot_be_built(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(text, encoding="utf-8")
+    done = command("build", "it.vlad", cwd=tmp_path)
+    assert done.returncode == 1 and message in done.stderr and "it.vlad:" in done.stderr
+    assert not (tmp_path / "it").exists()
+
+
+def test_where_it_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text("1", encoding="utf-8")
+    done = command("build", "it.vlad", "-o", "missing/it", cwd=tmp_path)
+    assert done.returncode == 1 and "Cannot write: missing/it" in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--optimize", "0"], ["--optimize", "3", "--native"], ["--fast-math"]])
+def test_choices(option: list[str], tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text("((derivative (lambda (x) (* x (sin x)))) (real 2))", encoding="utf-8")
+    assert command("build", "it.vlad", *option, cwd=tmp_path).returncode == 0
+    alone = subprocess.run([tmp_path / "it"], capture_output=True, text=True, timeout=60)
+    assert float(alone.stdout) == pytest.approx(0.07700375373139725, rel=1e-14)
+    run = command(
+        "--tier", "compile", *[word for word in option if word != "--native"], "it.vlad", cwd=tmp_path
+    )
+    assert float(run.stdout) == pytest.approx(float(alone.stdout), rel=1e-14)

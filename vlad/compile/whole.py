@@ -1,0 +1,525 @@
+"""A program as a whole: all that its top level does, analysed and compiled as one, for `vlad check` and `vlad build`.
+
+In: the steps of a program in order, as session.py reads them; its procedures are values by then.  Out: what is known of them,
+or a program or library that stands alone. A global that is no procedure is computed when the program runs: it is stored
+once, and loaded where it is used. Raises VladError where a program cannot stand alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vlad.compile import emit_c
+from vlad.compile.analyze import Analysis, Instance, Known, Result, Walker
+from vlad.compile.first_order import (
+    End,
+    Fail,
+    Function,
+    Invoke,
+    Load,
+    Program,
+    Statement,
+    Store,
+    Switch,
+    TailInvoke,
+    inner_blocks,
+    statements,
+)
+from vlad.compile.optimize import callees, optimize
+from vlad.compile.refusals import Unbounded
+from vlad.compile.specialize import UNSOLVED, Specializer
+from vlad.core.types import Recursion, TooLarge, Type, described
+from vlad.errors import VladError
+from vlad.evaluate.explain import in_library
+from vlad.evaluate.limits import deep_recursion
+from vlad.primitives.control import WRITTEN
+from vlad.source import Span
+from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
+
+# Failures that are no mistake in the types: what the program itself says, or depends on a value.
+CHECKED = ("error", "Argument is not an equivalent value", UNSOLVED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A top-level form that does something: gives a global its value, or answers one, which may be `shown`. `thunk` is a
+    procedure of no argument."""
+
+    cell: Global | None
+    thunk: Value
+    span: Span
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Defined:
+    """A top-level procedure."""
+
+    cell: Global
+    value: Value
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """All of a program."""
+
+    steps: list[Step]
+    defined: list[Defined]
+
+    def defines(self, cell: Global) -> bool:
+        return any(step.cell is cell for step in self.steps) or any(one.cell is cell for one in self.defined)
+
+
+# Its meaning.
+
+
+def _show(w: Walker, x: Known) -> Result:
+    def one(x: Known) -> Result:
+        if x.type.of is UNSPECIFIED:
+            return x
+        return w.recursive(WRITTEN, x) and w.effect("text", text="\n") and w.effect("out") and w.unspecified
+
+    return w.each(x, one)
+
+
+def _step(step: Step) -> Recursion:
+    """A step as a procedure of its own, so that what it allocates is free when it is done."""
+    shown = Recursion("show", _show)
+
+    def rule(w: Walker) -> Result:
+        w.span = step.span
+        value = w.invoke(step.thunk[0], (), [w.constant(NIL)], False)
+        if value is None or step.cell is not None:
+            return value
+        return w.recursive(shown, value) if step.shown else w.unspecified
+
+    return Recursion(step.cell.name if step.cell is not None else "expression", rule)
+
+
+def _main(whole: Whole, going_on: bool) -> Recursion:
+    """All steps in order; `going_on` behind one that never answers, to see what else is wrong."""
+    parts = [(step, _step(step)) for step in whole.steps.steps]
+
+    def rule(w: Walker) -> Result:
+        for index, (step, part) in enumerate(parts):
+            whole.at = step
+            w.key, w.span = ("step", index), step.span
+            value = w.invoke(part, (), [], False)
+            if value is None and not going_on:
+                return None
+            if value is not None and step.cell is not None:
+                w.define(step.cell, value)
+        return w.unspecified
+
+    return Recursion("main", rule)
+
+
+class Whole:
+    """The analysis of a program. Raises Refused where it has no end. `left_out`: what is not looked at; then, too, steps behind
+    one that never answers are."""
+
+    def __init__(self, machine: Any, steps: Steps, left_out: list[Step] | None = None) -> None:
+        self.machine = machine
+        self.steps = steps
+        self.analysis = Analysis(machine)
+        self.analysis.tells = True
+        self.analysis.variables = {
+            step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None
+        }
+        self.at: Step | None = None  # the step that is being analysed
+        main = _main(self, left_out is not None)
+        self.main = self._solved(lambda: self.analysis.solve(main), None)
+
+    def _solved(self, solve: Callable[[], Instance], span: Span | None) -> Instance:
+        try:
+            with deep_recursion():
+                return solve()
+        except Unbounded as unbounded:
+            raise _refused(unbounded.reason, unbounded.span or span, self.at) from None
+        except (TooLarge, RecursionError):
+            raise _refused("its types grow without bound", span, self.at) from None
+
+    def solve(self, f: Value, operands: tuple[Type, ...], span: Span | None) -> Instance:
+        """One more procedure, on operands of these types."""
+        code: Code = f[0]
+        fields = tuple([self.analysis.value(value).type for value in f[1 : 1 + len(code.environment)]])
+        return self._solved(lambda: self.analysis.solve(code, fields, operands), span)
+
+    def program(self, *others: Instance) -> Program:
+        """First-order code: the steps, then the other entries."""
+        again = self.analysis.solve  # what came last may have changed what came before
+        main = again(self.main.callee)
+        entries = [again(other.callee, other.fields, other.operands) for other in others]
+        specializer = Specializer(self.analysis)
+        program = specializer.program(main, *entries)
+        return program
+
+
+class Refused(VladError):
+    """The analysis has no end: of which step, and why."""
+
+    step: Step | None = None
+    reason = ""
+
+
+def _refused(reason: str, span: Span | None, step: Step | None) -> Refused:
+    error = Refused(
+        "not-compiled",
+        f"This cannot be compiled: {reason}",
+        step.span if step is not None and (span is None or in_library(span)) else span,
+        hint="`vlad FILE` runs the program all the same",
+    )
+    error.step, error.reason = step, reason
+    return error
+
+
+def check_order(program: Program, stored: Iterable[Global] = ()) -> None:
+    """A global is used only behind its definition; some are taken as `stored`. Raises VladError."""
+    stored = set(stored)
+
+    def look_through(function: Function) -> None:
+        reached = {function: None}
+        work = [function]
+        for one in work:
+            for statement in statements(one.body):
+                if type(statement) is Load and statement.cell not in stored:
+                    raise VladError(
+                        "unbound-variable",
+                        f"Unbound variable: {statement.cell.name}",
+                        statement.span,
+                        hint="it is used here before the place where it is defined",
+                    )
+            for callee in callees(one):
+                if callee not in reached:
+                    reached[callee] = None
+                    work.append(callee)
+
+    for statement in statements(program.entries[0].body):
+        if type(statement) is Store:
+            stored.add(statement.cell)
+        elif type(statement) is Invoke:
+            look_through(statement.function)
+
+
+# Looking at it.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """What `vlad check` says: a line for each definition and expression, and what is wrong."""
+
+    lines: list[str]
+    errors: list[VladError]
+
+
+def check(machine: Any, steps: Steps) -> Report:
+    """The types of a program's definitions and expressions, and the errors that will happen wherever it comes to them. Steps
+    whose analysis has no end are left out."""
+    at: list[tuple[Span, str]] = []
+    bounded, left_out = list(steps.steps), list[Step]()
+    while True:
+        try:
+            whole = Whole(machine, Steps(bounded, steps.defined), left_out)
+            break
+        except Refused as refused:
+            assert refused.step is not None
+            bounded.remove(refused.step)
+            left_out.append(refused.step)
+            at.append((refused.step.span, f"{_name(refused.step)} : not known, for {refused.reason}"))
+    program = whole.program()
+    errors = list(_mistakes(program))
+    if not errors:
+        try:
+            check_order(program, [step.cell for step in left_out if step.cell is not None])
+        except VladError as error:
+            errors.append(error)
+    types = whole.analysis.types
+    for step in bounded:
+        if step.cell is None and not step.shown:
+            continue
+        instance = whole.analysis.find(step.thunk[0], (), (types.constant(NIL),))
+        result = "never answers" if instance.result is None else described(types.canonical(instance.result))
+        if step.cell is not None or instance.result is None or instance.result.of is not UNSPECIFIED:
+            at.append((step.span, f"{_name(step)} : {result}"))
+    used = [instance for instance in whole.analysis.instances if instance in program_origins(program)]
+    for defined in steps.defined:
+        at += [(defined.span, text) for text in _signatures(whole, defined, used)]
+    spans = [step.span for step in steps.steps] + [defined.span for defined in steps.defined]
+    order = {span.source: index for index, span in reversed(list(enumerate(spans)))}
+    at.sort(key=lambda one: (order[one[0].source], one[0].start))
+    errors.sort(key=lambda error: error.span.start if error.span is not None else 0)
+    return Report([text for _, text in at], errors)
+
+
+def _name(step: Step) -> str:
+    """What a step is called in a report: the name it defines, or its place."""
+    return step.cell.name if step.cell is not None else f"{step.span.line}:{step.span.column}"
+
+
+def program_origins(program: Program) -> set[Any]:
+    return {function.origin for function in program.functions}
+
+
+def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterator[str]:
+    """How a procedure is used, a line for each choice of types; where it is not, what it does with reals."""
+    code: Code = defined.value[0]
+    types = whole.analysis.types
+    found = [instance for instance in used if instance.callee is code]
+    texts: dict[str, None] = {}
+    for instance in found:
+        takes = " ".join([_short(types.canonical(types.general(operand))) for operand in instance.operands])
+        result = (
+            "never answers"
+            if instance.result is None
+            else described(types.canonical(types.general(instance.result)))
+        )
+        texts[f"{defined.cell.name} : {takes} -> {result}"] = None
+    if not found:
+        derived = any(type(i.callee) is Code and i.callee is not code and i.callee.base is code for i in used)
+        names = " ".join([parameter.name for parameter in whole.machine.core_of(code).parameters])
+        texts[
+            f"{defined.cell.name} : {names} -> {'only its derivatives are used' if derived else 'not used'}"
+        ] = None
+    yield from texts
+
+
+def _short(type_: Type) -> str:
+    text = described(type_)
+    return f"({text})" if "  where  " in text else text
+
+
+def _mistakes(program: Program) -> Iterator[VladError]:
+    """Errors that happen whichever members the unions on the way have, each once."""
+    callers: _Callers = {}
+    reached = list(program.entries)
+    told: set[tuple[str, str]] = set()
+    for function in reached:  # grows: the functions that are called whatever the members are
+        for node in _certain(function):
+            if isinstance(node, Invoke | TailInvoke):
+                if node.function not in callers and node.function not in reached:
+                    callers[node.function] = function, node.span
+                    reached.append(node.function)
+            elif type(node) is Fail and node.what not in CHECKED:
+                span = _own(function, node.span, callers)
+                hint = None if span is node.span else f"it happens in the library, at {node.span}"
+                if (node.what, str(span)) not in told:
+                    told.add((node.what, str(span)))
+                    yield VladError("type-error", node.what, span, hint=hint)
+
+
+_Callers = dict[Function, tuple[Function, Span | None]]
+
+
+def _certain(function: Function) -> Iterator[Statement | End]:
+    """The statements and ends that do not depend on a union's member."""
+    work = [function.body]
+    for block in work:
+        yield from block.statements
+        yield block.end
+        for statement in block.statements:
+            if type(statement) is not Switch:
+                work += inner_blocks(statement)
+
+
+def _own(function: Function, span: Span | None, callers: _Callers) -> Span | None:
+    """The place in the user's own text from which a place in the library was come to."""
+    own = span
+    while (own is None or in_library(own)) and function in callers:
+        function, own = callers[function]
+    return span if own is None or in_library(own) else own
+
+
+# Standing alone.
+
+
+def _told(fail: Fail) -> str:
+    """An error as the program will say it, with a character 1 where its own words go."""
+    if fail.what == "error":
+        return str(VladError("user-error", "\1", fail.span))
+    hint = "read-real takes a number" if fail.what == "Value read is not real" else None
+    return str(VladError("failed", fail.what, fail.span, hint=hint))
+
+
+def program_text(machine: Any, steps: Steps) -> str:
+    """The C text of a program that stands alone. Raises VladError."""
+    program = Whole(machine, steps).program()
+    check_order(program)
+    return emit_c.emit_program(optimize(program), _told)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """A procedure that a library exports. `make` turns a text with `f` free into a procedure."""
+
+    name: str
+    f: Value
+    span: Span | None
+    make: Callable[[str], Value]
+
+
+def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
+    """The C text and the header of a library with these procedures and their derivatives. Raises VladError."""
+    whole = Whole(machine, Steps([step for step in steps.steps if step.cell is not None], steps.defined))
+    real = whole.analysis.types.real
+    instances, exports, header = [], [], [_HEAD.format(name=name, guard=name.upper())]
+    taken: set[str] = set()
+    for one in wanted:
+        parameters = _parameter_names(machine, one.f[0])
+        value = whole.solve(one.f, tuple([real] * len(parameters)), one.span).result
+        if value is None:
+            raise _no_export(one, "it never answers when it is given reals")
+        shape = _Shape(whole.analysis, value, one)
+        base = emit_c.identifier(one.name)
+        if base in taken or base in _KEYWORDS:
+            raise _no_export(one, f"C would call it `{base}`, and that is taken")
+        taken.add(base)
+        for suffix, more, text, told in _variants(parameters, shape):
+            f = one.make(text)
+            names = (*parameters, *more)
+            instance = whole.solve(f, tuple([real] * len(names)), one.span)
+            if instance.result is None:
+                raise _no_export(one, "its derivative never answers")
+            instances.append(instance)
+            exports.append(emit_c.Export(base + suffix, names))
+            takes = ", ".join([f"double {parameter}" for parameter in names])
+            header.append(f"/* {told} */\nint {base}{suffix}({takes}, double *results);")
+            header.append(f"int {base}{suffix}_rows(long rows, const double *arguments, double *results);\n")
+    program = whole.program(*instances)
+    check_order(program)
+    text = emit_c.emit_library(optimize(program), exports, _told, name)
+    return text, "\n".join(header) + _FOOT
+
+
+_HEAD = """\
+/* {name}: procedures of the language vlad and their derivatives, made by `vlad build --lib`.
+   Each answers 0, and its results in order; otherwise {name}_error says what went wrong. The form ..._rows does it for so
+   many rows of arguments, one behind the other. One thread at a time. */
+#ifndef VLAD_{guard}_H
+#define VLAD_{guard}_H
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+const char *{name}_error(int status);
+"""
+
+_FOOT = """
+#ifdef __cplusplus
+}
+#endif
+#endif
+"""
+
+# of C
+_KEYWORDS = frozenset(
+    """
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main
+""".split()  # noqa: SIM905
+)
+
+
+def _parameter_names(machine: Any, code: Code) -> list[str]:
+    names: list[str] = []
+    for parameter in machine.core_of(code).parameters:
+        name = emit_c.identifier(parameter.name)
+        while name in names or name in _KEYWORDS or name in ("results", "in", "out", "status"):
+            name += "_"
+        names.append(name)
+    return names
+
+
+class _Shape:
+    """The reals in a result, as texts over what they are in. Raises VladError where their number is not known."""
+
+    def __init__(self, analysis: Analysis, type_: Type, wanted: Wanted) -> None:
+        self.types = analysis.types
+        self.wanted = wanted
+        self.count = 0
+        self.sensitivity = self._sensitivity(type_, "v")
+        self._type = type_
+
+    def reals(self, of: str) -> list[str]:
+        found: list[str] = []
+        self._reals(self._type, of, found)
+        return found
+
+    def _reals(self, type_: Type, path: str, found: list[str]) -> None:
+        type_ = self.types.canonical(type_)
+        if type_.kind == "pair":
+            self._reals(type_.parts[0], f"(car {path})", found)
+            self._reals(type_.parts[1], f"(cdr {path})", found)
+        elif type_.head == "real":
+            found.append(f"(real {path})")
+
+    def _sensitivity(self, type_: Type, path: str) -> str:
+        type_ = self.types.canonical(type_)
+        if type_.kind == "pair":
+            left = self._sensitivity(type_.parts[0], f"(car {path})")
+            return f"(cons {left} {self._sensitivity(type_.parts[1], f'(cdr {path})')})"
+        if type_.head == "real":
+            self.count += 1
+            return f"s{self.count}"
+        if type_.kind == "constant":
+            return f"(zero {path})"
+        what = "a procedure" if type_.kind == "closure" else "a structure whose size is not known"
+        if type_.kind == "boolean":
+            what = "a boolean"
+        raise _no_export(self.wanted, f"its result is {what}")
+
+
+def _no_export(wanted: Wanted, reason: str) -> VladError:
+    return VladError(
+        "not-exported",
+        f"`{wanted.name}` cannot be exported: {reason}",
+        wanted.span,
+        hint="a procedure of a library takes reals, and answers a real or a structure of so many",
+    )
+
+
+def _variants(parameters: list[str], shape: _Shape) -> Iterator[tuple[str, list[str], str, str]]:
+    """Suffix, further parameters, text and description of what is exported of a procedure."""
+    xs = [f"x{index}" for index in range(1, len(parameters) + 1)]
+    ds = [f"d{index}" for index in range(1, len(parameters) + 1)]
+    ss = [f"s{index}" for index in range(1, shape.count + 1)]
+    x, d = _tuple(xs), _tuple(ds)
+    count = len(shape.reals("v"))
+    values = f"results[0..{count - 1}]: its value" if count > 1 else "results[0]: its value"
+    yield (
+        "",
+        [],
+        f"(lambda ({' '.join(xs)}) (let ((v (f {' '.join(xs)}))) {_list_text(shape.reals('v'))}))",
+        values,
+    )
+    yield (
+        "_jvp",
+        [f"d_{name}" for name in parameters],
+        f"(lambda ({' '.join(xs + ds)}) (let ((y (jvp-F f {x} {d})))"
+        f" {_list_text(shape.reals('(car y)') + shape.reals('(cdr y)'))}))",
+        f"{values}; then its derivative along d_{', d_'.join(parameters)}",
+    )
+    places = []
+    for index in range(len(xs)):
+        path = "(cdr " * index + "g" + ")" * index
+        places.append(f"(real (car {path}))" if index + 1 < len(xs) else f"(real {path})")
+    yield (
+        "_vjp",
+        ["s"] if shape.count == 1 else ss,
+        f"(lambda ({' '.join(xs + ss)}) (let* ((y (vjp-R f {x})) (v (car y)) (g ((cdr y) {shape.sensitivity})))"
+        f" {_list_text(shape.reals('v') + places)}))",
+        f"{values}; then the sensitivities of {', '.join(parameters)} to the value times s",
+    )
+
+
+def _tuple(names: list[str]) -> str:
+    text = names[-1]
+    for name in reversed(names[:-1]):
+        text = f"(cons {name} {text})"
+    return text
+
+
+def _list_text(reals: list[str]) -> str:
+    return _tuple([*reals, "'()"])
