@@ -58,7 +58,7 @@ def compiled(file: str, procedure: str, operands: tuple[float, ...]) -> tuple[Co
     session.run(str(HERE / "programs" / f"{file}.vlad"))
     f = session[procedure].value
     begun = time.perf_counter()
-    made = compile_call(session.machine, f, tuple([float(x) for x in operands]), optimization=3)
+    made = compile_call(session.machine, f, tuple([float(x) for x in operands]), optimize=3)
     made(*[float(x) for x in operands])
     return made, time.perf_counter() - begun
 

@@ -578,8 +578,8 @@ class Analysis(Walker):
 
     def find(self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
         types = self.types
-        fields = tuple([types.canonical(field) for field in fields])
-        operands = tuple([types.canonical(operand) for operand in operands])
+        fields = tuple([types.rolled(field) for field in fields])
+        operands = tuple([types.rolled(operand) for operand in operands])
         if self._key_epoch != types.epoch:
             self._rekey()
         key = (callee, fields, operands)

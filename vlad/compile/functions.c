@@ -43,7 +43,7 @@ static inline double vlad_ratio(double x, double total, double error) {
 }
 
 /* 1 / (2 sqrt x): of -0 as of 0. */
-static inline double vlad_half_over_root(double x) { return x == 0 ? 1.0 / 0.0 : 0.5 / sqrt(x); }
+static inline double vlad_half_over_root(double x) { return x == 0 ? 1.0 / 0.0 : 0.5 * (1 / sqrt(x)); }
 
 /* 1 / cosh(x)^2 as 4e / (1 + e)^2 with e = exp -2|x|: nothing overflows. */
 static inline double vlad_sech_squared(double x) {

@@ -263,6 +263,17 @@ class Types:
             parts.append(part)
         return self.like(type_, tuple([self.canonical(part) for part in parts])) if parts else type_
 
+    def rolled(self, type_: Type) -> Type:
+        """A closure over a chain of closures of its code is a link of that chain, not something before it."""
+        type_ = self.canonical(type_)
+        if type_.kind == "closure" and type_.of.derived != "tag":
+            for part in type_.parts:
+                part = self.canonical(part)
+                if part.kind == "union" and type_.head in found(part.of).members:
+                    self._absorb(found(part.of), type_)
+                    return self.canonical(part)
+        return type_
+
     def or_zero(self, type_: Type) -> Type:
         """A sensitivity that may also be the known zero: where the structure is plain, zero is written out in it."""
         if type_.kind == "union":
