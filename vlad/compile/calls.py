@@ -15,6 +15,7 @@ from vlad.compile import emit_c
 from vlad.compile.abi import ffi
 from vlad.compile.analyze import Analysis, value_of
 from vlad.compile.first_order import Fail, Member, Program
+from vlad.compile.fuse import fuse
 from vlad.compile.optimize import optimize
 from vlad.compile.refusals import Failed, Mismatch, Unbounded
 from vlad.compile.representation import Representation
@@ -61,7 +62,7 @@ class Unit:
             if root.result is None and not root.operands:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)
-            self.program: Program = optimize(specializer.program(root))
+            self.program: Program = optimize(fuse(specializer.program(root), specializer.layout))
             self.layout: Representation = specializer.layout
             self.operands = root.operands[: len(operands)]
             self.result = root.result

@@ -700,7 +700,7 @@ def inline(program: Program) -> None:
     for function in functions:
         for callee in callees(function):
             counts[callee] = counts.get(callee, 0) + 1
-    recursive = _recursive(functions)
+    recursive = recursive_functions(functions)
     taping = _taping(functions)
     sizes = {f: len(statements(f.body)) for f in functions}
     for function in reversed(functions):
@@ -713,13 +713,9 @@ def inline(program: Program) -> None:
                 if callee in program.entries or callee in recursive or callee is function or callee in taping:
                     continue
                 size = sizes[callee]
-                if (
-                    (size <= SMALL or counts[callee] == 1)
-                    and size <= budget
-                    and _answers_in_place(callee.body)
-                ):
+                if (size <= SMALL or counts[callee] == 1) and size <= budget and answers(callee.body):
                     budget -= size
-                    _put(block, statement)
+                    put(block, statement)
                     sizes[function] += size
     program.functions = reachable(program)
 
@@ -735,7 +731,7 @@ def _taping(functions: list[Function]) -> set[Function]:
     return {f for f in functions if "p" not in f.results and any(g in allocating for g in callees(f))}
 
 
-def _recursive(functions: list[Function]) -> set[Function]:
+def recursive_functions(functions: list[Function]) -> set[Function]:
     """The functions that may come back to themselves."""
     below: dict[Function, set[Function]] = {}
     for function in functions:
@@ -750,12 +746,7 @@ def _recursive(functions: list[Function]) -> set[Function]:
     return {f for f in functions if f in below[f]}
 
 
-def _answers_in_place(block: Block) -> bool:
-    """Can a body be an expression? Every path has to answer, but for those that fail."""
-    return answers(block)
-
-
-def _put(block: Block, call: Invoke) -> None:
+def put(block: Block, call: Invoke) -> None:
     """Put a copy of the callee's body where the call was."""
     copy = _Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
     at = block.statements.index(call)
@@ -991,23 +982,26 @@ def operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
     """What a statement does, if doing it once is enough, and its slots."""
     match statement:
         case Compute():
-            return ("compute", statement.row.name, *_keys(statement.operands)), (statement.slot,)
+            return ("compute", statement.row.name, *same_operands(statement.operands)), (statement.slot,)
         case Invoke():
-            return ("invoke", statement.function, *_keys(statement.operands)), statement.slots
+            return ("invoke", statement.function, *same_operands(statement.operands)), statement.slots
         case Unbox():
-            return ("unbox", statement.member, *_keys((statement.pointer,))), statement.slots
+            return ("unbox", statement.member, *same_operands((statement.pointer,))), statement.slots
         case Load():
             return ("load", id(statement.cell)), statement.slots
         case Box():
-            return ("box", statement.member, *_keys(statement.leaves)), (statement.slot,)
+            return ("box", statement.member, *same_operands(statement.leaves)), (statement.slot,)
     return None, ()
 
 
-def _keys(leaves: tuple[Leaf, ...]) -> list[object]:
-    return [
-        (leaf.hex() if type(leaf) is float else leaf if type(leaf) is not Static else id(leaf))
-        for leaf in leaves
-    ]
+def same_operands(leaves: tuple[Leaf, ...]) -> tuple[object, ...]:
+    """Equal for leaves that are the same."""
+    return tuple(
+        [
+            leaf.hex() if type(leaf) is float else leaf if type(leaf) is not Static else id(leaf)
+            for leaf in leaves
+        ]
+    )
 
 
 def _settled(statement: Statement, boxes: dict[Slot, Box]) -> Block | None:

@@ -27,6 +27,7 @@ from vlad.compile.first_order import (
     inner_blocks,
     statements,
 )
+from vlad.compile.fuse import fuse
 from vlad.compile.optimize import callees, optimize
 from vlad.compile.refusals import Unbounded
 from vlad.compile.specialize import UNSOLVED, Specializer
@@ -154,8 +155,8 @@ class Whole:
         main = again(self.main.callee)
         entries = [again(other.callee, other.fields, other.operands) for other in others]
         specializer = Specializer(self.analysis)
-        program = specializer.program(main, *entries)
-        return program
+        self.layout = specializer.layout
+        return specializer.program(main, *entries)
 
 
 class Refused(VladError):
@@ -345,9 +346,10 @@ def _told(fail: Fail) -> str:
 
 def program_text(machine: Any, steps: Steps) -> str:
     """The C text of a program that stands alone. Raises VladError."""
-    program = Whole(machine, steps).program()
+    whole = Whole(machine, steps)
+    program = whole.program()
     check_order(program)
-    return emit_c.emit_program(optimize(program), _told)
+    return emit_c.emit_program(optimize(fuse(program, whole.layout)), _told)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -389,7 +391,7 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
             header.append(f"int {base}{suffix}_rows(long rows, const double *arguments, double *results);\n")
     program = whole.program(*instances)
     check_order(program)
-    text = emit_c.emit_library(optimize(program), exports, _told, name)
+    text = emit_c.emit_library(optimize(fuse(program, whole.layout)), exports, _told, name)
     return text, "\n".join(header) + _FOOT
 
 

@@ -1,0 +1,94 @@
+"""A procedure and its derivative at the same point: one run, with the values and derivatives of two."""
+
+from __future__ import annotations
+
+import pytest
+
+import vlad
+from vlad.compile import fuse
+from vlad.compile.calls import Unit, compile_call
+from vlad.compile.first_order import Program
+
+DEFINITIONS = """
+(define (cost x) (let loop ((i 0) (y x)) (if (= i 100) y (loop (+ i 1) (- y (* 0.1 (sin y)))))))
+(define (descend f slope x n)
+  (let loop ((x x) (fx (f x)) (eta 0.5) (n n))
+    (if (= n 0)
+        x
+        (let* ((y (- x (* eta ((slope f) x)))) (fy (f y)))
+          (if (< fy fx) (loop y fy eta (- n 1)) (loop x fx (/ eta 2) (- n 1)))))))
+(define (both mode) (lambda (x) (let ((value (cost x))) (if (> value -9) (* value ((mode cost) x)) 0))))
+(define (after mode) (lambda (x) (let ((slope ((mode cost) x))) (* slope (cost x)))))
+(define (elsewhere mode) (lambda (x) (+ (cost x) ((mode cost) (* 2 x)))))
+(define (talking mode) (lambda (x) (let ((f (lambda (y) (begin (write y) (* y y))))) (+ (f x) ((mode f) x)))))
+"""
+MODES = ["derivative-F", "derivative-R"]
+
+
+@pytest.fixture(scope="module")
+def session() -> vlad.Session:
+    session = vlad.Session(tier="evaluate", write=lambda text: None)
+    session.eval(DEFINITIONS)
+    return session
+
+
+def calls_of_loops(text: str) -> int:
+    """How many calls of procedures that loop are left in the C text, from outside of themselves."""
+    bodies = text.split("\nstatic ")
+    loops = {body.split("(")[0].split()[-1] for body in bodies if "again:;" in body}
+    return sum([body.count(f"{name}(") for body in bodies if "{" in body for name in loops]) - len(loops)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("name", "runs"), [("both", 1), ("after", 1), ("elsewhere", 2)])
+def test_the_cost_is_run_once(session: vlad.Session, name: str, runs: int, mode: str) -> None:
+    f = session.eval(f"({name} {mode})")
+    unit = Unit(session.machine, f.value[0], f.value[1:2], (0.7,))
+    forward_loops = [f for f in unit.program.functions if f.name == "loop"]
+    assert calls_of_loops(unit.text) == runs + (mode == "derivative-R"), unit.text
+    assert len(forward_loops) == runs
+    compiled = compile_call(session.machine, f.value, (0.7,))
+    for x in (0.7, -3.0, 2.5, 100.0):
+        assert compiled(x) == pytest.approx(f(x), rel=1e-13)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_line_search(session: vlad.Session, mode: str) -> None:
+    f = session.eval(f"(lambda (x) (descend (lambda (y) (let ((z (- (cost y) 3))) (* z z))) {mode} x 30))")
+    compiled = compile_call(session.machine, f.value, (4.0,))
+    assert compiled(4.0) == pytest.approx(f(4.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("outer", MODES)
+@pytest.mark.parametrize("inner", MODES)
+def test_below_another_derivative(session: vlad.Session, outer: str, inner: str) -> None:
+    f = session.eval(f"(lambda (x) (({outer} (both {inner})) x))")
+    compiled = compile_call(session.machine, f.value, (0.7,))
+    for x in (0.7, -3.0, 2.5):
+        assert compiled(x) == pytest.approx(f(x), rel=1e-12)
+
+
+def test_under_a_forward_derivative_it_is_fused_too(
+    session: vlad.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    pairs_of = fuse._pairs
+
+    def counted(program: Program, layout: fuse.Representation) -> fuse.Pairs:
+        pairs = pairs_of(program, layout)
+        found.append(len(pairs))
+        return pairs
+
+    monkeypatch.setattr(fuse, "_pairs", counted)
+    for inner in MODES:
+        f = session.eval(f"(lambda (x) ((derivative-F (both {inner})) x))")
+        Unit(session.machine, f.value[0], (), (0.7,))
+    assert min(found) >= 1
+
+
+def test_effects_stay_two(session: vlad.Session) -> None:
+    printed: list[str] = []
+    session = vlad.Session(tier="compile", write=printed.append)
+    session.eval(DEFINITIONS)
+    assert session.eval("((talking derivative-F) (real 3))") == 15.0
+    assert "".join(printed).split() == ["3", "3"]

@@ -1,0 +1,271 @@
+"""First-order code → first-order code: a procedure and its derivative at the same point are computed in one run.
+
+In: a Program as specialize.py makes it.  Out: the same program, changed in place. What is transformed does all that the
+procedure does, by the same operations, and something more; so `(f y)`, followed by the gradient of f at y as in every line
+search, is one call of the transformed f, whose value is the value. The derivative is then begun before it is known
+whether it will be wanted; that costs at most what a derivative costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from vlad.compile.first_order import (
+    Block,
+    Function,
+    Invoke,
+    Leaf,
+    Program,
+    Slot,
+    Statement,
+    blocks,
+    inner_blocks,
+    statements,
+)
+from vlad.compile.optimize import (
+    LARGEST,
+    acting_functions,
+    answers,
+    callees,
+    put,
+    reachable,
+    recursive_functions,
+    same_operands,
+    substitute,
+)
+from vlad.compile.representation import Representation
+from vlad.core.types import Type
+from vlad.values import ZERO, Code
+
+ROUNDS = 8  # procedures around a derivative's call that are put in place
+WRAPPER = 200  # statements of the largest of these
+
+# For a transformed function: the functions it contains, each with the places of its results among those of the other.
+Pairs = dict[Function, list[tuple[Function, list[int]]]]
+
+
+def fuse(program: Program, layout: Representation) -> Program:
+    pairs = _pairs(program, layout)
+    if not pairs:
+        return program
+    plain = {v for contained in pairs.values() for v, _ in contained}
+    _bring_up(program, pairs, plain)
+    for function in program.functions:
+        _Fusion(pairs, plain).walk(function)
+    program.functions = reachable(program)
+    return program
+
+
+# Which functions contain which.
+
+
+def _pairs(program: Program, layout: Representation) -> Pairs:
+    acting = acting_functions(program.functions)
+    by_code: dict[Code, list[Function]] = {}
+    for function in program.functions:
+        if type(function.origin.callee) is Code and function not in acting:
+            by_code.setdefault(function.origin.callee, []).append(function)
+    pairs: Pairs = {}
+
+    def add(
+        larger: Code | None, smaller: Code | None, contains: Callable[[Function, Function], list[int] | None]
+    ) -> None:
+        for f in by_code.get(larger, ()) if larger is not None else ():
+            for v in by_code.get(smaller, ()) if smaller is not None else ():
+                places = contains(f, v)
+                if places is not None:
+                    pairs.setdefault(f, []).append((v, places))
+
+    codes: dict[Code, None] = {}
+    for code in by_code:
+        near = (code, code.base, code.base.tail, code.base.forward)
+        codes.update(dict.fromkeys([one for one in near if one is not None]))
+    for code in codes:
+        for derived, added in ((code.tail, 1), (code.forward, 2)):
+            if derived is not None:
+                add(derived, code, lambda f, v: _contains(f, v, layout))
+                # and under an outer forward transformation
+                below = partial(_contains_below, added=added, layout=layout)
+                add(derived.forward, code.forward, below)
+    return pairs
+
+
+def _contains(f: Function, v: Function, layout: Representation) -> list[int] | None:
+    """The places of v's results among f's, if f is v transformed: f takes something before what v takes, and answers a pair of
+    v's answer and more."""
+    same = layout.types.canonical
+    f_result, v_result = f.origin.result, v.origin.result
+    if f_result is None or v_result is None or not _same_types(f.origin.fields, v.origin.fields, layout):
+        return None
+    operands = f.origin.operands[len(f.origin.operands) - len(v.origin.operands) :]
+    f_result = same(f_result)
+    if not _same_types(operands, v.origin.operands, layout) or f_result.kind != "pair":
+        return None
+    if same(f_result.parts[0]) is not same(v_result) or len(f.parameters) != len(v.parameters):
+        return None
+    return list(range(len(v.results)))
+
+
+def _contains_below(f: Function, v: Function, added: int, layout: Representation) -> list[int] | None:
+    """As `_contains`, where both are transformed forward once more: v takes own and argument tangent before its operands, and
+    answers (y . dy); f takes `added` more operands, whose tangents stand first, and answers ((y . more) . (dy . dmore))."""
+    types = layout.types
+    f_result, v_result = f.origin.result, v.origin.result
+    if f_result is None or v_result is None or not _same_types(f.origin.fields, v.origin.fields, layout):
+        return None
+    f_own, f_tangent, *f_rest = [types.canonical(operand) for operand in f.origin.operands]
+    v_own, v_tangent, *v_rest = [types.canonical(operand) for operand in v.origin.operands]
+    for _ in range(added):
+        if f_tangent.kind == "pair":
+            f_tangent = types.canonical(f_tangent.parts[1])
+        elif f_tangent.of is not ZERO:
+            return None
+    own = layout.kinds(f_own) == layout.kinds(v_own) == "" or f_own is v_own
+    if not own or f_tangent is not v_tangent or not _same_types(f_rest[added:], v_rest, layout):
+        return None
+    f_result, v_result = types.canonical(f_result), types.canonical(v_result)
+    if f_result.kind != "pair" or v_result.kind != "pair" or len(f.parameters) != len(v.parameters):
+        return None
+    places: list[int] = []
+    begin = 0
+    for f_part, v_part in zip(f_result.parts, v_result.parts, strict=True):
+        f_part, v_part = types.canonical(f_part), types.canonical(v_part)
+        if f_part.kind == "pair" and types.canonical(f_part.parts[0]) is v_part:
+            places += range(begin, begin + len(layout.kinds(v_part)))
+        elif not (f_part.of is ZERO and v_part.of is ZERO):
+            return None
+        begin += len(layout.kinds(f_part))
+    return places
+
+
+def _same_types(
+    a: list[Type] | tuple[Type, ...], b: list[Type] | tuple[Type, ...], layout: Representation
+) -> bool:
+    same = layout.types.canonical
+    return len(a) == len(b) and all(same(x) is same(y) for x, y in zip(a, b, strict=True))
+
+
+# Where both are called.
+
+
+def _bring_up(program: Program, pairs: Pairs, plain: set[Function]) -> None:
+    """Where a procedure calls one function of a pair, and the other from within procedures around it, put these in place, so
+    that the two calls are seen side by side."""
+    for _ in range(ROUNDS):
+        reached = _reached(program, pairs, plain)
+        changed = False
+        for function in program.functions:
+            size = len(statements(function.body))
+            for block in blocks(function.body):
+                for statement in list(block.statements):
+                    if type(statement) is not Invoke or statement.function is function or size > LARGEST:
+                        continue
+                    inner = reached.get(statement.function)
+                    if inner and _meets(inner, _beside(function, statement, reached, pairs, plain), pairs):
+                        size += len(statements(statement.function.body))
+                        put(block, statement)
+                        changed = True
+        program.functions = reachable(program)
+        if not changed:
+            return
+
+
+def _reached(program: Program, pairs: Pairs, plain: set[Function]) -> dict[Function, set[Function]]:
+    """For each procedure that could be put in place: the functions of pairs that it calls, itself or through such."""
+    recursive = recursive_functions(program.functions)
+    reached: dict[Function, set[Function]] = {
+        f: set()
+        for f in program.functions
+        if not (f in recursive or f in pairs or f in plain or f in program.entries)
+        and len(statements(f.body)) <= WRAPPER
+        and answers(f.body)
+    }
+    changed = True
+    while changed:
+        changed = False
+        for f, found in reached.items():
+            before = len(found)
+            for callee in callees(f):
+                if callee in pairs or callee in plain:
+                    found.add(callee)
+                else:
+                    found |= reached.get(callee, set())
+            changed = changed or len(found) > before
+    return reached
+
+
+def _beside(
+    function: Function,
+    call: Invoke,
+    reached: dict[Function, set[Function]],
+    pairs: Pairs,
+    plain: set[Function],
+) -> set[Function]:
+    """The functions of pairs that a procedure comes to by its other calls."""
+    found: set[Function] = set()
+    for statement in statements(function.body):
+        if type(statement) is Invoke and statement is not call:
+            callee = statement.function
+            found |= {callee} if callee in pairs or callee in plain else reached.get(callee, set())
+    return found
+
+
+def _meets(some: set[Function], others: set[Function], pairs: Pairs) -> bool:
+    return any(
+        (f in some and v in others) or (f in others and v in some)
+        for f, contained in pairs.items()
+        for v, _ in contained
+    )
+
+
+class _Fusion:
+    """One function's calls."""
+
+    def __init__(self, pairs: Pairs, plain: set[Function]) -> None:
+        self.pairs = pairs
+        self.plain = plain
+        self.replaced: dict[Slot, Leaf] = {}
+
+    def walk(self, function: Function) -> None:
+        self.block(function.body, {})
+        substitute(function.body, self.replaced)
+
+    def block(self, block: Block, known: dict[object, Invoke]) -> None:
+        """`known`: the calls of plain and of transformed functions before, by function and operands."""
+        kept: list[Statement] = []
+        for statement in block.statements:
+            if type(statement) is Invoke and len(statement.slots) == len(statement.function.results):
+                if self.joined(statement, known):
+                    continue
+                if statement.function in self.plain or statement.function in self.pairs:
+                    known[statement.function, same_operands(statement.operands)] = statement
+            for inner in inner_blocks(statement):
+                self.block(inner, dict(known))
+            kept.append(statement)
+        block.statements = kept
+
+    def joined(self, call: Invoke, known: dict[object, Invoke]) -> bool:
+        """Is the call done by another before it?"""
+        operands = same_operands(call.operands)
+        for v, places in self.pairs.get(call.function, ()):
+            before = known.get((v, operands))
+            if before is None or before.function is not v:
+                continue
+            slots = [Slot(slot.kind, slot.name) for slot in call.slots]
+            for slot, place in zip(before.slots, places, strict=True):
+                slots[place] = slot
+            before.function, before.slots = call.function, tuple(slots)
+            known[call.function, operands] = before
+            self.replaced.update(zip(call.slots, slots, strict=True))
+            return True
+        for f, contained in self.pairs.items():
+            before = known.get((f, operands))
+            for v, places in contained if before is not None and before.function is f else ():
+                if v is call.function:
+                    assert before is not None
+                    self.replaced.update(
+                        {slot: before.slots[place] for slot, place in zip(call.slots, places, strict=True)}
+                    )
+                    return True
+        return False
