@@ -35,6 +35,7 @@ WORKLOADS: list[tuple[str, str, str, tuple[float, ...], str, str, str]] = [
     ("power 1000, forward", "scalar", "power-F", (1.001, 1000), "scalar", "W6-1000", "forward"),
     ("power 1000, reverse", "scalar", "power-R", (1.001, 1000), "scalar", "W6-1000", "reverse+tape"),
     ("loop of 10^6, reverse", "scalar", "growth-R", (0.5, 0.7), "scalar", "W11", "store all, 8 MB"),
+    ("Hessian-vector, n = 100", "rosenbrock", "run-100", (0,), "rosenbrock", "W10-100", "forward over reverse"),
     ("fib 27", "scalar", "fib", (27,), "languages", "L-fib", "calls kept"),
     ("tak 18 12 6", "scalar", "tak", (18, 12, 6), "languages", "L-tak", "calls kept"),
     ("loop of 10^7 reals", "scalar", "float-loop", (1e7,), "languages", "L-floatloop", ""),

@@ -46,7 +46,7 @@ from vlad.compile.first_order import (
     leaves_read,
     statements,
 )
-from vlad.core.types import Cell
+from vlad.core.types import Cell, Recursion
 from vlad.values import TRUE, Boolean
 
 SMALL = 40  # statements of a function that is inlined wherever it is called
@@ -231,20 +231,22 @@ def _statics(function: Function) -> list[Static]:
 
 
 def total_functions(functions: list[Function]) -> set[Function]:
-    """Functions that do nothing but answer: no failure, no effect, no loop, no recursion, no call of one that has them."""
-    total: set[Function] = set()
-    acting = {f for f in functions if has_effect(f)}
-    grown = True
-    while grown:
-        grown = False
-        for function in functions:
-            if function in total or function in acting:
-                continue
-            if all(callee in total for callee in callees(function)):
-                ends = [block.end for block in blocks(function.body)]
-                if not any(type(end) is Fail for end in ends) and answers(function.body):
-                    total.add(function)
-                    grown = True
+    """Functions that do nothing but answer: no failure, no effect, no loop, no call of one that has them. Structural recursions
+    of the language's own (zero, accumulate, equal?) end, for structures are finite."""
+    recursive = recursive_functions(functions)
+    total = {
+        f
+        for f in functions
+        if not has_effect(f)
+        and answers(f.body)
+        and not any(type(block.end) is Fail for block in blocks(f.body))
+        and (f not in recursive or (f.origin is not None and isinstance(f.origin.callee, Recursion)))
+    }
+    shrunk = True
+    while shrunk:
+        less = {f for f in total if not total.issuperset(callees(f))}
+        total -= less
+        shrunk = bool(less)
     return total
 
 

@@ -137,9 +137,22 @@ def _zero_types(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
             return w.zero_real
+        if x.type.of is w.system("perturbation"):
+            return w.closure(x.type.of, [_zero_tangent(w, w.part(x, 0))])
         return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
 
     return w.each(x, of_one)
+
+
+def _zero_tangent(w: Any, x: Any) -> Any:
+    """The zero that transformed code hands on and takes apart: a structure of unknown size need not be walked for it."""
+    type_ = w.types.canonical(x.type)
+    if type_.kind == "union":
+        return w.known_zero
+    if type_.head == "real":
+        return w.zero_real
+    parts = [_zero_tangent(w, part) for part in w.parts(x)]
+    return w.rebuilt(type_, parts) if parts else x
 
 
 ZERO_OF = Recursion("zero", _zero_types)
