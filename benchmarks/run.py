@@ -32,6 +32,7 @@ WORKLOADS: list[tuple[str, str, str, tuple[float, ...], str, str, str]] = [
        "hand-R" if m == "RR" else "hand-F") for m in ("FF", "FR", "RF", "RR")],
     *[(f"saddle {m}", "saddle", f"run-{m}", (1,), "saddle", "W2-FF", "hand") for m in ("FF", "FR", "RF", "RR")],
     ("backprop", "backprop", "run-R", (1e5,), "backprop", "W3", "scalar"),
+    *[(f"probabilistic {m}", "probabilistic", f"run-{m}", (0.5, 0.5), "probabilistic", "W4", "normal") for m in "FR"],
     ("power 1000, forward", "scalar", "power-F", (1.001, 1000), "scalar", "W6-1000", "forward"),
     ("power 1000, reverse", "scalar", "power-R", (1.001, 1000), "scalar", "W6-1000", "reverse+tape"),
     ("loop of 10^6, reverse", "scalar", "growth-R", (0.5, 0.7), "scalar", "W11", "store all, 8 MB"),
@@ -105,7 +106,7 @@ def main(wanted: list[str]) -> None:
                     programs[c_name, kind] = c_results(c_name, flags, folder)
                 found = [r for r in programs[c_name, kind] if r["w"] == workload and r["case"] == case]
                 times[kind] = found[0]["min"]
-                checked = ("saddle", "particle", "languages", "backprop")
+                checked = ("saddle", "particle", "languages", "backprop", "probabilistic")
                 if c_name in checked and not math.isclose(found[0]["check"], answer, rel_tol=1e-6):
                     raise SystemExit(f"{name}: WRONG: {answer}, C has {found[0]['check']}")
             strict, fast = times.get("strict"), times.get("fast")

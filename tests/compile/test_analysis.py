@@ -11,8 +11,8 @@ import pytest
 
 import vlad
 from vlad.compile import toolchain
-from vlad.compile.calls import Unit
-from vlad.compile.first_order import Box, Compute, statements
+from vlad.compile.calls import Unit, compile_call
+from vlad.compile.first_order import Box, Compute, Return, statements
 from vlad.compile.refusals import Unbounded
 from vlad.core.types import Types, described
 
@@ -143,3 +143,40 @@ class TestWhatIsLeft:
             ["movsd", "ret"],
             ["vmovsd", "ret"],
         )
+
+
+INTERPRETER = """
+(define (bind next d)
+  (append-map (lambda (case) (map (lambda (more) (cons (* (car case) (car more)) (cdr more))) (next (cdr case)))) d))
+(define (evaluate e environment)
+  (cond ((symbol? e) (if (equal? e (car (car environment))) (cdr (car environment)) (evaluate e (cdr environment))))
+        ((not (pair? e)) (list (cons 1 e)))
+        (else
+         (bind (lambda (test) (evaluate (if test (cadr e) (caddr e)) environment)) (evaluate (car e) environment)))))
+(define (flip p) (list (cons (- 1 p) #f) (cons p #t)))
+(define (probability value d)
+  (fold-left (lambda (sum case) (if (equal? (cdr case) value) (+ sum (car case)) sum)) 0 d))
+(define (likelihood p q)
+  (let ((d (evaluate '(x 0 (y 1 2)) (list (cons 'x (flip p)) (cons 'y (flip q))))))
+    (fold-left (lambda (product observed) (* product (probability observed d))) 1 '(0 1 2 2))))
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "likelihood",
+        "(lambda (p q) (car ((gradient-R likelihood) p q)))",
+    ],
+)
+def test_an_interpreter_is_run_at_compile_time(text: str) -> None:
+    """Lists of known length and the continuations of loops over them are told apart: nothing is left but arithmetic."""
+    session = vlad.Session(tier="evaluate")
+    session.eval(INTERPRETER)
+    f = session.eval(text)
+    made = Unit(session.machine, f.value[0], f.value[1:], (0.3, 0.4))
+    (function,) = made.program.functions
+    assert all(type(statement) is Compute for statement in statements(function.body))
+    assert type(function.body.end) is Return
+    compiled = compile_call(session.machine, f.value, (0.3, 0.4))
+    assert compiled(0.3, 0.4) == pytest.approx(f(0.3, 0.4), rel=1e-12)

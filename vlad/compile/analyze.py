@@ -37,9 +37,9 @@ from vlad.core.types import (
     Recursion,
     Type,
     Types,
-    closure_nests,
     is_known_zero,
     is_real,
+    occurs_inside,
     shown,
 )
 from vlad.source import Span
@@ -675,18 +675,37 @@ class Analysis(Walker):
             return (
                 False  # an inner derivative has a tag more on its argument, but one procedure less around it
             )
-        if any(old.kind == "pair" and types.contains(old, new) for old, new in zip(olds, news, strict=True)):
-            return False  # down a list of known length
+        if any(
+            (old.kind == "pair" or (old.kind == "closure" and old.of.derived != "tag"))
+            and types.contains(old, new)
+            for old, new in zip(olds, news, strict=True)
+        ):
+            return False  # down a list, or back through a chain, of known length
+        grows = False
         for old, new in zip(olds, news, strict=True):
-            if new.size > old.size:
-                is_chain = (
-                    old.kind == "pair"
-                    or old is types.nil
-                    or (old.kind == "closure" and old.of.derived != "tag")
-                )
-                if (is_chain and types.contains(new, old)) or closure_nests(new):
-                    return True
-        return False
+            turns = self._turns(old, new)
+            if turns is None:
+                return False  # another use of it, from within a continuation that has the first one in it
+            grows = grows or turns
+        return grows
+
+    def _turns(self, old: Type, new: Type) -> bool | None:
+        """May `new` be, a turn later, what `old` was, and does it grow? None if not."""
+        types = self.types
+        old, new = types.canonical(old), types.canonical(new)
+        if types.general(old, True) is types.general(new, True) or old.of is ZERO or new.of is ZERO:
+            return False
+        is_procedure = old.kind == "closure" and old.of.derived != "tag"
+        if (is_procedure or old.kind in ("pair", "union") or old is types.nil) and types.contains(new, old):
+            return True
+        if is_procedure and old.head == new.head and occurs_inside(new.of, new):
+            return True  # around something that has been joined with what was there
+        if types.contains(old, new) or old.kind == new.kind == "union":
+            return False
+        if old.head != new.head or not old.parts:
+            return None
+        turns = [self._turns(x, y) for x, y in zip(old.parts, new.parts, strict=True)]
+        return None if None in turns else True in turns
 
     # The fixed point.
 

@@ -46,7 +46,7 @@ from vlad.compile.first_order import (
     leaves_read,
     statements,
 )
-from vlad.core.types import Cell, Recursion
+from vlad.core.types import Cell
 from vlad.values import TRUE, Boolean
 
 SMALL = 40  # statements of a function that is inlined wherever it is called
@@ -231,16 +231,14 @@ def _statics(function: Function) -> list[Static]:
 
 
 def total_functions(functions: list[Function]) -> set[Function]:
-    """Functions that do nothing but answer: no failure, no effect, no loop, no call of one that has them. Structural recursions
-    of the language's own (zero, accumulate, equal?) end, for structures are finite."""
-    recursive = recursive_functions(functions)
+    """Functions that do nothing but answer: no failure, no effect, no call of one that has them. Whether a loop ends that
+    answers at all is not asked: whose result nobody reads need not be waited for."""
     total = {
         f
         for f in functions
         if not has_effect(f)
         and answers(f.body)
         and not any(type(block.end) is Fail for block in blocks(f.body))
-        and (f not in recursive or (f.origin is not None and isinstance(f.origin.callee, Recursion)))
     }
     shrunk = True
     while shrunk:
@@ -696,7 +694,7 @@ def shape(function: Function, group: dict[Function, object]) -> tuple[object, ..
 
 
 def inline(program: Program) -> None:
-    """Replace calls that are not in tail position by bodies, callees first."""
+    """Replace calls by bodies, callees first."""
     functions = program.functions
     counts: dict[Function, int] = {}
     for function in functions:
@@ -708,17 +706,23 @@ def inline(program: Program) -> None:
     for function in reversed(functions):
         budget = LARGEST - sizes[function]
         for block in blocks(function.body):
-            for statement in block.statements:
-                if type(statement) is not Invoke:
+            for call in (*block.statements, block.end):
+                if not isinstance(call, Invoke | TailInvoke):
                     continue
-                callee = statement.function
+                callee = call.function
                 if callee in program.entries or callee in recursive or callee is function or callee in taping:
                     continue
                 size = sizes[callee]
-                if (size <= SMALL or counts[callee] == 1) and size <= budget and answers(callee.body):
-                    budget -= size
-                    put(block, statement)
-                    sizes[function] += size
+                if (size > SMALL and counts[callee] > 1) or size > budget:
+                    continue
+                if type(call) is TailInvoke:
+                    put_last(block, call)
+                elif type(call) is Invoke and answers(callee.body):
+                    put(block, call)
+                else:
+                    continue
+                budget -= size
+                sizes[function] += size
     program.functions = reachable(program)
 
 
@@ -761,6 +765,14 @@ def put(block: Block, call: Invoke) -> None:
         return
     block.statements += rest
     substitute(block, dict(zip(call.slots, results, strict=False)), at + len(made.statements))
+
+
+def put_last(block: Block, call: TailInvoke) -> None:
+    """Put a copy of the callee's body where a block ended in a call of it."""
+    copy = _Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
+    made = copy.block(call.function.body)
+    block.statements += made.statements
+    block.end = made.end
 
 
 class _Copy:
@@ -808,11 +820,20 @@ class _Copy:
         return Switch(tuple([self.new(slot) for slot in statement.slots]), read[0], cases, statement.span)
 
     def block(self, block: Block) -> Block:
-        """A copy of an arm that yields to its own branch, or fails."""
+        """A copy of a block that ends as the original does."""
         made = Block()
         for statement in block.statements:
             made.statements.append(self.statement(statement))
-        made.end = Yield(self.all(block.end.leaves)) if type(block.end) is Yield else block.end
+        read = self.all(leaves_read(block.end))
+        match block.end:
+            case Yield():
+                made.end = Yield(read)
+            case Return():
+                made.end = Return(read)
+            case TailInvoke():
+                made.end = TailInvoke(block.end.function, read, block.end.span)
+            case end:
+                made.end = end
         return made
 
     def answer(self, block: Block, made: Block) -> tuple[Leaf, ...] | None:

@@ -334,13 +334,13 @@ class Types:
 
     # Looking.
 
-    def general(self, type_: Type) -> Type:
-        """The type without its constant reals, but for those that are zero because nothing contributed."""
+    def general(self, type_: Type, with_zero: bool = False) -> Type:
+        """The type without its constant reals, but for those that are zero because nothing contributed (or these, too)."""
         type_ = self.canonical(type_)
         if type_.head == "real":
-            return type_ if type_ is self.zero_real else self.real
+            return type_ if type_ is self.zero_real and not with_zero else self.real
         if type_.kind == "pair" or type_.kind == "closure":
-            return self.like(type_, tuple([self.general(part) for part in type_.parts]))
+            return self.like(type_, tuple([self.general(part, with_zero) for part in type_.parts]))
         return type_
 
     def contains(self, outer: Type, inner: Type) -> bool:
