@@ -1,8 +1,9 @@
-"""Compiled vlad against hand-written C, side by side: `python benchmarks/run.py [WORKLOAD ...]`.
+"""vlad beside hand-written C and beside other systems, in one run: `python benchmarks/run.py [--peers PYTHON] [WORKLOAD ...]`.
 
-Each program of programs/ is compiled, called once, and then in batches; the C programs of c/ do the same work and time
-themselves. The answers are compared first: a wrong one is not timed. Times are the least of many batches, in one run, for
-only ratios are to be trusted on a shared machine. Writes RESULTS.md. Needs gcc.
+Each program of programs/ runs in a process of its own: compiled, called once, and then in batches; once on tier 0, too. The C
+programs of c/ do the same work and time themselves; so do the programs of peers/ in JAX, PyTorch, HIPS autograd and CasADi,
+where PYTHON has these (peers/requirements.txt). The answers are compared first: a wrong one is not timed. Times are the least
+of many batches, for only ratios within one run are to be trusted on a shared machine. Writes RESULTS.md. Needs gcc.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import math
 import os
 import platform
+import resource
 import subprocess
 import sys
 import tempfile
@@ -22,27 +24,39 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from vlad import Session, __version__  # noqa: E402
-from vlad.compile.calls import Compiled, compile_call  # noqa: E402
+from vlad.compile.calls import compile_call  # noqa: E402
+from vlad.errors import LimitExceeded  # noqa: E402
+from vlad.evaluate.limits import Limits  # noqa: E402
 
 C_FLAGS = {"strict": ["-O3"], "fast": ["-Ofast"]}
+PEERS = ("jax", "casadi", "autograd", "torch")
+CHECKED = ("saddle", "particle", "languages", "backprop", "probabilistic")
+TIER_0_SECONDS = 20  # a call that takes longer on tier 0 is not waited for
 
-# name, file of programs/, procedure, operands, C program, and there the workload and case
-WORKLOADS: list[tuple[str, str, str, tuple[float, ...], str, str, str]] = [
+# name, file of programs/, procedure, operands, C program, there the workload and case, the workload of peers/
+Row = tuple[str, str, str, tuple[float, ...], str, str, str, str]
+WORKLOADS: list[Row] = [
     *[(f"particle {m}", "particle", f"run-{m}", (0,), "particle", f"W1-{'RR' if m == 'RR' else 'FF'}",
-       "hand-R" if m == "RR" else "hand-F") for m in ("FF", "FR", "RF", "RR")],
-    *[(f"saddle {m}", "saddle", f"run-{m}", (1,), "saddle", "W2-FF", "hand") for m in ("FF", "FR", "RF", "RR")],
-    ("backprop", "backprop", "run-R", (1e5,), "backprop", "W3", "scalar"),
-    *[(f"probabilistic {m}", "probabilistic", f"run-{m}", (0.5, 0.5), "probabilistic", "W4", "normal") for m in "FR"],
-    ("power 1000, forward", "scalar", "power-F", (1.001, 1000), "scalar", "W6-1000", "forward"),
-    ("power 1000, reverse", "scalar", "power-R", (1.001, 1000), "scalar", "W6-1000", "reverse+tape"),
-    ("loop of 10^6, reverse", "scalar", "growth-R", (0.5, 0.7), "scalar", "W11", "store all, 8 MB"),
-    ("Hessian-vector, n = 100", "rosenbrock", "run-100", (0,), "rosenbrock", "W10-100", "forward over reverse"),
-    ("fib 27", "scalar", "fib", (27,), "languages", "L-fib", "calls kept"),
-    ("tak 18 12 6", "scalar", "tak", (18, 12, 6), "languages", "L-tak", "calls kept"),
-    ("loop of 10^7 reals", "scalar", "float-loop", (1e7,), "languages", "L-floatloop", ""),
-    ("lists of 10^6", "scalar", "lists", (1e6,), "languages", "L-lists", "cons cells"),
-    *[(f"newton, order {n}", "scalar", f"newton-{n}", (2,), "", "", "") for n in range(5)],
+       "hand-R" if m == "RR" else "hand-F", "W1-FF" if m[0] == "F" else "W1-RR") for m in ("FF", "FR", "RF", "RR")],
+    *[(f"saddle {m}", "saddle", f"run-{m}", (1,), "saddle", "W2-FF", "hand", "W2-FF" if m[0] == "F" else "W2-RR")
+      for m in ("FF", "FR", "RF", "RR")],
+    ("backprop", "backprop", "run-R", (1e5,), "backprop", "W3", "scalar", "W3"),
+    *[(f"probabilistic {m}", "probabilistic", f"run-{m}", (0.5, 0.5), "probabilistic", "W4", "normal", "W4") for m in "FR"],
+    ("sin cos x, from Python", "scalar", "slope", (0.8,), "", "", "", "W5"),
+    ("power 1000, forward", "scalar", "power-F", (1.001, 1000), "scalar", "W6-1000", "forward", "W6-1000"),
+    ("power 1000, reverse", "scalar", "power-R", (1.001, 1000), "scalar", "W6-1000", "reverse+tape", "W6-1000"),
+    ("loop of 10^6, reverse", "scalar", "growth-R", (0.5, 0.7), "scalar", "W11", "store all, 8 MB", "W11"),
+    ("Hessian-vector, n = 100", "rosenbrock", "run-100", (0,), "rosenbrock", "W10-100", "forward over reverse", "W10-100"),
+    ("fib 27", "scalar", "fib", (27,), "languages", "L-fib", "calls kept", ""),
+    ("tak 18 12 6", "scalar", "tak", (18, 12, 6), "languages", "L-tak", "calls kept", ""),
+    ("loop of 10^7 reals", "scalar", "float-loop", (1e7,), "languages", "L-floatloop", "", ""),
+    ("lists of 10^6", "scalar", "lists", (1e6,), "languages", "L-lists", "cons cells", ""),
+    *[(f"newton, order {n}", "scalar", f"newton-{n}", (2,), "", "", "", "") for n in range(5)],
 ]  # fmt: skip
+HEAD = """\
+| workload | first | call | MB | tier 0 | C strict | ratio | C fast | ratio | best other | ratio |
+|---|---|---|---|---|---|---|---|---|---|---|
+"""
 
 
 def c_results(name: str, flags: list[str], folder: str) -> list[dict[str, Any]]:
@@ -50,31 +64,74 @@ def c_results(name: str, flags: list[str], folder: str) -> list[dict[str, Any]]:
     target = os.path.join(folder, name + "".join(flags))
     command = ["gcc", *flags, "-march=native", "-w", "-o", target, str(HERE / "c" / f"{name}.c"), "-lm"]
     subprocess.run(command, check=True)
-    lines = subprocess.run([target], check=True, capture_output=True, text=True).stdout.splitlines()
-    return [json.loads(line) for line in lines]
+    return lines_of([target])
 
 
-def compiled(file: str, procedure: str, operands: tuple[float, ...]) -> tuple[Compiled, float]:
-    """The compiled procedure, and the seconds from its text to its first answer."""
+def peer_results(python: str, name: str) -> list[dict[str, Any]]:
+    """What the other systems say of themselves, each in a process of its own."""
+    return [line for peer in PEERS for line in lines_of([python, str(HERE / "peers" / f"{name}.py"), peer])]
+
+
+def lines_of(command: list[str]) -> list[dict[str, Any]]:
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def measured(row: Row) -> dict[str, Any]:
+    """A row's vlad columns; run in a process of its own."""
+    name, file, procedure, operands = row[:4]
+    reals = tuple([float(x) for x in operands])
     session = Session(tier="evaluate")
     session.run(str(HERE / "programs" / f"{file}.vlad"))
-    f = session[procedure].value
-    begun = time.perf_counter()
-    made = compile_call(session.machine, f, tuple([float(x) for x in operands]), optimize=3)
-    made(*[float(x) for x in operands])
-    return made, time.perf_counter() - begun
+    f = session[procedure]
+    before, begun = peak_megabytes(), time.perf_counter()
+    made = compile_call(session.machine, f.value, reals, optimize=3)
+    answer = made(*reals)
+    first = time.perf_counter() - begun
+    if "Python" in name:
+        fast = Session(tier="compile")
+        fast.run(str(HERE / "programs" / f"{file}.vlad"))
+        slope = fast[procedure]
+        assert slope(*reals) == answer and slope.direct is not None
+        call = best_of(lambda: slope(0.8))
+    else:
+        call = best_of(lambda: made._call(made._in, made._out))
+    grown = peak_megabytes() - before
+    return {
+        "first": first,
+        "call": call,
+        "mb": grown,
+        "tier 0": tier_0(file, procedure, reals),
+        "answer": first_real(answer),
+    }
 
 
-def least(call: Compiled) -> float:
-    """Seconds of a call, at best; the words of the last call are used again."""
+def peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def best_of(call: Any) -> float:
+    """Seconds of a call, at best."""
     best = math.inf
     for _ in range(9):
         count, begun = 0, time.perf_counter()
         while time.perf_counter() - begun < 0.03:
-            call._call(call._in, call._out)
+            call()
             count += 1
         best = min(best, (time.perf_counter() - begun) / count)
     return best
+
+
+def tier_0(file: str, procedure: str, operands: tuple[float, ...]) -> float | None:
+    """Seconds of a call on tier 0; None where that takes too long."""
+    session = Session(tier="evaluate", limits=Limits(seconds=TIER_0_SECONDS))
+    session.run(str(HERE / "programs" / f"{file}.vlad"))
+    begun = time.perf_counter()
+    try:
+        session[procedure](*operands)
+    except LimitExceeded:
+        return None
+    return time.perf_counter() - begun
 
 
 def first_real(value: Any) -> float:
@@ -83,60 +140,105 @@ def first_real(value: Any) -> float:
     return float(value)
 
 
-def span(seconds: float) -> str:
+def span(seconds: float | None) -> str:
+    if seconds is None:
+        return f"> {TIER_0_SECONDS} s"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-9:.0f} ns"
 
 
-def main(wanted: list[str]) -> None:
+class Run:
+    """One run: what C and the other systems said is asked once."""
+
+    def __init__(self, folder: str, python: str | None) -> None:
+        self.folder = folder
+        self.python = python
+        self.c: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self.peers: dict[str, list[dict[str, Any]]] = {}
+
+    def line(self, row: Row) -> str:
+        name, file, _, _, c_name, workload, case, of_peers = row
+        command = [sys.executable, str(HERE / "run.py"), "--row", name]
+        own = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        seconds = own["call"]
+        cells = [name, span(own["first"]), span(seconds), f"{own['mb']:.0f}", span(own["tier 0"])]
+        for kind, flags in C_FLAGS.items():
+            found = self.of_c(c_name, kind, flags, workload, case) if c_name else None
+            if found and c_name in CHECKED and not math.isclose(found["check"], own["answer"], rel_tol=1e-6):
+                raise SystemExit(f"{name}: WRONG: {own['answer']}, C has {found['check']}")
+            cells += [span(found["min"]), f"{seconds / found['min']:.2f}"] if found else ["", ""]
+        best = self.of_peers(file, of_peers) if of_peers and self.python else None
+        cells += [f"{best['peer']} {span(best['min'])}", f"{seconds / best['min']:.2f}"] if best else ["", ""]
+        return f"| {' | '.join(cells)} |"
+
+    def of_c(self, name: str, kind: str, flags: list[str], workload: str, case: str) -> dict[str, Any]:
+        if (name, kind) not in self.c:
+            self.c[name, kind] = c_results(name, flags, self.folder)
+        return next(r for r in self.c[name, kind] if r["w"] == workload and r["case"] == case)
+
+    def of_peers(self, name: str, workload: str) -> dict[str, Any]:
+        assert self.python is not None
+        if name not in self.peers:
+            self.peers[name] = peer_results(self.python, name)
+        found = [r for r in self.peers[name] if r.get("w") == workload and "min" in r]
+        best: dict[str, Any] = min(found, key=lambda r: r["min"])
+        return best
+
+
+def main(words: list[str]) -> None:
     os.environ["VLAD_CACHE"] = "off"  # the first call is to be a cold one
-    rows = []
+    if words[:1] == ["--row"]:
+        print(json.dumps(measured(next(row for row in WORKLOADS if row[0] == words[1]))))
+        return
+    python = None
+    if words[:1] == ["--peers"]:
+        python, words = words[1], words[2:]
+    chosen = [row for row in WORKLOADS if not words or any(word in row[0] for word in words)]
+    lines = []
     with tempfile.TemporaryDirectory() as folder:
-        programs: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for name, file, procedure, operands, c_name, workload, case in WORKLOADS:
-            if wanted and not any(word in name for word in wanted):
-                continue
-            made, first = compiled(file, procedure, operands)
-            answer, seconds = first_real(made(*[float(x) for x in operands])), least(made)
-            times = {}
-            for kind, flags in C_FLAGS.items() if c_name else ():
-                if (c_name, kind) not in programs:
-                    programs[c_name, kind] = c_results(c_name, flags, folder)
-                found = [r for r in programs[c_name, kind] if r["w"] == workload and r["case"] == case]
-                times[kind] = found[0]["min"]
-                checked = ("saddle", "particle", "languages", "backprop", "probabilistic")
-                if c_name in checked and not math.isclose(found[0]["check"], answer, rel_tol=1e-6):
-                    raise SystemExit(f"{name}: WRONG: {answer}, C has {found[0]['check']}")
-            strict, fast = times.get("strict"), times.get("fast")
-            rows.append(
-                f"| {name} | {span(first)} | {span(seconds)} |"
-                + (
-                    f" {span(strict)} | {seconds / strict:.2f} | {span(fast)} | {seconds / fast:.2f} |"
-                    if strict
-                    else " | | | |"
-                )
-            )
-            print(rows[-1], flush=True)
-    if not wanted:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        text = (
-            f"""# Results
+        run = Run(folder, python)
+        for row in chosen:
+            lines.append(run.line(row))
+            print(lines[-1], flush=True)
+    if not words:
+        text = f"""# Results
 
 Made by `benchmarks/run.py` on {time.strftime("%d %B %Y")}: vlad {__version__}, Python {platform.python_version()},
-{os.cpu_count()} cores, {names[0]}.
-First: from the procedure to its first answer, without cache. Then the time of a call, and C by hand doing the same work, strict
-(-O3) and fast (-Ofast), with the ratios of vlad's time to theirs. A call through cffi is some 0.2 µs of each.
+{os.cpu_count()} cores, {processor()}{versions(python)}.
 
-| workload | first | call | C strict | ratio | C fast | ratio |
-|---|---|---|---|---|---|---|
+First: from the procedure to its first answer, without cache. Then the time of a call when it is compiled, the memory that all
+this took beyond what a session takes, and a call on tier 0. Then C by hand doing the same work, strict (-O3) and fast (-Ofast),
+and the fastest of JAX, PyTorch, HIPS autograd and CasADi on the same problem; the ratios are vlad's time to theirs. A call
+through cffi is some 0.2 µs of each.
+
+{HEAD}{chr(10).join(lines)}
 """
-            + "\n".join(rows)
-            + "\n"
-        )
         (HERE / "RESULTS.md").write_text(text, encoding="utf-8")
+
+
+def processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+
+
+def versions(python: str | None) -> str:
+    """Of gcc and the other systems."""
+    gcc = subprocess.run(
+        ["gcc", "-dumpfullversion"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.strip()
+    text = f", gcc {gcc}"
+    if python is not None:
+        names = ("jax", "torch", "autograd", "casadi")
+        ask = f"import importlib.metadata as m; print(', '.join(f'{{n}} {{m.version(n)}}' for n in {names}))"
+        text += (
+            ", "
+            + subprocess.run(
+                [python, "-c", ask], stdout=subprocess.PIPE, text=True, check=True
+            ).stdout.strip()
+        )
+    return text
 
 
 if __name__ == "__main__":

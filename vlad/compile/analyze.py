@@ -65,6 +65,7 @@ MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 LONGEST_CHAIN = 24  # pairs or closures in a row of a known value, before they are one recursive type
 MOST_GROWTHS = 3  # of the type at a place where paths meet, before it is widened
 MOST_RUNS = 8_000
+MOST_RUNS_EACH = 20  # more for each code
 
 
 class Known:
@@ -730,7 +731,7 @@ class Analysis(Walker):
 
     def _run(self, instance: Instance) -> None:
         self._runs += 1
-        if self._runs > MOST_RUNS * (1 + len(self.variables)):
+        if self._runs > MOST_RUNS * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
             raise Unbounded("its types do not settle")
         above = self.instance, self.key, self.span
         self.instance = instance

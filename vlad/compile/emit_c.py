@@ -38,6 +38,7 @@ from vlad.compile.first_order import (
     Unreachable,
     Yield,
     blocks,
+    components,
     inner_blocks,
     leaves_read,
     statements,
@@ -137,44 +138,6 @@ class Facts:
                 if function not in has and any(callee in has for callee in self.callees[function]):
                     has.add(function)
                     grown = True
-
-
-def components(functions: list[Function], callees: dict[Function, list[Function]]) -> dict[Function, int]:
-    """Strongly connected components of the call graph, numbered callees first (Tarjan 1972), without recursion."""
-    index: dict[Function, int] = {}
-    low: dict[Function, int] = {}
-    component: dict[Function, int] = {}
-    stack: list[Function] = []
-    for root in functions:
-        if root in index:
-            continue
-        work = [(root, 0)]
-        while work:
-            function, at = work.pop()
-            if at == 0:
-                index[function] = low[function] = len(index)
-                stack.append(function)
-            targets = callees[function]
-            if at > 0 and targets[at - 1] not in component:
-                low[function] = min(low[function], low[targets[at - 1]])
-            while at < len(targets):
-                target = targets[at]
-                at += 1
-                if target not in index:
-                    work.append((function, at))
-                    work.append((target, 0))
-                    break
-                if target not in component:
-                    low[function] = min(low[function], index[target])
-            else:
-                if low[function] == index[function]:
-                    number = len(set(component.values()))
-                    while True:
-                        member = stack.pop()
-                        component[member] = number
-                        if member is function:
-                            break
-    return component
 
 
 def grows_only(function: Function, facts: Facts) -> bool:

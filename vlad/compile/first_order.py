@@ -290,6 +290,46 @@ def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
     return ()
 
 
+def components(functions: list[Function], callees: dict[Function, list[Function]]) -> dict[Function, int]:
+    """Strongly connected components of the call graph, numbered callees first (Tarjan 1972), without recursion."""
+    index: dict[Function, int] = {}
+    low: dict[Function, int] = {}
+    component: dict[Function, int] = {}
+    stack: list[Function] = []
+    count = 0
+    for root in functions:
+        if root in index:
+            continue
+        work = [(root, 0)]
+        while work:
+            function, at = work.pop()
+            if at == 0:
+                index[function] = low[function] = len(index)
+                stack.append(function)
+            targets = callees[function]
+            if at > 0 and targets[at - 1] not in component:
+                low[function] = min(low[function], low[targets[at - 1]])
+            while at < len(targets):
+                target = targets[at]
+                at += 1
+                if target not in index:
+                    work.append((function, at))
+                    work.append((target, 0))
+                    break
+                if target not in component:
+                    low[function] = min(low[function], index[target])
+            else:
+                if low[function] == index[function]:
+                    number = count
+                    count += 1
+                    while True:
+                        member = stack.pop()
+                        component[member] = number
+                        if member is function:
+                            break
+    return component
+
+
 def check(program: Program, after: str = "") -> None:
     """Raises AssertionError where a leaf is read that is not bound, a count is wrong or a path ends nowhere it may."""
     for function in program.functions:

@@ -42,6 +42,7 @@ from vlad.compile.first_order import (
     Yield,
     blocks,
     check,
+    components,
     inner_blocks,
     leaves_read,
     statements,
@@ -739,17 +740,12 @@ def _taping(functions: list[Function]) -> set[Function]:
 
 def recursive_functions(functions: list[Function]) -> set[Function]:
     """The functions that may come back to themselves."""
-    below: dict[Function, set[Function]] = {}
-    for function in functions:
-        seen: set[Function] = set()
-        work = callees(function)
-        while work:
-            callee = work.pop()
-            if callee not in seen:
-                seen.add(callee)
-                work += callees(callee) if callee not in below else list(below[callee])
-        below[function] = seen
-    return {f for f in functions if f in below[f]}
+    called = {function: callees(function) for function in functions}
+    component = components(functions, called)
+    sizes: dict[int, int] = {}
+    for number in component.values():
+        sizes[number] = sizes.get(number, 0) + 1
+    return {f for f in functions if sizes[component[f]] > 1 or f in called[f]}
 
 
 def put(block: Block, call: Invoke) -> None:

@@ -79,7 +79,7 @@ class ZeroReal(float):
 
 ZERO_REAL = ZeroReal(0.0)
 
-LARGEST = 1_000  # nodes of one type, cells not entered
+LARGEST = 5_000  # nodes of one type, cells not entered
 
 DEEPEST = 300  # joins within each other
 
