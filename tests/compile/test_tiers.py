@@ -266,6 +266,7 @@ class TestPolicy:
         assert texts[0] == texts[1]
         assert compiled_count(session) == len(session.tiers.entries) > 0
 
+    @settings(deadline=None)
     @given(floats(), floats(width=16), floats(-1e17, 1e17))
     @example(5e-324, 2.2250738585072014e-308, -0.0)
     @example(9007199254740993.0, 1e23, 123456789012345680.0)
@@ -454,3 +455,31 @@ def test_an_interrupt_ends_compiled_code(tier: str, tmp_path: Path) -> None:
     _, errors = process.communicate(timeout=20)
     assert (process.returncode, errors.strip()) == (130, b"Interrupted")
     assert time.monotonic() - begun < 3
+
+
+def resident_megabytes() -> float:
+    with open("/proc/self/statm", encoding="utf-8") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux tells the memory of a process")
+def test_calls_leave_nothing_behind() -> None:
+    """A million calls of machine code, and as many as take a second of calls with lists, text and errors."""
+    printed: list[str] = []
+    session = vlad.Session(tier="compile", write=lambda text: printed.append(text) if len(printed) < 10 else None)
+    session.eval(DEFINITIONS)
+    slope = session.eval("(derivative (lambda (x) (sin (cos x))))")
+    reversed_list = session.eval("(lambda (n) (map (lambda (x) (cons x n)) (numbers n)))")
+    shown = session.eval("(lambda (x) (begin (write (list x 'text)) (total (numbers 10))))")
+
+    def calls(count: int) -> None:
+        for i in range(count):
+            slope(0.1 * i)
+        for i in range(count // 100):
+            reversed_list(float(i % 50))
+            shown(float(i))
+
+    calls(100_000)
+    before = resident_megabytes()
+    calls(1_000_000)
+    assert resident_megabytes() - before < 4
