@@ -14,9 +14,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from vlad import Session  # noqa: E402
-from vlad.compile import calls, toolchain  # noqa: E402
-from vlad.compile.analyze import Analysis  # noqa: E402
+from vlad import Session
+from vlad.compile import calls, toolchain
+from vlad.compile.analyze import Analysis
 
 SIZES = (10, 30, 100, 300, 1000)
 BLOCK = (
@@ -67,7 +67,10 @@ def main() -> None:
     print("|---|---|---|---|---|")
     for lines in SIZES:
         analysis, rest, compiler, size = measured(lines)
-        print(f"| {lines} | {analysis:.3f} s | {rest:.3f} s | {compiler:.2f} s | {size / 1000:.0f} KB |", flush=True)
+        print(
+            f"| {lines} | {analysis:.3f} s | {rest:.3f} s | {compiler:.2f} s | {size / 1000:.0f} KB |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def session() -> vlad.Session:
 def calls_of_loops(text: str) -> int:
     """How many calls of procedures that loop are left in the C text, from outside of themselves."""
     bodies = text.split("\nstatic ")
-    loops = {body.split("(")[0].split()[-1] for body in bodies if "again:;" in body}
+    loops = {body.split("(")[0].split()[-1] for body in bodies if "again_" in body}
     return sum([body.count(f"{name}(") for body in bodies if "{" in body for name in loops]) - len(loops)
 
 

