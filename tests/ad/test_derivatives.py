@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 
 from hypothesis import HealthCheck, assume, given, settings
@@ -41,7 +42,13 @@ def differences(f: Callable[..., float], x: float, y: float, step: float) -> lis
     return found
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+# Where every program is compiled, each example takes three times as long.
+SHARE = 3 if os.environ.get("VLAD_TIER") == "compile" else 1
+
+
+@settings(
+    max_examples=1500 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
 @given(functions(), points())
 def test_reverse_equals_forward_equals_differences(program: str, point: tuple[float, float]) -> None:
     x, y = point
@@ -59,7 +66,7 @@ def test_reverse_equals_forward_equals_differences(program: str, point: tuple[fl
             assert close(r, d[2], 1e-4), (reverse, fine)
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=600 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(functions(2), points())
 def test_second_derivatives_agree_in_all_modes_and_are_symmetric(
     program: str, point: tuple[float, float]
@@ -76,7 +83,7 @@ def test_second_derivatives_agree_in_all_modes_and_are_symmetric(
         assert close(hessian[1], hessian[2], 1e-8), hessian
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=300 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(functions(2), points())
 def test_inverse_of_j_is_the_value(program: str, point: tuple[float, float]) -> None:
     x, y = point
