@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -485,3 +487,12 @@ def test_calls_leave_nothing_behind() -> None:
     before = resident_megabytes()
     calls(1_000_000)
     assert resident_megabytes() - before < 8
+
+
+def test_a_session_that_printed_is_forgotten() -> None:
+    session = vlad.Session(tier="compile", write=lambda text: None)
+    session.eval("(begin (write (real 1)) 2)")
+    machine = weakref.ref(session.machine)
+    del session
+    gc.collect()
+    assert machine() is None

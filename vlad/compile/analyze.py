@@ -45,8 +45,6 @@ from vlad.core.types import (
 from vlad.source import Span
 from vlad.values import (
     FALSE,
-    NIL,
-    TRUE,
     UNSPECIFIED,
     ZERO,
     Boolean,
@@ -842,16 +840,3 @@ class Analysis(Walker):
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
         return Known(self.types.real) if what == "in" else self.unspecified
-
-
-__all__ = [
-    "FALSE",
-    "NIL",
-    "TRUE",
-    "Analysis",
-    "Callee",
-    "Instance",
-    "Known",
-    "Recursion",
-    "Walker",
-]

@@ -23,7 +23,7 @@ from vlad.compile.specialize import Specializer
 from vlad.compile.toolchain import build
 from vlad.core.types import TooLarge, Type
 from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
+from vlad.evaluate.limits import deep_recursion, too_deep
 from vlad.primitives.control import read_real
 from vlad.values import FALSE, TRUE, Code, Deferred, Value
 
@@ -73,14 +73,19 @@ class Outside:
     """What compiled code does to the outside, done by the machine. An exception there ends the call, and is raised again."""
 
     def __init__(self, machine: Any) -> None:
-        self.machine = machine
+        self.machine = weakref.ref(machine)  # `_outsides` must not keep it; whoever calls has it
         self.error: BaseException | None = None
         self.write = ffi.callback("int(char const *, long)", self._write)
         self.read = ffi.callback("int(double *)", self._read)
 
+    def _machine(self) -> Any:
+        machine = self.machine()
+        assert machine is not None
+        return machine
+
     def _write(self, text: Any, length: int) -> int:
         try:
-            self.machine.write(ffi.buffer(text, length)[:].decode("utf-8", "surrogatepass"))
+            self._machine().write(ffi.buffer(text, length)[:].decode("utf-8", "surrogatepass"))
         except BaseException as error:  # whatever it is: there is C on the stack
             self.error = error
             return 1
@@ -88,7 +93,7 @@ class Outside:
 
     def _read(self, real: Any) -> int:
         try:
-            real[0] = read_real(self.machine)
+            real[0] = read_real(self._machine())
         except BaseException as error:
             self.error = error
             return 1
@@ -298,8 +303,6 @@ def failure(status: int, failures: list[Fail]) -> BaseException:
         return Failed(failures[status - emit_c.FIRST_FAILURE])
     if status == emit_c.TOO_DEEP:
         return too_deep()
-    if status == emit_c.OUT_OF_FUEL:
-        return out_of_fuel()
     if status == emit_c.OUT_OF_MEMORY:
         return LimitExceeded("out-of-memory", "The evaluation needs more memory than there is")
     return KeyboardInterrupt()

@@ -40,7 +40,6 @@ from vlad.compile.first_order import (
     blocks,
     components,
     inner_blocks,
-    leaves_read,
     statements,
 )
 from vlad.compile.functions import needed
@@ -48,7 +47,7 @@ from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.values import Global
 
-TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUT_OF_FUEL, OUTSIDE, FIRST_FAILURE = 1, 2, 3, 4, 5, 10
+TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUTSIDE, FIRST_FAILURE = 1, 2, 3, 4, 10
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 STACK_SIZE = 1 << 30
 KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
@@ -56,9 +55,9 @@ C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
 
-def emit(program: Program, counted: bool = False) -> tuple[str, list[Fail]]:
-    """The unit's text, and its failures by status - FIRST_FAILURE. `counted` checks fuel."""
-    unit = _Unit(program, counted)
+def emit(program: Program) -> tuple[str, list[Fail]]:
+    """The unit's text, and its failures by status - FIRST_FAILURE."""
+    unit = _Unit(program)
     return unit.text(unit.exports), unit.failures
 
 
@@ -190,9 +189,8 @@ def grows_only(function: Function, facts: Facts) -> bool:
 
 
 class _Unit:
-    def __init__(self, program: Program, counted: bool = False, alone: bool = False) -> None:
+    def __init__(self, program: Program, alone: bool = False) -> None:
         self.program = program
-        self.counted = counted
         self.alone = alone
         self.facts = Facts(program.functions)
         self.failures: list[Fail] = []
@@ -215,8 +213,6 @@ class _Unit:
         parts = []
         if fails:
             parts += [self._constants(), sections["fail"]]
-        if self.counted and fails:
-            parts.append(sections["fuel"])
         if facts.allocates or facts.recursive:
             arena = sections["arena"]
             parts.append(arena if facts.allocates else arena[: arena.index("static char *vlad_base")])
@@ -249,7 +245,7 @@ class _Unit:
         most = max([1, *[m.kinds.count("p") for members in self.program.members.values() for m in members]])
         values = {
             "VLAD_TOO_DEEP": TOO_DEEP, "VLAD_OUT_OF_MEMORY": OUT_OF_MEMORY, "VLAD_STOPPED": STOPPED,
-            "VLAD_OUT_OF_FUEL": OUT_OF_FUEL, "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_KEPT": KEPT,
+            "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_KEPT": KEPT,
             "VLAD_MOST_POINTERS": most, "VLAD_OUTSIDE": OUTSIDE, "VLAD_FIRST_FAILURE": FIRST_FAILURE,
         }  # fmt: skip
         return "\n".join([f"#define {name} {value}" for name, value in values.items()])
@@ -568,8 +564,6 @@ class _Body:
         self.lines.append("  " * self.indent + text)
 
     def step(self) -> None:
-        if self.unit.counted:
-            self.line("VLAD_STEP();")
         self.line("if (__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);")
 
     def name(self, slot: Slot) -> str:
@@ -798,6 +792,3 @@ def position(span: Span) -> str:
 def comment(text: str) -> str:
     """Text that a script controls, made harmless within a C comment."""
     return re.sub(r"[^A-Za-z0-9 .:_<>-]", "?", text)
-
-
-__all__ = ["leaves_read"]

@@ -8,7 +8,7 @@ of an address, any other a box, which says which member it is only where several
 from __future__ import annotations
 
 from vlad.compile.analyze import Known
-from vlad.compile.first_order import Immediate, Leaf, Member
+from vlad.compile.first_order import Leaf, Member
 from vlad.core.types import Cell, Type, Types, cells_of, found
 from vlad.values import FALSE, ZERO
 
@@ -85,6 +85,3 @@ def member_name(type_: Type) -> str:
     if type_.kind == "constant":
         return "empty" if type_.of == () else str(type_.of)
     return type_.kind
-
-
-__all__ = ["Immediate", "Representation"]

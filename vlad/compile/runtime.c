@@ -10,11 +10,6 @@ static vlad_jump vlad_escape;
 int volatile vlad_stop;
 __attribute__((noreturn, cold, noinline)) static void vlad_fail(int status) { longjmp(vlad_escape, status); }
 
-/* section: fuel
-   Procedure entries and loop turns that are left. */
-long vlad_fuel;
-#define VLAD_STEP() do { if (--vlad_fuel < 0) vlad_fail(VLAD_OUT_OF_FUEL); } while (0)
-
 /* section: arena
    Boxes are bumped out of one area. Values are immutable and acyclic, so an older box never points to a younger one: what a
    procedure allocated is free when it answers without a pointer, and a loop's turns are collected by copying
@@ -305,7 +300,7 @@ static double vlad_read(int status) {
 #define VLAD_MESSAGE 8192
 static long vlad_message(int status, char *out) {
   static const char *const limits[] = {"", "Error: Recursion is too deep", "Error: The evaluation needs more memory than there is",
-                                       "Error: The evaluation never ends", "Error: The evaluation has used up its fuel"};
+                                       "Error: The evaluation never ends"};
   const char *text = status < VLAD_FIRST_FAILURE ? limits[status] : vlad_told[status - VLAD_FIRST_FAILURE];
   long n = 0;
   for (; *text && n < VLAD_MESSAGE - 2; text++) {

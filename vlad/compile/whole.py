@@ -245,7 +245,8 @@ def check(machine: Any, steps: Steps) -> Report:
         result = "never answers" if instance.result is None else described(types.canonical(instance.result))
         if step.cell is not None or instance.result is None or instance.result.of is not UNSPECIFIED:
             at.append((step.span, f"{_name(step)} : {result}"))
-    used = [instance for instance in whole.analysis.instances if instance in program_origins(program)]
+    origins = {function.origin for function in program.functions}
+    used = [instance for instance in whole.analysis.instances if instance in origins]
     for defined in steps.defined:
         at += [(defined.span, text) for text in _signatures(whole, defined, used)]
     spans = [step.span for step in steps.steps] + [defined.span for defined in steps.defined]
@@ -260,12 +261,8 @@ def _name(step: Step) -> str:
     return step.cell.name if step.cell is not None else f"{step.span.line}:{step.span.column}"
 
 
-def program_origins(program: Program) -> set[Any]:
-    return {function.origin for function in program.functions}
-
-
 def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterator[str]:
-    """How a procedure is used, a line for each choice of types; where it is not, what it does with reals."""
+    """How a procedure is used, a line for each choice of types; or that it is not."""
     code: Code = defined.value[0]
     types = whole.analysis.types
     found = [instance for instance in used if instance.callee is code]

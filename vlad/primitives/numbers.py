@@ -358,7 +358,7 @@ ROWS: list[Primitive] = [
     Primitive(
         "/", "x y", "Quotient; on one operand its reciprocal.", value=_linear2("/", divide, _zero_divide),
         python="x / y if y else divide(x, y)", uses={"divide": divide}, type="real real -> real",
-        partials={"x": "(/ 1 y)", "y": "(negate (* r (/ 1 y)))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
+        partials={"x": "(/ 1 y)", "y": "(negate (/ r y))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
         with_zero=lambda w, x, y: x if is_known_zero(x.type) else None, array="divide",
     ),
     NEGATE,
