@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from vlad import Session
 from vlad.compile import calls, toolchain
 from vlad.compile.analyze import Analysis
-from vlad.evaluate.limits import deep_recursion  # noqa: E402
+from vlad.evaluate.limits import deep_recursion
 
 SIZES = (10, 30, 100, 300, 1000)
 BLOCK = (
