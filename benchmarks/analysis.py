@@ -15,8 +15,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from vlad import Session
-from vlad.compile import calls, toolchain
+from vlad.compile import toolchain
 from vlad.compile.analyze import Analysis
+from vlad.compile.unit import Unit
 from vlad.evaluate.limits import deep_recursion
 
 SIZES = (10, 30, 100, 300, 1000)
@@ -49,7 +50,7 @@ def measured(lines: int) -> tuple[float, float, float, int]:
         alone.solve(f[0], (), (alone.types.real, alone.types.real))
     analysis = time.perf_counter() - begun
     begun = time.perf_counter()
-    unit = calls.Unit(session.machine, f[0], (), (0.5, 0.25))
+    unit = Unit(session.machine, f[0], (), (0.5, 0.25))
     before_c = time.perf_counter() - begun
     begun = time.perf_counter()
     toolchain.build(unit.text)

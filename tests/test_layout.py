@@ -27,8 +27,8 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",
-        "refusals abi cache analyze first_order representation specialize optimize fuse functions emit_c toolchain calls "
-        "tiers whole",
+        "refusals abi cache toolchain identity first_order representation interface analyze specialize optimize fuse "
+        "functions emit_c unit calls tiers whole",
     ),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),

@@ -11,9 +11,10 @@ import pytest
 
 import vlad
 from vlad.compile import toolchain
-from vlad.compile.calls import Unit, compile_call
+from vlad.compile.calls import compile_call
 from vlad.compile.first_order import Box, Compute, Return, statements
 from vlad.compile.refusals import Unbounded
+from vlad.compile.unit import Unit
 from vlad.core.types import Types, described
 
 DEFINITIONS = """

@@ -6,8 +6,9 @@ import pytest
 
 import vlad
 from vlad.compile import fuse
-from vlad.compile.calls import Unit, compile_call
+from vlad.compile.calls import compile_call
 from vlad.compile.first_order import Program
+from vlad.compile.unit import Unit
 
 DEFINITIONS = """
 (define (cost x) (let loop ((i 0) (y x)) (if (= i 100) y (loop (+ i 1) (- y (* 0.1 (sin y)))))))

@@ -434,7 +434,7 @@ class TestMemory:
 
 
 def test_the_analysis_says_why() -> None:
-    from vlad.compile.calls import Unit
+    from vlad.compile.unit import Unit
 
     session = vlad.Session(tier="evaluate")
     f = session.eval('(lambda (x) (string-append (if (> x 0) "a" "b") "c"))').value

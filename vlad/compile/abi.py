@@ -31,3 +31,6 @@ ffi = _cffi_backend.FFI(
         (b"\x00\x00\x00\x13\x00\x00\x00\x03vlad_word", b"\x00\x00\x0f\x11d", b"\x00\x00\x02\x11i", b"\x00\x00\x14\x11p"),
     ),
 )  # fmt: skip
+
+# What vlad_call answers: 0 for an answer, a limit that was met, or the number of a `fail`.
+TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUTSIDE, FIRST_FAILURE = 1, 2, 3, 4, 10

@@ -33,14 +33,15 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.core.types import (
-    ZERO_REAL,
+    LONGEST_CHAIN,
+    Known,
     Recursion,
     Type,
     Types,
     is_known_zero,
     is_real,
     occurs_inside,
-    shown,
+    value_of,
 )
 from vlad.source import Span
 from vlad.values import (
@@ -60,23 +61,9 @@ MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged w
 MOST_UNROLLED = 1  # turns that differ only in constants, before they are one loop
 MOST_ORDERS = 6  # transformations of one code, before their number counts as unbounded
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
-LONGEST_CHAIN = 24  # pairs or closures in a row of a known value, before they are one recursive type
 MOST_GROWTHS = 3  # of the type at a place where paths meet, before it is widened
 MOST_RUNS = 8_000
 MOST_RUNS_EACH = 20  # more for each code
-
-
-class Known:
-    """What is known of a value: its type and, when specialising, its leaves."""
-
-    __slots__ = ("type", "leaves")
-
-    def __init__(self, type_: Type, leaves: tuple[Any, ...] = ()) -> None:
-        self.type = type_
-        self.leaves = leaves
-
-    def __repr__(self) -> str:
-        return f"{shown(self.type)}{list(self.leaves) or ''}"
 
 
 Callee = Code | Recursion
@@ -535,11 +522,6 @@ class Walker:
         except Exception:  # whatever it is, tier 0 says it
             return self.fail(f"Argument to {row.name} is invalid")
         return self.value(value)
-
-
-def value_of(type_: Type) -> Value:
-    """The value of a constant."""
-    return 0.0 if type_.of is ZERO_REAL else type_.of
 
 
 class Analysis(Walker):

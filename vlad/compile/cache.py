@@ -1,6 +1,7 @@
 """Compiled units on disk, by content: `lookup`, `store`, and what `vlad cache` shows.
 
-An entry is one file, KEY.so: the library, then a trailer with the digest of what precedes. It is written beside its
+An entry is one file: KEY.so is a library, KEY.call says which library a call of the language became, so that it is not
+analysed again. At its end stands a trailer with the digest of what precedes. It is written beside its
 place and moved there in one step, so that concurrent writers, a kill or a full disk leave either a whole entry or none. What
 is handed out are the bytes that were checked, never a name behind which somebody may have changed them meanwhile. The
 folder must be ours, and nobody else's to write. Whatever goes wrong with the cache, the answer is "not there".
@@ -18,7 +19,8 @@ from dataclasses import dataclass
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
-SUFFIX = ".so"
+LIBRARY, CALL = ".so", ".call"
+SUFFIXES = (LIBRARY, CALL)
 DEFAULT_MEGABYTES = 256
 STALE_SECONDS = 3600.0  # a temporary file so old belongs to a writer that was killed
 
@@ -63,12 +65,12 @@ def _is_ours(status: os.stat_result, kind: object) -> bool:
     return bool(kind(status.st_mode)) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
-def lookup(key: str) -> bytes | None:
-    """The library that was stored under a key, checked; None where there is none."""
+def lookup(key: str, suffix: str = LIBRARY) -> bytes | None:
+    """What was stored under a key, checked; None where there is none."""
     path = _opened()
     if path is None:
         return None
-    name = os.path.join(path, key + SUFFIX)
+    name = os.path.join(path, key + suffix)
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -89,8 +91,8 @@ def _trailer(data: bytes) -> bytes:
     return MAGIC + hashlib.sha256(data).hexdigest().encode()
 
 
-def store(key: str, data: bytes) -> None:
-    """Keep a library under a key; without a word where that is not possible."""
+def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
+    """Keep a library, or another entry, under a key; without a word where that is not possible."""
     path = _opened()
     if path is None:
         return
@@ -100,7 +102,7 @@ def store(key: str, data: bytes) -> None:
         with open(descriptor, "wb") as file:
             file.write(data + _trailer(data))
         os.chmod(temporary, 0o700)
-        os.replace(temporary, os.path.join(path, key + SUFFIX))
+        os.replace(temporary, os.path.join(path, key + suffix))
         temporary = None
         _trim(path)
     except OSError:
@@ -125,7 +127,7 @@ def _trim(path: str) -> None:
     for name, status in files:
         if name.endswith(".tmp") and now - status.st_mtime > STALE_SECONDS:
             _remove(path, name)
-    kept = [(status.st_mtime, status.st_size, name) for name, status in files if name.endswith(SUFFIX)]
+    kept = [(status.st_mtime, status.st_size, name) for name, status in files if name.endswith(SUFFIXES)]
     total = sum([size for _, size, _ in kept])
     for _, size, name in sorted(kept):
         if total <= limit:
@@ -159,7 +161,7 @@ def entries() -> list[Entry]:
     if path is not None:
         with contextlib.suppress(OSError):
             for name, status in _files(path):
-                if name.endswith(SUFFIX):
+                if name.endswith(SUFFIXES):
                     found.append(Entry(name, status.st_size, status.st_mtime))
     return sorted(found, key=lambda entry: -entry.used)
 

@@ -1,31 +1,30 @@
 """A compiled procedure as something to call: values → words, words → values, statuses → what they mean.
 
-In: a Code, the types of its environment and operands.  Out: `Compiled`. Who compiles when is decided by tiers.py; an
-error of the program itself is not explained here: `Failed` says that tier 0 should run the call.
+In: a procedure and operands.  Out: `Compiled`, from the cache where the same call was compiled before, else from the
+compiler, which is loaded only then. Who compiles when is decided by tiers.py; an error of the program itself is not
+explained here: `Failed` says that tier 0 should run the call.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from vlad.compile import emit_c
-from vlad.compile.abi import ffi
-from vlad.compile.analyze import Analysis, value_of
-from vlad.compile.first_order import Fail, Member, Program
-from vlad.compile.fuse import fuse
-from vlad.compile.optimize import optimize
+from vlad.compile import cache, toolchain
+from vlad.compile.abi import FIRST_FAILURE, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
+from vlad.compile.first_order import Member
+from vlad.compile.identity import Nameless, identity
+from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.refusals import Failed, Mismatch, Unbounded
-from vlad.compile.representation import Representation
-from vlad.compile.specialize import Specializer
-from vlad.compile.toolchain import build
-from vlad.core.types import TooLarge, Type
+from vlad.core.types import Type, value_of
 from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.limits import deep_recursion, too_deep
+from vlad.evaluate.limits import too_deep
 from vlad.primitives.control import read_real
-from vlad.values import FALSE, TRUE, Code, Deferred, Value
+from vlad.values import FALSE, TRUE, Deferred, Global, Value
 
 _locks: dict[Any, threading.Lock] = {}
 _locking = threading.Lock()
@@ -36,37 +35,6 @@ def lock_of(handle: Any) -> threading.Lock:
     address = int(ffi.cast("long", ffi.addressof(handle, "vlad_digest")))
     with _locking:
         return _locks.setdefault(address, threading.Lock())
-
-
-class Unit:
-    """What compiling makes of a call, before there is a library: its program, its text, its types."""
-
-    def __init__(
-        self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
-    ) -> None:
-        try:
-            self._make(machine, code, environment, operands)
-        except (TooLarge, RecursionError):
-            raise Unbounded("its types grow without bound") from None
-        self.machine = machine
-        self.cells = self.analysis.cells
-
-    def _make(
-        self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
-    ) -> None:
-        with deep_recursion():
-            self.analysis = Analysis(machine)
-            fields = tuple([self.analysis.value(value).type for value in environment])
-            types = tuple([self.analysis.argument_type(value) for value in operands])
-            root = self.analysis.solve(code, fields, types)
-            if root.result is None and not root.operands:
-                raise Unbounded("it never answers")
-            specializer = Specializer(self.analysis)
-            self.program: Program = optimize(fuse(specializer.program(root), specializer.layout))
-            self.layout: Representation = specializer.layout
-            self.operands = root.operands[: len(operands)]
-            self.result = root.result
-            self.text, self.failures = emit_c.emit(self.program)
 
 
 class Outside:
@@ -113,24 +81,21 @@ def outside_of(machine: Any) -> Outside:
 class Compiled:
     """Call it with operands that are values of the types it was compiled for."""
 
-    def __init__(self, unit: Unit, handle: Any) -> None:
-        self.unit = unit
-        self.outside = outside_of(unit.machine) if "(*vlad_host_write)" in unit.text else None
+    def __init__(self, machine: Any, interface: Interface, cells: Iterable[Global], handle: Any) -> None:
+        self.interface = interface
+        self.cells = cells  # the globals on whose values this relies
+        self.outside = outside_of(machine) if interface.acts else None
         self.lock = lock_of(handle)
-        self.types = unit.layout.types
-        (entry,) = unit.program.entries
-        self._in = ffi.new("union vlad_word[]", max(1, len(entry.parameters)))
-        self._out = ffi.new("union vlad_word[]", max(1, len(entry.results)))
+        self.layout, self.types = interface.layout, interface.layout.types
+        self._in = ffi.new("union vlad_word[]", max(1, len(interface.parameters)))
+        self._out = ffi.new("union vlad_word[]", max(1, len(interface.results)))
         self._call = handle.vlad_call
         self._handle = handle
-        # code without loops, recursion or allocation ends by itself
-        self.stop: Callable[[], object] | None = (
-            self._stop if "int volatile vlad_stop;" in unit.text else None
-        )
+        self.stop: Callable[[], object] | None = self._stop if interface.stops else None
         self.direct: Any = None  # from as many reals as `reals` says to a real, without state
-        self.reals = len(entry.parameters)
-        if "double vlad_direct(" in unit.text:
-            kinds = ", ".join(["double"] * len(entry.parameters)) or "void"
+        self.reals = len(interface.parameters)
+        if interface.direct:
+            kinds = ", ".join(["double"] * self.reals) or "void"
             self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
 
     def __call__(self, *operands: Value) -> Value:
@@ -138,7 +103,7 @@ class Compiled:
         with self.lock:
             words: list[Any] = []
             kept: list[Any] = []
-            for operand, type_ in zip(operands, self.unit.operands, strict=True):
+            for operand, type_ in zip(operands, self.interface.operands, strict=True):
                 self._encode(operand, type_, words, kept)
             for index, (kind, word) in enumerate(words):
                 setattr(self._in[index], "i" if kind == "b" else kind, word)
@@ -149,15 +114,15 @@ class Compiled:
                 self._handle.vlad_host_read = self.outside.read
             status = self._call(self._in, self._out)
             if status == 0:
-                assert self.unit.result is not None
-                kinds = self.unit.program.entries[0].results
+                assert self.interface.result is not None
+                kinds = self.interface.results
                 leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
-                return self._decode(self.unit.result, leaves)
-            if status == emit_c.OUTSIDE:
+                return self._decode(self.interface.result, leaves)
+            if status == OUTSIDE:
                 assert self.outside is not None and self.outside.error is not None
                 error, self.outside.error = self.outside.error, None
-                raise Failed(Fail(error.message, None)) if isinstance(error, VladError) else error
-        raise failure(status, self.unit.failures)
+                raise Failed(error.message) if isinstance(error, VladError) else error
+        raise failure(status, self.interface.failures)
 
     def _stop(self) -> None:
         self._handle.vlad_stop = 1
@@ -234,14 +199,14 @@ class Compiled:
     def _box(self, member: Member, words: list[Any], kept: list[Any]) -> Any:
         box = ffi.new("union vlad_word[]", len(words) + member.tagged)
         if member.tagged:
-            box[0].i = [m for m in self.unit.layout.members[member.cell] if m.boxed].index(member)
+            box[0].i = [m for m in self.layout.members[member.cell] if m.boxed].index(member)
         for index, (kind, word) in enumerate(words):
             setattr(box[index + member.tagged], "i" if kind == "b" else kind, word)
         kept.append(box)
         return ffi.cast("void *", box)
 
     def _member(self, value: Value, union: Type) -> tuple[Member, Type]:
-        members = self.unit.layout.members_of(union)
+        members = self.layout.members_of(union)
         for member, type_ in members:
             if type(value) is tuple and value:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
@@ -285,7 +250,7 @@ class Compiled:
 
     def _unboxed(self, pointer: Any, union: Type) -> tuple[Type, list[Any]]:
         address = int(ffi.cast("long", pointer))
-        members = self.unit.layout.members_of(union)
+        members = self.layout.members_of(union)
         if address < 4096:
             return members[address - 1][1], []
         boxed = [(member, type_) for member, type_ in members if member.boxed]
@@ -297,13 +262,13 @@ class Compiled:
         ]
 
 
-def failure(status: int, failures: list[Fail]) -> BaseException:
+def failure(status: int, failures: tuple[str, ...]) -> BaseException:
     """What a status other than 0 means."""
-    if status >= emit_c.FIRST_FAILURE:
-        return Failed(failures[status - emit_c.FIRST_FAILURE])
-    if status == emit_c.TOO_DEEP:
+    if status >= FIRST_FAILURE:
+        return Failed(failures[status - FIRST_FAILURE])
+    if status == TOO_DEEP:
         return too_deep()
-    if status == emit_c.OUT_OF_MEMORY:
+    if status == OUT_OF_MEMORY:
         return LimitExceeded("out-of-memory", "The evaluation needs more memory than there is")
     return KeyboardInterrupt()
 
@@ -312,6 +277,41 @@ def compile_call(
     machine: Any, f: Value, operands: tuple[Value, ...], optimize: int = 2, fast_math: bool = False
 ) -> Compiled:
     """Compile a procedure for operands like these. Raises Unbounded or toolchain.Unavailable."""
-    code: Code = f[0]
-    unit = Unit(machine, code, f[1 : 1 + len(code.environment)], operands)
-    return Compiled(unit, build(unit.text, optimize=optimize, fast_math=fast_math))
+    key: str | None = None
+    cells: list[Global] = []
+    if not cache.is_off():
+        with contextlib.suppress(Nameless):
+            more = (str(optimize), str(fast_math), toolchain.signature())
+            key, cells = identity(machine, f, operands, *more)
+            kept = _kept(machine, key, cells)
+            if kept is not None:
+                return kept
+    from vlad.compile.unit import Unit  # 25 ms, only where something is to be compiled
+
+    try:
+        unit = Unit(machine, f[0], f[1 : 1 + len(f[0].environment)], operands)
+    except Unbounded as unbounded:
+        if key is not None:
+            cache.store(key, json.dumps({"unbounded": unbounded.reason}).encode(), cache.CALL)
+        raise
+    library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
+    if key is not None:
+        with contextlib.suppress(Unwritable):
+            address, digest = toolchain.address(unit.text, optimize=optimize, fast_math=fast_math)
+            entry = {"library": address, "digest": digest, "interface": unit.interface.text()}
+            cache.store(key, json.dumps(entry).encode(), cache.CALL)
+    return Compiled(machine, unit.interface, unit.cells, library)
+
+
+def _kept(machine: Any, key: str, cells: list[Global]) -> Compiled | None:
+    """What an earlier process made of the same call; None where it is gone. Raises Unbounded, as that one did."""
+    data = cache.lookup(key, cache.CALL)
+    if data is None:
+        return None
+    entry = json.loads(data)
+    if "unbounded" in entry:
+        raise Unbounded(entry["unbounded"])
+    library = toolchain.loaded(entry["library"], entry["digest"])
+    if library is None:
+        return None
+    return Compiled(machine, read_interface(entry["interface"]), cells, library)

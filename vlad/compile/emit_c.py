@@ -3,7 +3,7 @@
 A unit for a session exports `vlad_call`, which takes and gives machine words, and where the entry maps doubles to one double
 also `vlad_direct`; one that stands alone is a program with a `main`, or a library with a procedure for each entry. A
 tail call within a loop is a jump; booleans are ints; strict floating point is the toolchain's flags.
-Statuses: 0 is an answer, the named ones below are limits, from FIRST_FAILURE on they number the program's own `fail`s.
+Statuses: 0 is an answer, those that abi.py names are limits, from FIRST_FAILURE on they number the program's own `fail`s.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from vlad.compile.abi import FIRST_FAILURE, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -47,7 +48,6 @@ from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.values import Global
 
-TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUTSIDE, FIRST_FAILURE = 1, 2, 3, 4, 10
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 STACK_SIZE = 1 << 30
 KEPT = 128 << 20  # bytes of the area whose pages stay from call to call

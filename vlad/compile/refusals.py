@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from vlad.source import Span
 
 
@@ -21,11 +19,11 @@ class Unavailable(Exception):
 
 
 class Failed(Exception):
-    """The program ended in an error; `fail` (first_order.Fail) says where the compiler thinks that it was."""
+    """The program ended in an error; `what` is the compiler's word for it."""
 
-    def __init__(self, fail: Any) -> None:
-        super().__init__(fail.what)
-        self.fail = fail
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
 
 
 class Mismatch(Exception):

@@ -7,9 +7,8 @@ of an address, any other a box, which says which member it is only where several
 
 from __future__ import annotations
 
-from vlad.compile.analyze import Known
 from vlad.compile.first_order import Leaf, Member
-from vlad.core.types import Cell, Type, Types, cells_of, found
+from vlad.core.types import Cell, Known, Type, Types, cells_of, found
 from vlad.values import FALSE, ZERO
 
 

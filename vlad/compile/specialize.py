@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vlad.compile.analyze import Analysis, Callee, Instance, Known, Result, Walker
+from vlad.compile.analyze import Analysis, Callee, Instance, Result, Walker
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -35,7 +35,7 @@ from vlad.compile.first_order import (
 )
 from vlad.compile.representation import Representation
 from vlad.core.nodes import Variable
-from vlad.core.types import Recursion, Type
+from vlad.core.types import Known, Recursion, Type
 from vlad.source import Span
 from vlad.values import ZERO, Code, Deferred, Global, Primitive, Value, look
 

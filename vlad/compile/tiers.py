@@ -50,7 +50,7 @@ class Entry:
         self.variants: list[Any] = []
         self.reason: str | None = None  # why it is not compiled
         self.seconds = 0.0
-        self.cells: dict[Global, Value] = {}
+        self.cells: set[Global] = set()
         self.listeners: list[Callable[[], None]] = []  # told when what was compiled is out of date
 
 
@@ -195,7 +195,7 @@ class Tiers:
             entry.reason = f"the compiler is at fault: {error!r}"
             warn_once(f"{entry.reason}; please report it. The program runs without compiling")
             return None
-        entry.cells |= compiled.unit.cells
+        entry.cells.update(compiled.cells)
         entry.variants.append(compiled)
         return compiled
 
@@ -212,7 +212,7 @@ class Tiers:
 
     def shown(self, f: Value, stage: str) -> str:
         """The types of a procedure, or its C text, for operands that are reals; or why there are none."""
-        from vlad.compile.calls import Unit
+        from vlad.compile.unit import Unit
         from vlad.core.types import described
 
         code: Code = f[0]
@@ -250,7 +250,7 @@ class Tiers:
             answer = self.machine.apply(f, argument)
             # tier 0 knows better: types were joined that do not belong together. Not again
             entry = self.entry(f)
-            entry.reason = f"its types are not told apart: {failed.fail.what}"
+            entry.reason = f"its types are not told apart: {failed.what}"
             entry.variants.clear()
             self.disagreements += 1
             return answer

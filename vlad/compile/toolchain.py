@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import hashlib
 import os
 import platform
@@ -70,10 +71,7 @@ def forget() -> None:
 def _search() -> Compiler:
     named = os.environ.get("VLAD_CC")
     if named is not None:
-        try:
-            words = shlex.split(named)
-        except ValueError:
-            words = []
+        words = _words(named)
         if not words:
             raise Unavailable("$VLAD_CC names no compiler")
         return _asked(tuple(words))
@@ -89,6 +87,14 @@ def _search() -> Compiler:
     if boxed is not None:
         return _asked((boxed,))
     raise Unavailable(trouble)
+
+
+def _words(command: str) -> list[str]:
+    """A command taken apart; nothing where that is not possible."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
 
 
 def boxed_compiler() -> str | None:
@@ -194,14 +200,12 @@ def digest_line(text: str) -> str:
 def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool = True) -> Any:
     """The loaded library of a text, as a cffi object. Raises Unavailable."""
     compiler = find_compiler()
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    text += digest_line(text)
     options = flags(compiler, optimize, fast_math, native)
-    key = _key(text, compiler, options)
-    kept = cache.lookup(key)
+    key, digest = address(text, optimize=optimize, fast_math=fast_math, native=native)
+    kept = loaded(key, digest)
     if kept is not None:
-        with contextlib.suppress(Unavailable):  # not what it seems: made anew
-            return _loaded_from(kept, digest)
+        return kept
+    text += digest_line(text)
     with _folder() as folder:
         path = _compiled(text, compiler, [*options, "-fPIC", "-shared"], folder, "unit.so")
         with open(path, "rb") as file:
@@ -209,6 +213,38 @@ def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool
         library = _loaded(path, digest)
     cache.store(key, data)
     return library
+
+
+def address(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool = True) -> tuple[str, str]:
+    """The key of a text's library in the cache, and the digest by which it is recognised. Raises Unavailable."""
+    compiler = find_compiler()
+    options = flags(compiler, optimize, fast_math, native)
+    return _key(text, compiler, options), hashlib.sha256(text.encode()).hexdigest()
+
+
+def loaded(key: str, digest: str) -> Any:
+    """The library that the cache has at an address, as a cffi object; None where it has none, or not what it seems."""
+    kept = cache.lookup(key)
+    if kept is not None:
+        with contextlib.suppress(Unavailable):
+            return _loaded_from(kept, digest)
+    return None
+
+
+@functools.cache
+def _signature(named: str | None, path: str | None) -> str:
+    told = [platform.machine(), _processor(), named or ""]
+    for name in [*COMMANDS, boxed_compiler()] if named is None else _words(named)[:1]:
+        found = shutil.which(name) if name is not None else None
+        if found is not None:
+            status = os.stat(found)
+            told.append(f"{name} {found} {os.path.realpath(found)} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(told)
+
+
+def signature() -> str:
+    """What the choice of a compiler depends on, found without starting one."""
+    return _signature(os.environ.get("VLAD_CC"), os.environ.get("PATH"))
 
 
 def build_executable(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile import emit_c
-from vlad.compile.analyze import Analysis, Instance, Known, Result, Walker
+from vlad.compile.analyze import Analysis, Instance, Result, Walker
 from vlad.compile.first_order import (
     End,
     Fail,
@@ -31,7 +31,7 @@ from vlad.compile.fuse import fuse
 from vlad.compile.optimize import callees, optimize
 from vlad.compile.refusals import Unbounded
 from vlad.compile.specialize import UNSOLVED, Specializer
-from vlad.core.types import Recursion, TooLarge, Type, described
+from vlad.core.types import Known, Recursion, TooLarge, Type, described
 from vlad.errors import VladError
 from vlad.evaluate.explain import in_library
 from vlad.evaluate.limits import deep_recursion

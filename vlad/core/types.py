@@ -83,6 +83,8 @@ LARGEST = 5_000  # nodes of one type, cells not entered
 
 DEEPEST = 300  # joins within each other
 
+LONGEST_CHAIN = 24  # pairs or closures in a row of a known value, before they are one recursive type
+
 
 class TooLarge(Exception):
     """A type grows beyond what is worth knowing."""
@@ -350,6 +352,19 @@ class Types:
         )
 
 
+class Known:
+    """What is known of a value: its type and, when specialising, its leaves."""
+
+    __slots__ = ("type", "leaves")
+
+    def __init__(self, type_: Type, leaves: tuple[Any, ...] = ()) -> None:
+        self.type = type_
+        self.leaves = leaves
+
+    def __repr__(self) -> str:
+        return f"{shown(self.type)}{list(self.leaves) or ''}"
+
+
 class Recursion:
     """A structural operation (zero, plus, complete, …) on recursive types: a procedure that the rules themselves are."""
 
@@ -372,6 +387,11 @@ def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
 def occurs_inside(code: Any, type_: Type) -> bool:
     """Does a closure of the code occur strictly inside a type? Cells are not entered."""
     return any(part.of is code or (part.size > 1 and occurs_inside(code, part)) for part in type_.parts)
+
+
+def value_of(type_: Type) -> Value:
+    """The value of a constant."""
+    return 0.0 if type_.of is ZERO_REAL else type_.of
 
 
 def is_known_zero(type_: Type) -> bool:

@@ -1,0 +1,219 @@
+"""The same call in another process is recognised, and its library found without the compiler; any other call is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import vlad.compile.unit
+from vlad import Session
+from vlad.compile import cache
+from vlad.compile.calls import compile_call
+from vlad.compile.identity import Nameless, identity
+from vlad.compile.interface import read_interface
+from vlad.compile.refusals import Unbounded
+from vlad.convert import from_python
+from vlad.values import look
+
+PROGRAM = """
+(define scale 3)
+(define (twice f) (lambda (x) (f (f x))))
+(define (loop i y) (if (= i 0) y (loop (- i 1) (* y (cos (* scale y))))))
+(define (f x) (let ((g (lambda (z) (loop 5 (* z x))))) ((twice g) ((derivative-R sin) x))))
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def digest(text: str, operands: tuple[object, ...] = (0.5,), name: str = "f") -> str:
+    session = Session(tier="evaluate")
+    session.run_text(text)
+    f = session.module.cell(name).value
+    return identity(session.machine, f, [from_python(operand) for operand in operands])[0]
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        PROGRAM,
+        "; moved\n\n" + PROGRAM.replace("\n", "\n\n"),
+        PROGRAM.replace("z", "another"),
+        PROGRAM + "(define unrelated 7)",
+    ],
+)
+def test_what_does_not_matter(same: str) -> None:
+    assert digest(same) == digest(PROGRAM)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PROGRAM.replace("scale 3", "scale 3.0000000000000004"),
+        PROGRAM.replace("scale 3", "scale -3"),
+        PROGRAM.replace("loop 5", "loop 6"),
+        PROGRAM.replace("cos", "sin"),
+        PROGRAM.replace("derivative-R", "derivative-F"),
+        PROGRAM.replace("(f (f x))", "(f (f (f x)))"),
+        PROGRAM.replace("(* z x)", "(* x x)"),
+        PROGRAM.replace("(* z x)", "(+ z x)"),
+        PROGRAM.replace("(- i 1)", "(- 1 i)"),
+        PROGRAM + "(define (cos x) x)",
+        PROGRAM + "(define scale '(3))",
+        PROGRAM.replace("(define scale 3)", ""),
+    ],
+)
+def test_what_matters(other: str) -> None:
+    assert digest(other) != digest(PROGRAM)
+
+
+def test_kinds_of_operands() -> None:
+    known = [
+        (0.5,),
+        (True,),
+        ((1.0, 2.0),),
+        ([],),
+        ([1.0],),
+        ([1.0] * 30,),
+        ([True] * 30,),
+        ([[1.0]] * 30,),
+        ("a",),
+    ]
+    assert len({digest(PROGRAM, operands) for operands in known}) == len(known)  # type: ignore[arg-type]
+    assert digest(PROGRAM, (0.5,)) == digest(PROGRAM, (-7.0,))
+    assert digest(PROGRAM, ([1.0] * 30,)) == digest(PROGRAM, ([2.0] * 300,))
+    assert digest(PROGRAM, ([1.0] * 3,)) != digest(PROGRAM, ([2.0] * 4,))
+    assert digest(PROGRAM, ([1.0] * 29 + [True],)) != digest(PROGRAM, ([1.0] * 30,))
+
+
+def test_values_that_procedures_hold() -> None:
+    def held(value: str) -> str:
+        return digest(f"(define f (let ((kept {value})) (lambda (x) (cons kept x))))")
+
+    values = [
+        "1",
+        "-1",
+        "0",
+        "-0.",
+        "#t",
+        "#f",
+        "'()",
+        "'a",
+        '"a"',
+        "'(a b)",
+        "'(a . b)",
+        "'((a) b)",
+        "sin",
+        "cos",
+    ]
+    values += [
+        "(lambda (x) x)",
+        "(lambda (x) 1)",
+        "(let ((y 2)) (lambda (x) y))",
+    ]
+    assert len({held(value) for value in values}) == len(values)
+
+
+def test_what_is_too_large_has_no_name() -> None:
+    session = Session(tier="evaluate")
+    session.run_text(
+        "(define l (let loop ((i 0) (l '())) (if (= i 300000) l (loop (+ i 1) (cons i l))))) (define (f x) l)"
+    )
+    with pytest.raises(Nameless):
+        identity(session.machine, session.module.cell("f").value, [0.5])
+
+
+def test_the_second_time_nothing_is_analysed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = []
+    for _ in range(2):
+        session = Session(tier="compile")
+        session.run_text(PROGRAM)
+        answers.append(session["f"](0.7))
+        monkeypatch.setattr(vlad.compile.unit, "Unit", None)
+    assert answers[0] == answers[1]
+    names = [entry.name for entry in cache.entries()]
+    assert {name.rpartition(".")[2] for name in names} == {"call", "so"}
+
+
+def test_a_reason_is_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '(define (f x) (let ((p (write-string (string-append "a" (number->string x))))) x))'
+    reasons = []
+    for _ in range(2):
+        session = Session(tier="evaluate")
+        session.run_text(text)
+        with pytest.raises(Unbounded) as caught:
+            compile_call(session.machine, session.module.cell("f").value, (0.5,))
+        reasons.append(caught.value.reason)
+        monkeypatch.setattr(vlad.compile.unit, "Unit", None)
+    assert reasons[0] == reasons[1] != ""
+
+
+@pytest.mark.parametrize("gone", ["so", "call"])
+def test_half_an_entry_is_made_whole(gone: str, folder: Path) -> None:
+    for _ in range(3):
+        session = Session(tier="compile")
+        session.run_text(PROGRAM)
+        session["f"](0.7)
+        assert (
+            len(list(folder.glob("*.so"))) == len(list(folder.glob("*.call"))) == 2
+        )  # `scale` is computed, too
+        for path in folder.glob(f"*.{gone}"):
+            path.unlink()
+
+
+def test_what_was_found_is_forgotten_when_a_global_changes() -> None:
+    for _ in range(2):
+        session = Session(tier="compile")
+        session.run_text(PROGRAM)
+        before = session["f"](0.7)
+        session.run_text("(define scale 4)")
+        assert session["f"](0.7) != before
+
+
+@pytest.mark.parametrize(
+    "text, operands",
+    [
+        ("(define (f x) x)", (0.5,)),
+        ('(define (f x) (cons x \'(a "b" #t ())))', (0.5,)),
+        ("(define (f l) l)", ([1.0] * 40,)),
+        ("(define (f l) (if (null? l) #f l))", ([(True, [float(i)]) for i in range(40)],)),
+        ("(define (f x) (if (> x 0) 'yes (list x x)))", (0.5,)),
+        ("(define (f x) ((gradient-R (lambda (l) (* (car l) 2))) (list x x)))", (0.5,)),
+    ],
+)
+def test_an_interface_is_read_as_it_was_written(text: str, operands: tuple[object, ...]) -> None:
+    answers = []
+    for _ in range(2):
+        session = Session(tier="evaluate")
+        session.run_text(text)
+        values = tuple([from_python(operand) for operand in operands])
+        compiled = compile_call(session.machine, session.module.cell("f").value, values)
+        answers.append(look(compiled(*values)))
+        again = read_interface(compiled.interface.text())
+        assert again.text() == compiled.interface.text()
+    assert answers[0] == answers[1]
+
+
+def test_another_process_says_the_same(tmp_path: Path) -> None:
+    program = tmp_path / "it.vlad"
+    program.write_text(PROGRAM, encoding="utf-8")
+    ask = (
+        "import sys; from vlad import Session; from vlad.compile.identity import identity; s = Session(tier='evaluate')\n"
+        "s.run(sys.argv[1]); print(identity(s.machine, s.module.cell('f').value, [0.5])[0])"
+    )
+    said = set()
+    for seed in "123":
+        done = subprocess.run(
+            [sys.executable, "-c", ask, str(program)],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        said.add(done.stdout)
+    assert said == {digest(PROGRAM).encode() + b"\n"}

@@ -1,0 +1,274 @@
+"""What a call is, by content: the same text for the same work in another process.
+
+In: a procedure and operands.  Out: a digest of all that compiling such a call looks at (the procedure's core, the values that
+it holds, the globals it reaches, the kinds of its operands, the compiler itself), and those globals. Names of variables and
+places in files do not count: a procedure that was moved in its file is the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Body,
+    Call,
+    Constant,
+    Field,
+    GlobalReference,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Rhs,
+    Variable,
+)
+from vlad.core.types import LONGEST_CHAIN, ZERO_REAL
+from vlad.evaluate.limits import deep_recursion
+from vlad.values import (
+    FALSE,
+    NIL,
+    TRUE,
+    UNSPECIFIED,
+    ZERO,
+    Boolean,
+    Code,
+    Global,
+    String,
+    Symbol,
+    Value,
+    look,
+)
+
+MOST_WORDS = 200_000  # of a call's text: what is larger is not worth recognising
+
+ATOMS = {
+    id(TRUE): "#t",
+    id(FALSE): "#f",
+    id(UNSPECIFIED): "u",
+    id(ZERO): "0",
+    id(ZERO_REAL): "z",
+    id(NIL): "()",
+}
+
+
+class Nameless(Exception):
+    """There is something in a call that has no text, or too much of it."""
+
+
+def identity(machine: Any, f: Value, operands: Iterable[Value], *more: str) -> tuple[str, list[Global]]:
+    """The digest of a call, with `more` that matters, and the globals it reaches. Raises Nameless."""
+    walk = _Walk(machine)
+    with deep_recursion():
+        walk.value(look(f))
+        walk.rest()
+        kinds = [_kind(walk, operand) for operand in operands]
+        walk.rest()
+    text = "\0".join([_ourselves(), *more, *kinds, " ".join(walk.words)])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), walk.cells
+
+
+@functools.cache
+def _ourselves() -> str:
+    """The compiler that is asking: another one may compile the same call differently."""
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    files = sorted(_files(folder)) + sorted(_files(os.path.join(os.path.dirname(folder), "stdlib")))
+    return " ".join([f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in files])
+
+
+def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    if os.path.isdir(folder):
+        with os.scandir(folder) as items:
+            for item in items:
+                if item.is_dir() and item.name != "__pycache__":
+                    yield from _files(item.path)
+                elif item.name.endswith((".py", ".c", ".vlad")):
+                    yield item.path, item.stat()
+
+
+def _kind(walk: _Walk, value: Value) -> str:
+    """What an operand is without its reals and booleans; a long chain is the kinds of its parts, without their number."""
+    parts: list[str] = []
+    while True:
+        value = look(value)
+        if type(value) is not tuple or len(value) <= 1:
+            break
+        if len(value) == 2:
+            parts.append(f"({_kind(walk, value[0])}")
+            value = value[1]
+        else:
+            width = len(value[0].environment)
+            parts.append(f"[{walk.code(value[0])} {' '.join([_kind(walk, part) for part in value[1:width]])}")
+            value = value[width]
+    if type(value) is float:
+        end = "real"
+    elif type(value) is Boolean:
+        end = "boolean"
+    elif type(value) is tuple and value:
+        end = walk.code(value[0])
+    else:
+        end = _atom(value)
+    if len(parts) > LONGEST_CHAIN:
+        parts = ["chain", *dict.fromkeys(reversed(parts))]
+    return " ".join([*parts, end])
+
+
+def _atom(value: Value) -> str:
+    known = ATOMS.get(id(value))
+    if known is not None:
+        return known
+    if type(value) is float:
+        return value.hex()
+    if type(value) is Symbol:
+        return f"'{value.name}'"
+    if type(value) is String:
+        return f'"{len(value.text)} {value.text}"'
+    raise Nameless
+
+
+class _Walk:
+    """Writes words. Whatever is met again is its number, so sharing and recursion end by themselves."""
+
+    def __init__(self, machine: Any) -> None:
+        self.machine = machine
+        self.words: list[str] = []
+        self.cells: list[Global] = []
+        self._numbers: dict[int, str] = {}
+        self._kept: list[Any] = []  # so that an id stays its own
+        self._codes: list[Code] = []  # met and not written
+        self._written = 0  # of the cells
+
+    def number(self, thing: Any) -> tuple[str, bool]:
+        """The number of a thing, and whether it is new."""
+        number = self._numbers.get(id(thing))
+        if number is not None:
+            return number, False
+        if len(self._kept) > MOST_WORDS:
+            raise Nameless
+        number = self._numbers[id(thing)] = str(len(self._kept))
+        self._kept.append(thing)
+        return number, True
+
+    def value(self, value: Value) -> None:
+        """A value with everything in it, along its last part in a loop."""
+        while True:
+            value = look(value)
+            if type(value) is not tuple or not value:
+                self.words.append(_atom(value))
+                return
+            number, is_new = self.number(value)
+            if not is_new:
+                self.words.append("=" + number)
+                return
+            if len(value) == 2:
+                self.words.append("(")
+                self.value(value[0])
+                value = value[1]
+                continue
+            self.words.append("[" + self.code(value[0]))
+            width = len(value[0].environment)
+            if width == 0:
+                return
+            for part in value[1:width]:
+                self.value(part)
+            value = value[width]
+
+    def code(self, code: Code) -> str:
+        number, is_new = self.number(code)
+        if is_new:
+            self._codes.append(code)
+        return number
+
+    def rest(self) -> None:
+        """Write the codes and globals that were met."""
+        while self._codes or self._written < len(self.cells):
+            if self._codes:
+                self._code(self._codes.pop())
+                continue
+            cell = self.cells[self._written]
+            self._written += 1
+            primitive = cell.primitive.name if cell.primitive is not None else ""
+            self.words.append(f"global {cell.name} {primitive}")
+            if hasattr(cell, "value"):
+                self.value(cell.value)
+            if len(self.words) > MOST_WORDS:
+                raise Nameless
+
+    def _code(self, code: Code) -> None:
+        words = self.words
+        if code.primitive is not None:
+            words.append(f"primitive {code.primitive.name}")
+            return
+        words.append(f"code {code.name} {code.derived} {code.arity} {self.code(code.base)}")
+        words += [self.number(variable)[0] for variable in code.environment]
+        for member, lambda_ in code.group:
+            words.append("member " + self.number(member)[0])
+            self._lambda(lambda_)
+        self._lambda(self.machine.core_of(code))
+
+    def _lambda(self, lambda_: Lambda) -> None:
+        number, is_new = self.number(lambda_)
+        if not is_new:
+            self.words.append("lambda " + number)
+            return
+        self._variables("lambda", lambda_.parameters)
+        self._variables("over", lambda_.free)
+        self._body(lambda_.body)
+
+    def _variables(self, word: str, variables: Iterable[Variable]) -> None:
+        self.words.append(word)
+        self.words += [self.number(variable)[0] for variable in variables]
+
+    def _body(self, body: Body) -> None:
+        for binding in body.bindings:
+            if isinstance(binding, Letrec):
+                self._variables("letrec", [member for member, _ in binding.members])
+                for _, lambda_ in binding.members:
+                    self._lambda(lambda_)
+                self._variables("over", binding.free)
+            else:
+                self.words.append("let " + self.number(binding.variable)[0])
+                self._rhs(binding.rhs)
+        self.words.append("in")
+        self._rhs(body.result)
+
+    def _rhs(self, rhs: Rhs) -> None:
+        match rhs:
+            case Apply():
+                self._atoms("apply " + rhs.primitive.name, rhs.operands)
+            case Call():
+                self._atoms("call", (rhs.operator, *rhs.operands))
+            case If():
+                self._atoms("if", (rhs.test,))
+                self._body(rhs.consequent)
+                self._body(rhs.alternative)
+            case Lambda():
+                self._lambda(rhs)
+            case Record():
+                self._lambda(rhs.owner)
+                self._atoms("record", rhs.fields)
+            case Field():
+                self._lambda(rhs.owner)
+                self._atoms(f"field {rhs.index} {rhs.width}", (rhs.record,))
+            case _:
+                self._atoms("", (rhs,))
+
+    def _atoms(self, word: str, atoms: Iterable[Atom]) -> None:
+        self.words.append(word)
+        for atom in atoms:
+            if type(atom) is Variable:
+                self.words.append(self.number(atom)[0])
+            elif type(atom) is GlobalReference:
+                number, is_new = self.number(atom.cell)
+                if is_new:
+                    self.cells.append(atom.cell)
+                self.words.append("@" + number)
+            else:
+                assert type(atom) is Constant
+                self.value(atom.value)
+        self.words.append(";")

@@ -1,0 +1,154 @@
+"""What a caller must know of a unit: how values become words and words values, and what its statuses mean.
+
+In: types and their layout, from the compiler, or the text that an earlier process wrote of them.  Out: `Interface`, and that
+text. Its types say all: the layout follows from them, member by member in their order.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from vlad.compile.representation import Representation
+from vlad.core.types import ZERO_REAL, Cell, Type, Types, found
+from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol, Value, symbol
+
+
+class Unwritable(Exception):
+    """A type mentions a code, which has no name outside its process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
+    abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, and one that is
+    `direct` has an entry from reals to a real."""
+
+    layout: Representation
+    operands: tuple[Type, ...]
+    result: Type | None  # None: it never answers
+    parameters: str
+    results: str
+    failures: tuple[str, ...]
+    acts: bool
+    stops: bool
+    direct: bool
+
+    def text(self) -> str:
+        """For another process. Raises Unwritable."""
+        writer = _Writer(self.layout)
+        fields = {
+            "operands": [writer.type(type_) for type_ in self.operands],
+            "result": None if self.result is None else writer.type(self.result),
+            "parameters": self.parameters,
+            "results": self.results,
+            "failures": self.failures,
+            "acts": self.acts,
+            "stops": self.stops,
+            "direct": self.direct,
+        }
+        return json.dumps({"cells": writer.written(), **fields})
+
+
+def read_interface(text: str) -> Interface:
+    """What `Interface.text` wrote."""
+    fields = json.loads(text)
+    reader = _Reader(fields["cells"])
+    result = fields["result"]
+    return Interface(
+        Representation(reader.types),
+        tuple([reader.type(type_) for type_ in fields["operands"]]),
+        None if result is None else reader.type(result),
+        fields["parameters"],
+        fields["results"],
+        tuple(fields["failures"]),
+        fields["acts"],
+        fields["stops"],
+        fields["direct"],
+    )
+
+
+ATOMS: dict[str, Value] = {
+    "()": NIL,
+    "#t": TRUE,
+    "#f": FALSE,
+    "unspecified": UNSPECIFIED,
+    "zero": ZERO,
+    "zero real": ZERO_REAL,
+}
+
+
+class _Writer:
+    """Types as JSON; a union is its cell's number."""
+
+    def __init__(self, layout: Representation) -> None:
+        self.layout = layout
+        self.cells: dict[Cell, int] = {}
+        self.unions: list[Type] = []
+
+    def type(self, type_: Type) -> Any:
+        type_ = self.layout.types.canonical(type_)
+        match type_.kind:
+            case "real" | "boolean":
+                return type_.kind
+            case "pair":
+                return [self.type(part) for part in type_.parts]
+            case "union":
+                cell = found(type_.of)
+                if cell not in self.cells:
+                    self.cells[cell] = len(self.cells)
+                    self.unions.append(type_)
+                return self.cells[cell]
+            case "constant":
+                return self.constant(type_.of)
+        raise Unwritable
+
+    def constant(self, value: Value) -> Any:
+        for name, atom in ATOMS.items():
+            if value is atom:
+                return name
+        if type(value) is float:
+            return {"real": value.hex()}
+        if type(value) is Symbol:
+            return {"symbol": value.name}
+        if type(value) is String:
+            return {"string": value.text}
+        raise Unwritable
+
+    def written(self) -> list[list[Any]]:
+        """The members of every cell that was mentioned."""
+        cells: list[list[Any]] = []
+        while len(cells) < len(self.unions):
+            members = self.layout.members_of(self.unions[len(cells)])
+            cells.append([self.type(type_) for _, type_ in members])
+        return cells
+
+
+class _Reader:
+    def __init__(self, cells: list[list[Any]]) -> None:
+        self.types = Types()
+        self.unions = [self.types.union() for _ in cells]
+        for union, members in zip(self.unions, cells, strict=True):
+            for member in members:
+                type_ = self.type(member)
+                found(union.of).members[type_.head] = type_
+
+    def type(self, written: Any) -> Type:
+        types = self.types
+        match written:
+            case "real":
+                return types.real
+            case "boolean":
+                return types.boolean
+            case str():
+                return types.constant(ATOMS[written])
+            case int():
+                return self.unions[written]
+            case [car, cdr]:
+                return types.pair(self.type(car), self.type(cdr))
+            case {"real": text}:
+                return types.constant(float.fromhex(text))
+            case {"symbol": name}:
+                return types.constant(symbol(name))
+        return types.constant(String(written["string"]))

@@ -1,0 +1,58 @@
+"""From a procedure and the types of its operands to C text: the compiler's stages, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vlad.compile import emit_c
+from vlad.compile.analyze import Analysis
+from vlad.compile.first_order import Program
+from vlad.compile.fuse import fuse
+from vlad.compile.interface import Interface
+from vlad.compile.optimize import optimize
+from vlad.compile.refusals import Unbounded
+from vlad.compile.specialize import Specializer
+from vlad.core.types import TooLarge
+from vlad.evaluate.limits import deep_recursion
+from vlad.values import Code, Value
+
+
+class Unit:
+    """What compiling makes of a call, before there is a library: its program, its text, its interface. Raises Unbounded."""
+
+    def __init__(
+        self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
+    ) -> None:
+        try:
+            self._make(machine, code, environment, operands)
+        except (TooLarge, RecursionError):
+            raise Unbounded("its types grow without bound") from None
+        self.cells = self.analysis.cells
+
+    def _make(
+        self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
+    ) -> None:
+        with deep_recursion():
+            self.analysis = Analysis(machine)
+            fields = tuple([self.analysis.value(value).type for value in environment])
+            types = tuple([self.analysis.argument_type(value) for value in operands])
+            root = self.analysis.solve(code, fields, types)
+            if root.result is None and not root.operands:
+                raise Unbounded("it never answers")
+            specializer = Specializer(self.analysis)
+            self.program: Program = optimize(fuse(specializer.program(root), specializer.layout))
+            self.result = root.result
+            self.text, failures = emit_c.emit(self.program)
+            (entry,) = self.program.entries
+            self.interface = Interface(
+                specializer.layout,
+                root.operands[: len(operands)],
+                root.result,
+                "".join([slot.kind for slot in entry.parameters]),
+                entry.results,
+                tuple([fail.what for fail in failures]),
+                "(*vlad_host_write)" in self.text,
+                # code without loops, recursion or allocation ends by itself
+                "int volatile vlad_stop;" in self.text,
+                "double vlad_direct(" in self.text,
+            )
