@@ -16,7 +16,7 @@ from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import read_interface
 from vlad.compile.refusals import Unbounded
 from vlad.convert import from_python
-from vlad.values import look
+from vlad.write import written
 
 PROGRAM = """
 (define scale 3)
@@ -194,7 +194,7 @@ def test_an_interface_is_read_as_it_was_written(text: str, operands: tuple[objec
         session.run_text(text)
         values = tuple([from_python(operand) for operand in operands])
         compiled = compile_call(session.machine, session.module.cell("f").value, values)
-        answers.append(look(compiled(*values)))
+        answers.append(written(compiled(*values)))
         again = read_interface(compiled.interface.text())
         assert again.text() == compiled.interface.text()
     assert answers[0] == answers[1]
