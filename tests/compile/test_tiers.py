@@ -145,6 +145,62 @@ def outcome(session: vlad.Session, text: str) -> Any:
         return error.code, error.message
 
 
+class TestFuel:
+    """Compiled code takes as many steps as tier 0, and stops at the same one."""
+
+    def steps(self, tier: str, text: str, fuel: int = 10**12) -> int:
+        session = vlad.Session(tier=tier, limits=vlad.Limits(fuel=fuel))
+        session.eval(DEFINITIONS)
+        before = session.steps
+        session.eval(text)
+        assert compiled_count(session) == (tier == "compile")
+        return session.steps - before
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "(loop 0.5 1000)",
+            "(even-steps? 1001)",
+            "((derivative-R (lambda (x) (loop x 100))) 0.7)",
+            "((derivative-F (derivative-R newton)) 2)",
+            "(weighted (numbers 50) 2)",
+            "(fold + 0 (map sin (numbers 9)))",
+            "(map (lambda (f) (f 2)) (list (lambda (x) x) identity sqrt))",
+            "(let ((u (write-real (total (numbers 3))))) (loop 1 5))",
+        ],
+    )
+    def test_the_same_number(self, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+        steps = self.steps("evaluate", text)
+        assert steps > 2
+        assert self.steps("compile", text) == steps
+        for tier in ("evaluate", "compile"):
+            assert self.steps(tier, text, steps) == steps
+            with pytest.raises(vlad.LimitExceeded) as caught:
+                self.steps(tier, text, steps - 1)
+            assert caught.value.code == "out-of-fuel"
+
+    @settings(max_examples=25, deadline=None)
+    @given(functions(2))
+    def test_random_programs(self, text: str) -> None:
+        whole = f"((derivative-R (lambda (x) ({text} x 0.4))) 0.7)"
+        assert self.steps("compile", whole) == self.steps("evaluate", whole), whole
+
+    def test_what_is_overtaken_counts_once(self) -> None:
+        session = vlad.Session(tier="auto", limits=vlad.Limits(fuel=10**12))
+        session.eval(DEFINITIONS)
+        session.eval("(loop (real 1) 5e7)")
+        assert compiled_count(session) == 1
+        assert session.steps == 5e7 + 2  # the expression, and the first entry
+
+    def test_the_session_goes_on(self) -> None:
+        session = vlad.Session(tier="compile", limits=vlad.Limits(fuel=1000))
+        session.eval(DEFINITIONS)
+        for _ in range(3):
+            with pytest.raises(vlad.LimitExceeded):
+                session.eval("(loop 1 1e9)")
+            assert session.eval("(loop 1 10)") == pytest.approx(session.eval("(loop 1 10)"))
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("text", "argument"),

@@ -127,7 +127,9 @@ def test_an_interrupt_ends_the_command_at_once(program: str, tmp_path: Path) -> 
     path.write_text(program, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     if "(f 1)" in program:
-        environment["VLAD_TIER"] = "evaluate"  # compiled, the recursion has met its limit before anybody can interrupt
+        environment["VLAD_TIER"] = (
+            "evaluate"  # compiled, the recursion has met its limit before anybody can interrupt
+        )
     process = subprocess.Popen(
         [sys.executable, "-m", "vlad", str(path)],
         stderr=subprocess.PIPE,

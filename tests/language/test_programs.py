@@ -18,6 +18,7 @@ from vlad.reader.parser import read
 from vlad.source import Source
 
 HERE = Path(__file__).parent
+PLENTY = vlad.Limits(fuel=1_000_000_000)
 NOTE = re.compile(r";\s*(=>|error:|counts:)\s?(.*)")
 
 
@@ -37,6 +38,7 @@ def test_program(path: Path, tier: str) -> None:
     output: list[str] = []
     session = vlad.Session([str(path.parent)], write=output.append, tier=tier)
     counting = vlad.Session([str(path.parent)], metered=True)
+    fuelled = vlad.Session([str(path.parent)], write=lambda text: None, tier=tier, limits=PLENTY)
     for text, line, notes in forms(path):
         output.clear()
         printed = [note for kind, note in notes if kind == "=>"]
@@ -54,7 +56,10 @@ def test_program(path: Path, tier: str) -> None:
             expected_lines = printed or ([] if not output else ["#t"])
             assert "".join(output).splitlines() == expected_lines, where
         if not errors:
+            before = counting.steps, fuelled.steps
             counting.eval(text)
+            fuelled.eval(text)
+            assert counting.steps - before[0] == fuelled.steps - before[1], where
             for kind, note in notes:
                 if kind == "counts:":
                     number, name = note.split()

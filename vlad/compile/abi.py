@@ -33,4 +33,4 @@ ffi = _cffi_backend.FFI(
 )  # fmt: skip
 
 # What vlad_call answers: 0 for an answer, a limit that was met, or the number of a `fail`.
-TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUTSIDE, FIRST_FAILURE = 1, 2, 3, 4, 10
+TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUTSIDE, OUT_OF_FUEL, FIRST_FAILURE = 1, 2, 3, 4, 5, 10

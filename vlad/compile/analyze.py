@@ -109,6 +109,7 @@ class Walker:
         self.key: Any = None  # what the current operation is called in `joins`
         self.span: Span | None = None
         self.variables: dict[Global, Type | None] = {}  # what is computed when the program runs (whole.py)
+        self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[
             int, tuple[Value, Type]
@@ -430,7 +431,12 @@ class Walker:
     def _fit(self, code: Code, fields: list[Known], operands: list[Known], tail: bool) -> Result:
         """The tuple rule: take the last operand apart, or pack those that are too many."""
         count, arity = len(operands), code.arity
-        if count == arity == 1 and code.name == "identity" and code is self.system("identity"):
+        if (
+            count == arity == 1
+            and not self.counting
+            and code.name == "identity"
+            and code is self.system("identity")
+        ):
             return self.answer(operands[0]) if tail else operands[0]
         if count == arity:
             return self.invoke(code, tuple(fields), operands, tail)

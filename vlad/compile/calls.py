@@ -15,16 +15,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from vlad.compile import cache, toolchain
-from vlad.compile.abi import FIRST_FAILURE, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
+from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.refusals import Failed, Mismatch, Unbounded
 from vlad.core.types import Type, value_of
 from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.limits import too_deep
+from vlad.evaluate.limits import out_of_fuel, too_deep
 from vlad.primitives.control import read_real
 from vlad.values import FALSE, TRUE, Deferred, Global, Value
+
+UNLIMITED = 1 << 60  # steps
 
 _locks: dict[Any, threading.Lock] = {}
 _locking = threading.Lock()
@@ -87,8 +89,9 @@ class Compiled:
         self.outside = outside_of(machine) if interface.acts else None
         self.lock = lock_of(handle)
         self.layout, self.types = interface.layout, interface.layout.types
-        self._in = ffi.new("union vlad_word[]", max(1, len(interface.parameters)))
-        self._out = ffi.new("union vlad_word[]", max(1, len(interface.results)))
+        self._in = ffi.new("union vlad_word[]", len(interface.parameters) + 1)
+        self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
+        self.steps: list[float] | None = machine.steps if interface.counts else None
         self._call = handle.vlad_call
         self._handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
@@ -112,16 +115,23 @@ class Compiled:
             if self.outside is not None:
                 self._handle.vlad_host_write = self.outside.write
                 self._handle.vlad_host_read = self.outside.read
+            if self.steps is not None:
+                fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
+                self._in[len(self.interface.parameters)].i = fuel
             status = self._call(self._in, self._out)
             if status == 0:
                 assert self.interface.result is not None
                 kinds = self.interface.results
+                if self.steps is not None:
+                    self.steps[0] += fuel - self._out[len(kinds)].i
                 leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
                 return self._decode(self.interface.result, leaves)
             if status == OUTSIDE:
                 assert self.outside is not None and self.outside.error is not None
                 error, self.outside.error = self.outside.error, None
                 raise Failed(error.message) if isinstance(error, VladError) else error
+        if self.steps is not None and status == OUT_OF_FUEL:
+            self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)
 
     def _stop(self) -> None:
@@ -268,6 +278,8 @@ def failure(status: int, failures: tuple[str, ...]) -> BaseException:
         return Failed(failures[status - FIRST_FAILURE])
     if status == TOO_DEEP:
         return too_deep()
+    if status == OUT_OF_FUEL:
+        return out_of_fuel()
     if status == OUT_OF_MEMORY:
         return LimitExceeded("out-of-memory", "The evaluation needs more memory than there is")
     return KeyboardInterrupt()
@@ -281,7 +293,7 @@ def compile_call(
     cells: list[Global] = []
     if not cache.is_off():
         with contextlib.suppress(Nameless):
-            more = (str(optimize), str(fast_math), toolchain.signature())
+            more = (str(optimize), str(fast_math), str(machine.counting), toolchain.signature())
             key, cells = identity(machine, f, operands, *more)
             kept = _kept(machine, key, cells)
             if kept is not None:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from vlad.compile.abi import FIRST_FAILURE, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
+from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -101,6 +101,7 @@ class Facts:
         self.fails: set[Function] = set()
         self.loops: set[Function] = set()
         self.acts: set[Function] = set()
+        self.counts = False
         for function in functions:
             all_statements = statements(function.body)
             calls[function] = [s.function for s in all_statements if type(s) is Invoke]
@@ -110,9 +111,11 @@ class Facts:
                 self.allocates.add(function)
             if function in tails[function]:
                 self.loops.add(function)
-            if any(type(s) is Effect for s in all_statements):
+            effects = {s.what for s in all_statements if type(s) is Effect}
+            self.counts |= "step" in effects
+            if effects - {"step"}:
                 self.acts.add(function)
-            if function in self.acts or any(type(end) in (Fail, Unreachable) for end in ends):
+            if effects or any(type(end) in (Fail, Unreachable) for end in ends):
                 self.fails.add(function)
         self.callees = {function: [*calls[function], *tails[function]] for function in functions}
         self.component = components(functions, self.callees)
@@ -220,6 +223,8 @@ class _Unit:
             parts.append(sections["collect"] + self._tables())
         if facts.recursive:
             parts.append(sections["deep"])
+        if facts.counts:
+            parts.append(sections["fuel"])
         if facts.acts or self.alone:
             parts += [sections["output"], sections["alone" if self.alone else "host"]]
         parts.append(needed(self.expressions))
@@ -246,7 +251,8 @@ class _Unit:
         values = {
             "VLAD_TOO_DEEP": TOO_DEEP, "VLAD_OUT_OF_MEMORY": OUT_OF_MEMORY, "VLAD_STOPPED": STOPPED,
             "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_KEPT": KEPT,
-            "VLAD_MOST_POINTERS": most, "VLAD_OUTSIDE": OUTSIDE, "VLAD_FIRST_FAILURE": FIRST_FAILURE,
+            "VLAD_MOST_POINTERS": most, "VLAD_OUTSIDE": OUTSIDE, "VLAD_OUT_OF_FUEL": OUT_OF_FUEL,
+            "VLAD_FIRST_FAILURE": FIRST_FAILURE,
         }  # fmt: skip
         return "\n".join([f"#define {name} {value}" for name, value in values.items()])
 
@@ -414,6 +420,8 @@ static int vlad_begin_once(void) {
         )
         call = f"{c_name(entry)}({arguments})"
         lines = [f"static void {name}(void) {{"]
+        if self.facts.counts:
+            lines.append(f"  vlad_fuel = vlad_in[{len(entry.parameters)}].i;")
         if len(entry.results) == 0:
             lines.append(f"  {call};")
         elif len(entry.results) == 1:
@@ -422,6 +430,8 @@ static int vlad_begin_once(void) {
             lines.append(f"  {self.result_type(entry.results)} answer = {call};")
             for index, kind in enumerate(entry.results):
                 lines.append(f"  vlad_out[{index}].{WORDS[kind]} = answer._{index};")
+        if self.facts.counts:
+            lines.append(f"  vlad_out[{len(entry.results)}].i = vlad_fuel;")
         lines.append("}")
         return lines
 
@@ -767,6 +777,8 @@ class _Body:
                 self.line(f"double {self.name(slot)} = vlad_read({status});")
             case "out":
                 self.line("vlad_out_line();")
+            case "step":
+                self.line(f"vlad_step({statement.operands[0]:.0f});")
             case what:
                 self.line(f"vlad_put_{what}({self.leaf(statement.operands[0])});")
 

@@ -22,8 +22,8 @@ class Unwritable(Exception):
 @dataclass(frozen=True, slots=True)
 class Interface:
     """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
-    abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, and one that is
-    `direct` has an entry from reals to a real."""
+    abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is
+    `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left."""
 
     layout: Representation
     operands: tuple[Type, ...]
@@ -34,6 +34,7 @@ class Interface:
     acts: bool
     stops: bool
     direct: bool
+    counts: bool
 
     def text(self) -> str:
         """For another process. Raises Unwritable."""
@@ -47,6 +48,7 @@ class Interface:
             "acts": self.acts,
             "stops": self.stops,
             "direct": self.direct,
+            "counts": self.counts,
         }
         return json.dumps({"cells": writer.written(), **fields})
 
@@ -66,6 +68,7 @@ def read_interface(text: str) -> Interface:
         fields["acts"],
         fields["stops"],
         fields["direct"],
+        fields["counts"],
     )
 
 

@@ -65,7 +65,7 @@ def optimize(program: Program) -> Program:
                 check(program, one.__name__)
         if sum([len(statements(function.body)) for function in program.functions]) == before:
             break
-    for last in (gather, thin, share_all, drop_dead):
+    for last in (gather, thin, share_all, drop_dead, take_together):
         last(program)
         if CHECKING:
             check(program, f"the last {last.__name__}")
@@ -87,6 +87,26 @@ def reachable(program: Program) -> list[Function]:
 def callees(function: Function) -> list[Function]:
     found = [s.function for s in statements(function.body) if type(s) is Invoke]
     return found + [b.end.function for b in blocks(function.body) if type(b.end) is TailInvoke]
+
+
+def take_together(program: Program) -> None:
+    """The steps of a straight piece of code are counted at its beginning."""
+    for function in program.functions:
+        for block in blocks(function.body):
+            first: Effect | None = None
+            kept: list[Statement] = []
+            for statement in block.statements:
+                if type(statement) is Effect and statement.what == "step":
+                    if first is not None:
+                        (count,), (more,) = first.operands, statement.operands
+                        assert type(count) is type(more) is float
+                        first.operands = (count + more,)
+                        continue
+                    first = statement
+                elif type(statement) not in (Compute, Box, Unbox, Load):
+                    first = None
+                kept.append(statement)
+            block.statements = kept
 
 
 # What is dead.

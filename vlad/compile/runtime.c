@@ -154,6 +154,11 @@ static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
 #endif
 }
 
+/* section: fuel
+   Each entry of a procedure and each turn of a loop takes one; those of a straight piece are taken together. */
+static long vlad_fuel;
+static inline void vlad_step(long count) { if (__builtin_expect((vlad_fuel -= count) < 0, 0)) vlad_fail(VLAD_OUT_OF_FUEL); }
+
 /* section: output
    Text is gathered in a line, which goes out in one piece. */
 int snprintf(char *, unsigned long, const char *, ...);

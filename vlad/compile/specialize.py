@@ -48,6 +48,7 @@ class Specializer(Walker):
         self.analysis = analysis
         self._values = analysis._values
         self.variables, self.tells = analysis.variables, analysis.tells
+        self.counting = analysis.counting
         self.layout = Representation(analysis.types)
         self.functions: dict[Instance, Function] = {}
         self._waiting: list[Instance] = []
@@ -106,6 +107,8 @@ class Specializer(Walker):
             del leaves[:count]
         width = len(instance.fields)
         if type(instance.callee) is Code:
+            if self.counting:
+                self.block.statements.append(Effect("step", (), (1.0,), "", None))
             self.enter(instance.callee, known[:width], known[width:])
             return
         assert type(instance.callee) is Recursion

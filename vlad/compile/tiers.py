@@ -57,10 +57,11 @@ class Entry:
 class Job:
     """A call that runs on tier 0 and may be overtaken."""
 
-    __slots__ = ("entry", "operands", "thread", "begun", "active", "acting", "switching", "compiled")
+    __slots__ = ("entry", "operands", "thread", "begun", "steps", "active", "acting", "switching", "compiled")
 
-    def __init__(self, entry: Entry, operands: tuple[Value, ...]) -> None:
+    def __init__(self, entry: Entry, operands: tuple[Value, ...], steps: float) -> None:
         self.entry = entry
+        self.steps = steps  # at its beginning
         self.operands = operands
         self.thread = threading.get_ident()
         self.begun = time.monotonic()
@@ -94,7 +95,7 @@ class Tiers:
             raise ValueError(f"tier is one of {', '.join(POLICIES)}; not {policy}")
         self.machine = machine
         self.optimize, self.fast_math = optimize, fast_math
-        self.policy = "evaluate" if machine.counting else policy
+        self.policy = "evaluate" if machine.metered else policy
         self.entries: dict[int, Entry] = {}
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
         self._lock = threading.Lock()
@@ -259,7 +260,7 @@ class Tiers:
         """On tier 0, while the compiler has an eye on it."""
         if self._job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
-        job = Job(entry, operands)
+        job = Job(entry, operands, self.machine.steps[0])
 
         def done() -> None:
             """From here on nobody raises Switch: the answer is there."""
@@ -286,6 +287,7 @@ class Tiers:
             _give_way(switch)
             assert job.compiled is not None
             self._effects.again()
+            self.machine.steps[0] = job.steps
             return self._run(job.compiled, operands, f, argument)
 
     def _start(self) -> None:

@@ -55,4 +55,5 @@ class Unit:
                 # code without loops, recursion or allocation ends by itself
                 "int volatile vlad_stop;" in self.text,
                 "double vlad_direct(" in self.text,
+                "static long vlad_fuel;" in self.text,
             )

@@ -127,6 +127,7 @@ class Whole:
         self.steps = steps
         self.analysis = Analysis(machine)
         self.analysis.tells = True
+        self.analysis.counting = False  # what stands alone has no limits
         self.analysis.variables = {
             step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None
         }

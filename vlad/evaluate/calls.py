@@ -406,6 +406,18 @@ class Machine:
             found = self._counted[row.name] = _count(self.rule(row), self.counts, row.name)
         return found
 
+    def stepping(self, rule: Callable[..., Value], count: int) -> Callable[..., Value]:
+        """A rule that stands for so many entries of procedures."""
+        steps = self.steps
+
+        def stepped(*operands: Value) -> Value:
+            steps[0] += count
+            if steps[0] > steps[1]:
+                self._exhausted()
+            return rule(*operands)
+
+        return stepped
+
     def read_word(self) -> str:
         """The next word of the input, '' at its end."""
         while not self._pending_words:
@@ -536,9 +548,8 @@ def compile_code(code: Code) -> None:
     machine.core_of(code)
     install(code, emit(code))
     if code.primitive is not None and code.primitive.variadic:
-        add_fast_entry(
-            code, machine.counted(code.primitive) if machine.metered else machine.rule(code.primitive)
-        )
+        rule = machine.counted(code.primitive) if machine.metered else machine.rule(code.primitive)
+        add_fast_entry(code, machine.stepping(rule, 2) if machine.counting else rule)
 
 
 def add_fast_entry(code: Code, rule: Callable[..., Value]) -> None:
