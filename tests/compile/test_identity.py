@@ -16,6 +16,7 @@ from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import read_interface
 from vlad.compile.refusals import Unbounded
 from vlad.convert import from_python
+from vlad.core.types import LONGEST_CHAIN
 from vlad.write import written
 
 PROGRAM = """
@@ -36,7 +37,7 @@ def digest(text: str, operands: tuple[object, ...] = (0.5,), name: str = "f") ->
     session = Session(tier="evaluate")
     session.run_text(text)
     f = session.module.cell(name).value
-    return identity(session.machine, f, [from_python(operand) for operand in operands])[0]
+    return identity(session.machine, f, [from_python(operand) for operand in operands], LONGEST_CHAIN)[0]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_what_is_too_large_has_no_name() -> None:
         "(define l (let loop ((i 0) (l '())) (if (= i 300000) l (loop (+ i 1) (cons i l))))) (define (f x) l)"
     )
     with pytest.raises(Nameless):
-        identity(session.machine, session.module.cell("f").value, [0.5])
+        identity(session.machine, session.module.cell("f").value, [0.5], LONGEST_CHAIN)
 
 
 def test_the_second_time_nothing_is_analysed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +206,7 @@ def test_another_process_says_the_same(tmp_path: Path) -> None:
     program.write_text(PROGRAM, encoding="utf-8")
     ask = (
         "import sys; from vlad import Session; from vlad.compile.identity import identity; s = Session(tier='evaluate')\n"
-        "s.run(sys.argv[1]); print(identity(s.machine, s.module.cell('f').value, [0.5])[0])"
+        "s.run(sys.argv[1]); print(identity(s.machine, s.module.cell('f').value, [0.5], 24)[0])"
     )
     said = set()
     for seed in "123":

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
-from hypothesis.strategies import floats
+from hypothesis.strategies import floats, integers
 
 import vlad
 from vlad.compile import tiers, toolchain
@@ -136,6 +136,62 @@ class TestAnswers:
             compiling.eval("(lambda (n) (fold + 0 (map (lambda (x) (+ x 1)) (iota n))))")(100_000.0)
             == 5000050000.0
         )
+
+
+class TestLengths:
+    """A list among the operands is taken apart if it is short; lists of other lengths then share a variant."""
+
+    HESSIAN_VECTOR = """
+    (define (chained l)
+      (let loop ((x (car l)) (rest (cdr l)) (sum 0))
+        (if (null? rest)
+            sum
+            (let* ((y (car rest)) (d (- y (* x x))))
+              (loop y (cdr rest) (+ sum (+ (* 100 (* d d)) (exp (* 0.1 x)))))))))
+    (define (moved x t v) (if (null? x) '() (cons (+ (car x) (* t (car v))) (moved (cdr x) t (cdr v)))))
+    (define (product x v) ((derivative-F (lambda (t) ((gradient-R chained) (moved x t v)))) 0))
+    """
+
+    @pytest.mark.parametrize(
+        ("first", "variants"),
+        [
+            ((40, 40), 1),
+            ((40, 41, 200, 9, 2, 40), 2),  # for forty, for any number
+            ((2, 9, 300, 3), 2),
+            ((2, 3, 4, 5, 6, 7, 8, 9, 10, 30, 200), 4),  # for two, three, four, any number
+            ((300, 2), 1),
+        ],
+    )
+    def test_answers_do_not_depend_on_it(self, first: tuple[int, ...], variants: int) -> None:
+        evaluating, compiling = sessions()
+        for session in (evaluating, compiling):
+            session.eval(self.HESSIAN_VECTOR)
+        product, again = evaluating["product"], compiling["product"]
+        for n in first:
+            x, v = [math.sin(i) for i in range(n)], [math.cos(i) for i in range(n)]
+            assert same(again(x, v), product(x, v)), n
+        entry = next(e for e in compiling.tiers.entries.values() if e.f is again.value)
+        assert len(entry.variants) == variants and entry.reason is None
+
+    @settings(max_examples=15, deadline=None)
+    @given(functions(2), integers(1, 40), integers(1, 40))
+    def test_random_programs(self, text: str, n: int, m: int) -> None:
+        evaluating, compiling = sessions()
+        whole = f"(gradient-R (lambda (l) (fold (lambda (x y) ({text} (sin x) y)) 0.4 l)))"
+        numbers = evaluating.eval(whole), compiling.eval(whole)
+        for length in (n, m):
+            operand = [math.sin(i) for i in range(length)]
+            assert same(numbers[1](operand), numbers[0](operand)), whole
+
+    def test_what_is_not_straightforward_is_not_taken_apart(self) -> None:
+        session = vlad.Session(tier="compile")
+        session.eval(
+            "(define (pairs l) (fold + 0 (map (lambda (x) (fold + 0 (map (lambda (y) (* x y)) l))) l)))"
+        )
+        session.eval("(define (twice l) (+ (pairs l) (pairs (sort l <))))")
+        operand = [math.sin(i) for i in range(100)]
+        assert session["twice"](operand) == pytest.approx(2 * sum(operand) ** 2)
+        assert compiled_count(session) == 1
 
 
 def outcome(session: vlad.Session, text: str) -> Any:

@@ -63,6 +63,9 @@ MOST_ORDERS = 6  # transformations of one code, before their number counts as un
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 MOST_GROWTHS = 3  # of the type at a place where paths meet, before it is widened
 MOST_RUNS = 8_000
+MOST_RUNS_UNROLLED = (
+    2_000  # where long operands are taken apart for good: it pays only if it is straightforward
+)
 MOST_RUNS_EACH = 20  # more for each code
 
 
@@ -109,6 +112,7 @@ class Walker:
         self.key: Any = None  # what the current operation is called in `joins`
         self.span: Span | None = None
         self.variables: dict[Global, Type | None] = {}  # what is computed when the program runs (whole.py)
+        self.longest = LONGEST_CHAIN  # in an operand
         self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[
@@ -258,7 +262,7 @@ class Walker:
                 value = value[width]
         types = self.types
         result = self._type_of_atom(value, general)
-        if len(spine) > LONGEST_CHAIN:
+        if len(spine) > (self.longest if general else LONGEST_CHAIN):
             union = types.union(result)
             for code, parts in reversed(spine):
                 whole = (*parts, union)
@@ -533,8 +537,12 @@ class Walker:
 class Analysis(Walker):
     """The fixed point. `solve` answers the instance of a call; results are in `Instance.result`."""
 
-    def __init__(self, machine: Any) -> None:
+    def __init__(self, machine: Any, longest: int = LONGEST_CHAIN) -> None:
         super().__init__(machine, Types())
+        self.longest = longest
+        unrolls = longest > LONGEST_CHAIN
+        self._most_active = longest + MOST_ACTIVE if unrolls else MOST_ACTIVE
+        self._most_runs = MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values were relied on
         self._readers: dict[Global, dict[Instance, None]] = {}
@@ -632,11 +640,11 @@ class Analysis(Walker):
         ]
         if len(alike) >= MOST_UNROLLED:
             instance = alike[-1]
-        elif alike and len(active) < MOST_ACTIVE:
+        elif alike and len(active) < self._most_active:
             return None
         else:
             for instance in reversed(active):
-                if len(active) >= MOST_ACTIVE or self._continues(instance, fields, operands):
+                if len(active) >= self._most_active or self._continues(instance, fields, operands):
                     break
             else:
                 return None
@@ -717,7 +725,7 @@ class Analysis(Walker):
 
     def _run(self, instance: Instance) -> None:
         self._runs += 1
-        if self._runs > MOST_RUNS * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
+        if self._runs > self._most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
             raise Unbounded("its types do not settle")
         above = self.instance, self.key, self.span
         self.instance = instance

@@ -19,12 +19,12 @@ from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE,
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
-from vlad.compile.refusals import Failed, Mismatch, Unbounded
-from vlad.core.types import Type, value_of
+from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded
+from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Type, value_of
 from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.limits import out_of_fuel, too_deep
+from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
-from vlad.values import FALSE, TRUE, Deferred, Global, Value
+from vlad.values import FALSE, TRUE, Deferred, Global, Value, look
 
 UNLIMITED = 1 << 60  # steps
 
@@ -286,22 +286,70 @@ def failure(status: int, failures: tuple[str, ...]) -> BaseException:
 
 
 def compile_call(
-    machine: Any, f: Value, operands: tuple[Value, ...], optimize: int = 2, fast_math: bool = False
+    machine: Any,
+    f: Value,
+    operands: tuple[Value, ...],
+    optimize: int = 2,
+    fast_math: bool = False,
+    variants: int = 0,
 ) -> Compiled:
-    """Compile a procedure for operands like these. Raises Unbounded or toolchain.Unavailable."""
+    """Compile a procedure for operands like these, when there are so many variants of it. Raises Unbounded or
+    toolchain.Unavailable."""
+    with deep_recursion():
+        length = max([longest_chain(operand) for operand in operands], default=0)
+    *first, last = _limits(length, variants)
+    for limit in first:
+        with contextlib.suppress(Unbounded):
+            return _compile(machine, f, operands, limit, optimize, fast_math)
+    return _compile(machine, f, operands, last, optimize, fast_math)
+
+
+def longest_chain(value: Value) -> int:
+    """Pairs in a row, or values captured in a row, in a value."""
+    length = longest = 0
+    while True:
+        value = look(value)
+        if type(value) is not tuple or len(value) <= 1:
+            return max(length, longest)
+        width = 1 if len(value) == 2 else len(value[0].environment)
+        for part in value[len(value) != 2 : width]:
+            if type(part) is not float:
+                longest = max(longest, longest_chain(part))
+        value = value[width]
+        length += 1
+
+
+def _limits(length: int, variants: int) -> list[int]:
+    """The lengths up to which lists are taken apart, to be tried in turn: without loops and boxes, code is several times as
+    fast and takes as much longer to compile, for one length. So only the first variant is for one length of a list of any
+    size, and after some more for short ones the last is for all."""
+    if variants >= MOST_VARIANTS - 1 and length > 1:
+        return [1]
+    if length <= SHORTEST_CHAIN:
+        return [LONGEST_CHAIN]
+    if variants:
+        return [SHORTEST_CHAIN]
+    if length <= UNROLLED_CHAIN:
+        return [max(length, LONGEST_CHAIN), SHORTEST_CHAIN]
+    return [LONGEST_CHAIN, SHORTEST_CHAIN]
+
+
+def _compile(
+    machine: Any, f: Value, operands: tuple[Value, ...], longest: int, optimize: int, fast_math: bool
+) -> Compiled:
     key: str | None = None
     cells: list[Global] = []
     if not cache.is_off():
         with contextlib.suppress(Nameless):
             more = (str(optimize), str(fast_math), str(machine.counting), toolchain.signature())
-            key, cells = identity(machine, f, operands, *more)
+            key, cells = identity(machine, f, operands, longest, *more)
             kept = _kept(machine, key, cells)
             if kept is not None:
                 return kept
     from vlad.compile.unit import Unit  # 25 ms, only where something is to be compiled
 
     try:
-        unit = Unit(machine, f[0], f[1 : 1 + len(f[0].environment)], operands)
+        unit = Unit(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest)
     except Unbounded as unbounded:
         if key is not None:
             cache.store(key, json.dumps({"unbounded": unbounded.reason}).encode(), cache.CALL)

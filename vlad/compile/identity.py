@@ -28,7 +28,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.core.types import LONGEST_CHAIN, ZERO_REAL
+from vlad.core.types import ZERO_REAL
 from vlad.evaluate.limits import deep_recursion
 from vlad.values import (
     FALSE,
@@ -61,15 +61,18 @@ class Nameless(Exception):
     """There is something in a call that has no text, or too much of it."""
 
 
-def identity(machine: Any, f: Value, operands: Iterable[Value], *more: str) -> tuple[str, list[Global]]:
-    """The digest of a call, with `more` that matters, and the globals it reaches. Raises Nameless."""
+def identity(
+    machine: Any, f: Value, operands: Iterable[Value], longest: int, *more: str
+) -> tuple[str, list[Global]]:
+    """The digest of a call, with `more` that matters, and the globals it reaches. Of lists that are longer than `longest` the
+    length does not matter. Raises Nameless."""
     walk = _Walk(machine)
     with deep_recursion():
         walk.value(look(f))
         walk.rest()
-        kinds = [_kind(walk, operand) for operand in operands]
+        kinds = [_kind(walk, operand, longest) for operand in operands]
         walk.rest()
-    text = "\0".join([_ourselves(), *more, *kinds, " ".join(walk.words)])
+    text = "\0".join([_ourselves(), str(longest), *more, *kinds, " ".join(walk.words)])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), walk.cells
 
 
@@ -91,7 +94,7 @@ def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
                     yield item.path, item.stat()
 
 
-def _kind(walk: _Walk, value: Value) -> str:
+def _kind(walk: _Walk, value: Value, longest: int) -> str:
     """What an operand is without its reals and booleans; a long chain is the kinds of its parts, without their number."""
     parts: list[str] = []
     while True:
@@ -99,11 +102,13 @@ def _kind(walk: _Walk, value: Value) -> str:
         if type(value) is not tuple or len(value) <= 1:
             break
         if len(value) == 2:
-            parts.append(f"({_kind(walk, value[0])}")
+            parts.append(f"({_kind(walk, value[0], longest)}")
             value = value[1]
         else:
             width = len(value[0].environment)
-            parts.append(f"[{walk.code(value[0])} {' '.join([_kind(walk, part) for part in value[1:width]])}")
+            parts.append(
+                f"[{walk.code(value[0])} {' '.join([_kind(walk, part, longest) for part in value[1:width]])}"
+            )
             value = value[width]
     if type(value) is float:
         end = "real"
@@ -113,7 +118,7 @@ def _kind(walk: _Walk, value: Value) -> str:
         end = walk.code(value[0])
     else:
         end = _atom(value)
-    if len(parts) > LONGEST_CHAIN:
+    if len(parts) > longest:
         parts = ["chain", *dict.fromkeys(reversed(parts))]
     return " ".join([*parts, end])
 

@@ -65,7 +65,7 @@ def optimize(program: Program) -> Program:
                 check(program, one.__name__)
         if sum([len(statements(function.body)) for function in program.functions]) == before:
             break
-    for last in (gather, thin, share_all, drop_dead, take_together):
+    for last in (gather, thin, share_all, drop_dead, reuse, take_together):
         last(program)
         if CHECKING:
             check(program, f"the last {last.__name__}")
@@ -126,6 +126,7 @@ class _Liveness:
         self.calls: dict[Function, list[Invoke | TailInvoke]] = {f: [] for f in self.functions}
         self.tail_callers: dict[Function, list[Function]] = {f: [] for f in self.functions}
         self.boxes: dict[Member, list[Box]] = {}
+        self.ends: dict[Function, list[Return | TailInvoke]] = {}
         self.total = total_functions(self.functions)
         self._work: list[Slot] = []
 
@@ -135,10 +136,12 @@ class _Liveness:
                 self.parameters[slot] = function, index
             for statement in statements(function.body):
                 self._define(statement)
-            for block in blocks(function.body):
-                if type(block.end) is TailInvoke:
-                    self.calls[block.end.function].append(block.end)
-                    self.tail_callers[block.end.function].append(function)
+            ends = [block.end for block in blocks(function.body)]
+            self.ends[function] = [end for end in ends if type(end) is Return or type(end) is TailInvoke]
+            for end in self.ends[function]:
+                if type(end) is TailInvoke:
+                    self.calls[end.function].append(end)
+                    self.tail_callers[end.function].append(function)
         for cell in fixed_cells(self.program):
             for member in self.program.members.get(cell, ()):
                 for index in range(len(member.kinds)):
@@ -194,11 +197,11 @@ class _Liveness:
         if (function, index) in self.results:
             return
         self.results.add((function, index))
-        for block in blocks(function.body):
-            if type(block.end) is Return:
-                self._leaf(block.end.leaves[index])
-            elif type(block.end) is TailInvoke:
-                self._result(block.end.function, index)
+        for end in self.ends[function]:
+            if type(end) is Return:
+                self._leaf(end.leaves[index])
+            else:
+                self._result(end.function, index)
         for caller in self.tail_callers[function]:  # what is answered in its place has the same results
             self._result(caller, index)
 
@@ -913,6 +916,46 @@ def substitute(block: Block, leaves: dict[Slot, Leaf], begin: int = 0) -> None:
             replace_leaves(statement, new)
             work += [(inner, 0) for inner in inner_blocks(statement)]
         replace_leaves(current.end, new)
+
+
+def reuse(program: Program) -> None:
+    """A box of all that was in another one of the same layout is that one. Comes last: narrowing a member changes its layout."""
+
+    def number(member: Member) -> int:
+        boxed = [other for other in program.members[member.cell] if other.boxed]
+        return boxed.index(member) if member.tagged else -1
+
+    for function in program.functions:
+        origins: dict[Slot, tuple[Unbox, int]] = {}
+        replaced: dict[Slot, Leaf] = {}
+
+        def new(leaf: Leaf, replaced: dict[Slot, Leaf] = replaced) -> Leaf:
+            return replaced.get(leaf, leaf) if type(leaf) is Slot else leaf
+
+        for block in blocks(function.body):
+            for statement in block.statements:
+                if type(statement) is Unbox:
+                    origins.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
+        for block in blocks(function.body):
+            for statement in list(block.statements):
+                if type(statement) is Box:
+                    leaves = [
+                        origins.get(leaf, (None, 0)) if type(leaf) is Slot else (None, 0)
+                        for leaf in statement.leaves
+                    ]
+                    unbox = leaves[0][0]
+                    if (
+                        unbox is not None
+                        and leaves == [(unbox, index) for index in range(len(unbox.slots))]
+                        and unbox.member.kinds == statement.member.kinds
+                        and number(unbox.member) == number(statement.member)
+                    ):
+                        replaced[statement.slot] = unbox.pointer
+                        block.statements.remove(statement)
+        if replaced:
+            for block in blocks(function.body):
+                for node in (*block.statements, block.end):
+                    replace_leaves(node, new)
 
 
 def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from vlad.source import Span
 
+MOST_VARIANTS = 4  # of one procedure, by the types of its operands
+
 
 class Unbounded(Exception):
     """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0. `reason` is for people."""

@@ -23,14 +23,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from vlad.compile.refusals import Failed, Mismatch, Unavailable, Unbounded
+from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded
 from vlad.evaluate.limits import raise_in
 from vlad.values import Code, Global, Value, is_procedure, look
 
 POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
-MOST_VARIANTS = 4  # of one procedure, by the types of its operands
 MOST_PROCEDURES = 512
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
 
@@ -182,7 +181,9 @@ class Tiers:
         from vlad.compile.calls import compile_call  # 25 ms, only where something is worth compiling
 
         try:
-            compiled = compile_call(self.machine, entry.f, operands, self.optimize, self.fast_math)
+            compiled = compile_call(
+                self.machine, entry.f, operands, self.optimize, self.fast_math, variants=len(entry.variants)
+            )
         except Unbounded as unbounded:
             entry.reason = unbounded.reason
             return None

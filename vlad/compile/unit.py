@@ -12,28 +12,34 @@ from vlad.compile.interface import Interface
 from vlad.compile.optimize import optimize
 from vlad.compile.refusals import Unbounded
 from vlad.compile.specialize import Specializer
-from vlad.core.types import TooLarge
+from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.evaluate.limits import deep_recursion
 from vlad.values import Code, Value
 
 
 class Unit:
-    """What compiling makes of a call, before there is a library: its program, its text, its interface. Raises Unbounded."""
+    """What compiling makes of a call, before there is a library: its program, its text, its interface. Lists among the
+    operands that are no longer than `longest` are taken apart. Raises Unbounded."""
 
     def __init__(
-        self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
+        self,
+        machine: Any,
+        code: Code,
+        environment: tuple[Value, ...],
+        operands: tuple[Value, ...],
+        longest: int = LONGEST_CHAIN,
     ) -> None:
         try:
-            self._make(machine, code, environment, operands)
+            self._make(Analysis(machine, longest), code, environment, operands)
         except (TooLarge, RecursionError):
             raise Unbounded("its types grow without bound") from None
         self.cells = self.analysis.cells
 
     def _make(
-        self, machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
+        self, analysis: Analysis, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
     ) -> None:
         with deep_recursion():
-            self.analysis = Analysis(machine)
+            self.analysis = analysis
             fields = tuple([self.analysis.value(value).type for value in environment])
             types = tuple([self.analysis.argument_type(value) for value in operands])
             root = self.analysis.solve(code, fields, types)

@@ -84,6 +84,8 @@ LARGEST = 5_000  # nodes of one type, cells not entered
 DEEPEST = 300  # joins within each other
 
 LONGEST_CHAIN = 24  # pairs or closures in a row of a known value, before they are one recursive type
+SHORTEST_CHAIN = 8  # the same, where the lengths of operands are not to matter
+UNROLLED_CHAIN = 128  # the same, where they are
 
 
 class TooLarge(Exception):
@@ -96,6 +98,7 @@ class Types:
     def __init__(self) -> None:
         self._table: dict[Any, Type] = {}
         self._kept: list[Value] = []  # constants whose ids are keys
+        self._general: dict[tuple[Type, bool], Type] = {}
         self.epoch = 0
         self._cells = 0
         self.changed: list[Any] = []
@@ -341,9 +344,13 @@ class Types:
         type_ = self.canonical(type_)
         if type_.head == "real":
             return type_ if type_ is self.zero_real and not with_zero else self.real
-        if type_.kind == "pair" or type_.kind == "closure":
-            return self.like(type_, tuple([self.general(part, with_zero) for part in type_.parts]))
-        return type_
+        if not type_.parts:
+            return type_
+        known = self._general.get((type_, with_zero))
+        if known is None:
+            parts = [self.general(part, with_zero) for part in type_.parts]
+            known = self._general[type_, with_zero] = self.like(type_, tuple(parts))
+        return known
 
     def contains(self, outer: Type, inner: Type) -> bool:
         """Is `inner` a proper part of `outer`? Cells are not entered."""
