@@ -27,7 +27,7 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",
-        "refusals abi cache toolchain identity first_order representation interface analyze specialize optimize fuse "
+        "refusals abi cache toolchain identity first_order representation interface analyze specialize optimize loops fuse "
         "functions emit_c unit calls tiers whole",
     ),
     ("vlad", "convert session"),

@@ -65,6 +65,11 @@ def optimize(program: Program) -> Program:
                 check(program, one.__name__)
         if sum([len(statements(function.body)) for function in program.functions]) == before:
             break
+    return program
+
+
+def finish(program: Program) -> Program:
+    """What would hinder the rest, had it been done before."""
     for last in (gather, thin, share_all, drop_dead, reuse, take_together):
         last(program)
         if CHECKING:
@@ -773,7 +778,7 @@ def recursive_functions(functions: list[Function]) -> set[Function]:
 
 def put(block: Block, call: Invoke) -> None:
     """Put a copy of the callee's body where the call was."""
-    copy = _Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
+    copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
     at = block.statements.index(call)
     made = Block()
     results = copy.answer(call.function.body, made)
@@ -788,13 +793,13 @@ def put(block: Block, call: Invoke) -> None:
 
 def put_last(block: Block, call: TailInvoke) -> None:
     """Put a copy of the callee's body where a block ended in a call of it."""
-    copy = _Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
+    copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
     made = copy.block(call.function.body)
     block.statements += made.statements
     block.end = made.end
 
 
-class _Copy:
+class Copy:
     """Copies of code with new slots."""
 
     def __init__(self, leaves: dict[Slot, Leaf]) -> None:

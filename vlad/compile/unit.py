@@ -9,12 +9,19 @@ from vlad.compile.analyze import Analysis
 from vlad.compile.first_order import Program
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
-from vlad.compile.optimize import optimize
+from vlad.compile.loops import hoist
+from vlad.compile.optimize import finish, optimize
 from vlad.compile.refusals import Unbounded
+from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
 from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.evaluate.limits import deep_recursion
 from vlad.values import Code, Value
+
+
+def improved(program: Program, layout: Representation) -> Program:
+    """The optimiser's stages, one after the other."""
+    return finish(hoist(optimize(fuse(program, layout))))
 
 
 class Unit:
@@ -46,7 +53,7 @@ class Unit:
             if root.result is None and not root.operands:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)
-            self.program: Program = optimize(fuse(specializer.program(root), specializer.layout))
+            self.program: Program = improved(specializer.program(root), specializer.layout)
             self.result = root.result
             self.text, failures = emit_c.emit(self.program)
             (entry,) = self.program.entries

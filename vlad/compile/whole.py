@@ -27,10 +27,10 @@ from vlad.compile.first_order import (
     inner_blocks,
     statements,
 )
-from vlad.compile.fuse import fuse
-from vlad.compile.optimize import callees, optimize
+from vlad.compile.optimize import callees
 from vlad.compile.refusals import Unbounded
 from vlad.compile.specialize import UNSOLVED, Specializer
+from vlad.compile.unit import improved
 from vlad.core.types import Known, Recursion, TooLarge, Type, described
 from vlad.errors import VladError
 from vlad.evaluate.explain import in_library
@@ -347,7 +347,7 @@ def program_text(machine: Any, steps: Steps) -> str:
     whole = Whole(machine, steps)
     program = whole.program()
     check_order(program)
-    return emit_c.emit_program(optimize(fuse(program, whole.layout)), _told)
+    return emit_c.emit_program(improved(program, whole.layout), _told)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -389,7 +389,7 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
             header.append(f"int {base}{suffix}_rows(long rows, const double *arguments, double *results);\n")
     program = whole.program(*instances)
     check_order(program)
-    text = emit_c.emit_library(optimize(fuse(program, whole.layout)), exports, _told, name)
+    text = emit_c.emit_library(improved(program, whole.layout), exports, _told, name)
     return text, "\n".join(header) + _FOOT
 
 

@@ -1,0 +1,147 @@
+"""First-order code → first-order code: what a loop would find out anew in each turn, its first turn hands on to the others.
+
+In: an optimised Program.  Out: the same, changed in place. A loop that calls a procedure, or a function of the C library, on what
+does not change from turn to turn is split in two: the first turn, which does all as before, and a loop for the rest, to which
+the answers are parameters. So nothing is computed that would not have been computed anyway: a loop without turns
+computes nothing, and what fails or never ends does so where it did.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from vlad.compile.first_order import (
+    Block,
+    Branch,
+    Compute,
+    Function,
+    Invoke,
+    Leaf,
+    Program,
+    Slot,
+    Statement,
+    Switch,
+    TailInvoke,
+    Unbox,
+    blocks,
+    inner_blocks,
+    leaves_read,
+    statements,
+)
+from vlad.compile.optimize import Copy, acting_functions, reachable, replace_leaves
+from vlad.core.types import Cell
+
+LIBRARY_CALL = re.compile(r"\b(?!fabs)[a-z_]\w*\(")
+LARGEST_TURN = 1_000  # statements
+
+
+def hoist(program: Program) -> Program:
+    acting = acting_functions(program.functions)
+    for function in reachable(program):
+        found = _Loop.of(function, acting)
+        if found is not None:
+            program.functions.append(found.split(max([f.serial for f in program.functions]) + 1))
+    return program
+
+
+@dataclass(slots=True)
+class _Loop:
+    function: Function
+    ends: list[TailInvoke]  # its turns
+    found: list[Compute | Invoke]  # what each turn would do again
+
+    @staticmethod
+    def of(function: Function, acting: set[Function]) -> _Loop | None:
+        """A loop that does something again; None where there is nothing of that kind."""
+        turns = [block for block in blocks(function.body) if _turns(block, function)]
+        ends = [block.end for block in turns if type(block.end) is TailInvoke]
+        if not ends or len(statements(function.body)) > LARGEST_TURN:
+            return None
+        same = {
+            slot
+            for index, slot in enumerate(function.parameters)
+            if all(end.operands[index] is slot for end in ends)
+        }
+        found: list[Compute | Invoke] = []
+        for statement in _in_every_turn(function.body, turns):
+            if not all(type(leaf) is not Slot or leaf in same for leaf in leaves_read(statement)):
+                continue
+            match statement:
+                case Compute():
+                    same.add(statement.slot)
+                    if LIBRARY_CALL.search(statement.row.c):
+                        found.append(statement)
+                case Invoke() if statement.slots and statement.function not in acting:
+                    same.update(statement.slots)
+                    found.append(statement)
+                case Unbox():
+                    same.update(statement.slots)
+        return _Loop(function, ends, found) if found else None
+
+    def split(self, serial: int) -> Function:
+        """Leave the first turn to the function; the others go to the loop that this answers."""
+        function = self.function
+        handed = [slot for statement in self.found for slot in _slots(statement)]
+        copy = Copy({})
+        parameters = [copy.new(slot) for slot in function.parameters]
+        body = copy.block(function.body)
+        made = [copy.leaf(slot) for slot in handed]  # by what is done again in the copy, until it goes
+        taken = [Slot(slot.kind, slot.name) for slot in handed]
+        instead: dict[Leaf, Slot] = dict(zip(made, taken, strict=True))
+        rest = Function(
+            function.name,
+            serial,
+            [*parameters, *taken],
+            [*function.parameter_cells, *[cell for statement in self.found for cell in _cells(statement)]],
+            function.results,
+            function.result_cells,
+            body,
+            function.span,
+            function.origin,
+        )
+        for block in blocks(body):
+            block.statements = [s for s in block.statements if not (_slots(s) and _slots(s)[0] in instead)]
+            for node in (*block.statements, block.end):
+                replace_leaves(node, lambda leaf: instead.get(leaf, leaf) if type(leaf) is Slot else leaf)
+            if type(block.end) is TailInvoke and block.end.function is function:
+                block.end.function = rest
+                block.end.operands += tuple(taken)
+        for end in self.ends:
+            end.function = rest
+            end.operands += tuple(handed)
+        return rest
+
+
+def _turns(block: Block, function: Function) -> bool:
+    return type(block.end) is TailInvoke and block.end.function is function
+
+
+def _in_every_turn(body: Block, turns: list[Block]) -> list[Statement]:
+    """What is done on every way to another turn, in order."""
+    found: list[Statement] = []
+    block = body
+    while True:
+        found += block.statements
+        last = block.statements[-1] if block.statements else None
+        if type(last) not in (Branch, Switch) or block in turns:
+            return found
+        assert isinstance(last, Branch | Switch)
+        arms = [arm for arm in inner_blocks(last) if any(inner in turns for inner in blocks(arm))]
+        if len(arms) != 1:
+            return found
+        block = arms[0]
+
+
+def _slots(statement: Statement) -> tuple[Slot, ...]:
+    match statement:
+        case Compute():
+            return (statement.slot,)
+        case Invoke():
+            return statement.slots
+    return ()
+
+
+def _cells(statement: Compute | Invoke) -> list[Cell | None]:
+    """For each slot the cell it leads to, where it is a pointer."""
+    return statement.function.result_cells if type(statement) is Invoke else [None]
