@@ -7,7 +7,8 @@ lambda is read like any other, and the entries of transformed code are made by t
 
 Termination. A call of a code that is being analysed further up is merged with that instance when only constants differ, when
 something grows around what was there before (a chain of backpropagators, a list), or when a dozen are active; what grows
-becomes a recursive type (core/types.py).
+becomes a recursive type (core/types.py). What has no such bound, as an n-th derivative, may have one if the analysis is
+patient: then calls that are sure to happen, on other constants than the one before, are followed one by one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vlad.compile.refusals import Unbounded
+from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -59,10 +60,13 @@ from vlad.values import (
 
 MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged whatever they are
 MOST_UNROLLED = 1  # turns that differ only in constants, before they are one loop
+MOST_FOLLOWED = 40  # turns that constants lead through
 MOST_ORDERS = 6  # transformations of one code, before their number counts as unbounded
+MOST_ORDERS_FOLLOWED = 12  # the same, where constants may lead there
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 MOST_GROWTHS = 3  # of the type at a place where paths meet, before it is widened
 MOST_RUNS = 8_000
+MOST_RUNS_FOLLOWED = 32_000  # where constants are followed
 MOST_RUNS_UNROLLED = (
     2_000  # where long operands are taken apart for good: it pays only if it is straightforward
 )
@@ -113,6 +117,7 @@ class Walker:
         self.span: Span | None = None
         self.variables: dict[Global, Type | None] = {}  # what is computed when the program runs (whole.py)
         self.longest = LONGEST_CHAIN  # in an operand
+        self.patient = False  # are turns that are sure to happen followed, as far as constants lead?
         self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[
@@ -312,8 +317,6 @@ class Walker:
 
     def enter(self, code: Code, fields: Sequence[Known], operands: Sequence[Known]) -> Result:
         """The body of a code, in tail position."""
-        if code.derived.count(" of ") > MOST_ORDERS:
-            raise Unbounded("the order of its derivatives is not known before it runs", self.span)
         lambda_: Lambda = self.machine.core_of(code)
         env: Env = dict(zip(lambda_.parameters, operands, strict=True))
         env.update(zip(code.environment, fields, strict=True))
@@ -517,7 +520,7 @@ class Walker:
         )
 
     def unbounded(self, reason: str) -> Result:
-        raise Unbounded(reason, self.span)
+        raise Unsettled(reason, self.span)
 
     def folded(self, row: Primitive, operands: list[Known]) -> Result:
         """A row that is only known on constants: strings, symbols."""
@@ -537,12 +540,15 @@ class Walker:
 class Analysis(Walker):
     """The fixed point. `solve` answers the instance of a call; results are in `Instance.result`."""
 
-    def __init__(self, machine: Any, longest: int = LONGEST_CHAIN) -> None:
+    def __init__(self, machine: Any, longest: int = LONGEST_CHAIN, patient: bool = False) -> None:
         super().__init__(machine, Types())
         self.longest = longest
+        self.patient = patient
+        self._open = 0  # arms of branches, around where we are, that may not be taken
+        self._opened: dict[Instance, int] = {}  # the same where an active instance began
         unrolls = longest > LONGEST_CHAIN
         self._most_active = longest + MOST_ACTIVE if unrolls else MOST_ACTIVE
-        self._most_runs = MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
+        self.most_runs = MOST_RUNS_FOLLOWED if patient else MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values were relied on
         self._readers: dict[Global, dict[Instance, None]] = {}
@@ -623,7 +629,7 @@ class Analysis(Walker):
         general = self.types.general
         key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
         count = self._variants[key] = self._variants.get(key, 0) + 1
-        if count <= MOST_CONSTANTS and not code.name.endswith(".back"):
+        if count <= (MOST_FOLLOWED if self.patient else MOST_CONSTANTS) and not code.name.endswith(".back"):
             return None
         return self._of_key.get(key) or self._new(*key)
 
@@ -631,6 +637,8 @@ class Analysis(Walker):
         active = self._active.get(code)
         if not active:
             return None
+        if self.patient and len(active) < MOST_FOLLOWED and self._open == self._opened[active[-1]]:
+            return None  # it is certainly called
         general = self.types.general
         skeleton = [general(type_) for type_ in (*fields, *operands)]
         alike = [
@@ -725,16 +733,20 @@ class Analysis(Walker):
 
     def _run(self, instance: Instance) -> None:
         self._runs += 1
-        if self._runs > self._most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
-            raise Unbounded("its types do not settle")
+        if self._runs > self.most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
+            raise Unsettled("its types do not settle")
         above = self.instance, self.key, self.span
         self.instance = instance
         active = self._active.setdefault(instance.callee, [])
         active.append(instance)
+        self._opened[instance] = self._open
         instance.active = instance.ran = True
         try:
             operands = [Known(operand) for operand in instance.operands]
             if type(instance.callee) is Code:
+                is_sure = self.patient and self._open == 0
+                if instance.callee.derived.count(" of ") > (MOST_ORDERS_FOLLOWED if is_sure else MOST_ORDERS):
+                    raise Unsettled("the order of its derivatives is not known before it runs", self.span)
                 answer = self.enter(instance.callee, [Known(field) for field in instance.fields], operands)
             else:
                 assert type(instance.callee) is Recursion
@@ -793,19 +805,23 @@ class Analysis(Walker):
         tail: bool,
     ) -> Result:
         above = self.key, self.span
+        self._open += 1
         self._join(key, consequent())
         self.key, self.span = above
         joined = self._join(key, alternative())
         self.key, self.span = above
+        self._open -= 1
         return joined
 
     def dispatch(self, key: Any, union: Known, rule: Callable[[Known], Result], tail: bool) -> Result:
         instance = self.instance
         above = self.key
+        self._open += 1
         for member in self.types.members(union.type, instance):
             self.key = above
             self._join(key, rule(Known(member)))
         self.key = above
+        self._open -= 1
         joined = instance.joins.get(key)
         return None if joined is None else Known(self.types.canonical(joined))
 

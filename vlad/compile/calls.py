@@ -19,7 +19,7 @@ from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE,
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
-from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded
+from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Type, value_of
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
@@ -349,7 +349,13 @@ def _compile(
     from vlad.compile.unit import Unit  # 25 ms, only where something is to be compiled
 
     try:
-        unit = Unit(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest)
+        environment = f[1 : 1 + len(f[0].environment)]
+        try:
+            unit = Unit(machine, f[0], environment, operands, longest)
+        except Unsettled:
+            if longest > LONGEST_CHAIN:
+                raise
+            unit = Unit(machine, f[0], environment, operands, longest, patient=True)
     except Unbounded as unbounded:
         if key is not None:
             cache.store(key, json.dumps({"unbounded": unbounded.reason}).encode(), cache.CALL)

@@ -16,6 +16,10 @@ class Unbounded(Exception):
         self.span = span
 
 
+class Unsettled(Unbounded):
+    """The analysis cannot bound a program; more patience may help."""
+
+
 class Unavailable(Exception):
     """There is no compiler, or it failed; the text is one line for people."""
 

@@ -11,7 +11,7 @@ from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.loops import hoist
 from vlad.compile.optimize import finish, optimize
-from vlad.compile.refusals import Unbounded
+from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
 from vlad.core.types import LONGEST_CHAIN, TooLarge
@@ -26,7 +26,7 @@ def improved(program: Program, layout: Representation) -> Program:
 
 class Unit:
     """What compiling makes of a call, before there is a library: its program, its text, its interface. Lists among the
-    operands that are no longer than `longest` are taken apart. Raises Unbounded."""
+    operands that are no longer than `longest` are taken apart; constants are followed if `patient`. Raises Unbounded."""
 
     def __init__(
         self,
@@ -35,11 +35,12 @@ class Unit:
         environment: tuple[Value, ...],
         operands: tuple[Value, ...],
         longest: int = LONGEST_CHAIN,
+        patient: bool = False,
     ) -> None:
         try:
-            self._make(Analysis(machine, longest), code, environment, operands)
+            self._make(Analysis(machine, longest, patient), code, environment, operands)
         except (TooLarge, RecursionError):
-            raise Unbounded("its types grow without bound") from None
+            raise Unsettled("its types grow without bound") from None
         self.cells = self.analysis.cells
 
     def _make(

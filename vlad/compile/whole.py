@@ -28,7 +28,7 @@ from vlad.compile.first_order import (
     statements,
 )
 from vlad.compile.optimize import callees
-from vlad.compile.refusals import Unbounded
+from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import improved
 from vlad.core.types import Known, Recursion, TooLarge, Type, described
@@ -107,6 +107,7 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
     def rule(w: Walker) -> Result:
         for index, (step, part) in enumerate(parts):
             whole.at = step
+            whole.analysis.patient = step in whole.patient
             w.key, w.span = ("step", index), step.span
             value = w.invoke(part, (), [], False)
             if value is None and not going_on:
@@ -120,29 +121,48 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
 
 class Whole:
     """The analysis of a program. Raises Refused where it has no end. `left_out`: what is not looked at; then, too, steps behind
-    one that never answers are."""
+    one that never answers are. `patient`: where the analysis is."""
 
-    def __init__(self, machine: Any, steps: Steps, left_out: list[Step] | None = None) -> None:
+    def __init__(
+        self, machine: Any, steps: Steps, left_out: list[Step] | None, patient: frozenset[Step]
+    ) -> None:
         self.machine = machine
         self.steps = steps
-        self.analysis = Analysis(machine)
+        self.analysis = Analysis(machine, patient=bool(patient))
         self.analysis.tells = True
         self.analysis.counting = False  # what stands alone has no limits
         self.analysis.variables = {
             step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None
         }
+        self.patient = patient
         self.at: Step | None = None  # the step that is being analysed
         main = _main(self, left_out is not None)
         self.main = self._solved(lambda: self.analysis.solve(main), None)
+
+    @staticmethod
+    def of(machine: Any, steps: Steps, left_out: list[Step] | None = None) -> Whole:
+        """With as much patience as is needed."""
+        patient: frozenset[Step] = frozenset()
+        while True:
+            try:
+                return Whole(machine, steps, left_out, patient)
+            except Refused as refused:
+                if not refused.unsettled or refused.step is None or refused.step in patient:
+                    raise
+                patient |= {refused.step}
 
     def _solved(self, solve: Callable[[], Instance], span: Span | None) -> Instance:
         try:
             with deep_recursion():
                 return solve()
         except Unbounded as unbounded:
-            raise _refused(unbounded.reason, unbounded.span or span, self.at) from None
+            refused = _refused(unbounded.reason, unbounded.span or span, self.at)
+            refused.unsettled = isinstance(unbounded, Unsettled)
+            raise refused from None
         except (TooLarge, RecursionError):
-            raise _refused("its types grow without bound", span, self.at) from None
+            refused = _refused("its types grow without bound", span, self.at)
+            refused.unsettled = True
+            raise refused from None
 
     def solve(self, f: Value, operands: tuple[Type, ...], span: Span | None) -> Instance:
         """One more procedure, on operands of these types."""
@@ -152,9 +172,12 @@ class Whole:
 
     def program(self, *others: Instance) -> Program:
         """First-order code: the steps, then the other entries."""
-        again = self.analysis.solve  # what came last may have changed what came before
-        main = again(self.main.callee)
-        entries = [again(other.callee, other.fields, other.operands) for other in others]
+
+        def again(other: Instance) -> Instance:  # what came last may have changed what came before
+            return self._solved(lambda: self.analysis.solve(other.callee, other.fields, other.operands), None)
+
+        main = again(self.main)
+        entries = [again(other) for other in others]
         specializer = Specializer(self.analysis)
         self.layout = specializer.layout
         return specializer.program(main, *entries)
@@ -165,6 +188,7 @@ class Refused(VladError):
 
     step: Step | None = None
     reason = ""
+    unsettled = False
 
 
 def _refused(reason: str, span: Span | None, step: Step | None) -> Refused:
@@ -224,7 +248,7 @@ def check(machine: Any, steps: Steps) -> Report:
     bounded, left_out = list(steps.steps), list[Step]()
     while True:
         try:
-            whole = Whole(machine, Steps(bounded, steps.defined), left_out)
+            whole = Whole.of(machine, Steps(bounded, steps.defined), left_out)
             break
         except Refused as refused:
             assert refused.step is not None
@@ -344,7 +368,7 @@ def _told(fail: Fail) -> str:
 
 def program_text(machine: Any, steps: Steps) -> str:
     """The C text of a program that stands alone. Raises VladError."""
-    whole = Whole(machine, steps)
+    whole = Whole.of(machine, steps)
     program = whole.program()
     check_order(program)
     return emit_c.emit_program(improved(program, whole.layout), _told)
@@ -362,7 +386,7 @@ class Wanted:
 
 def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
     """The C text and the header of a library with these procedures and their derivatives. Raises VladError."""
-    whole = Whole(machine, Steps([step for step in steps.steps if step.cell is not None], steps.defined))
+    whole = Whole.of(machine, Steps([step for step in steps.steps if step.cell is not None], steps.defined))
     real = whole.analysis.types.real
     instances, exports, header = [], [], [_HEAD.format(name=name, guard=name.upper())]
     taken: set[str] = set()
