@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from vlad.compile.calls import compile_call
 from vlad.compile.first_order import Box, Compute, Return, statements
 from vlad.compile.refusals import Unbounded
 from vlad.compile.unit import Unit
+from vlad.convert import to_python
 from vlad.core.types import Types, described
 
 DEFINITIONS = """
@@ -181,3 +183,42 @@ def test_an_interpreter_is_run_at_compile_time(text: str) -> None:
     assert type(function.body.end) is Return
     compiled = compile_call(session.machine, f.value, (0.3, 0.4))
     assert compiled(0.3, 0.4) == pytest.approx(f(0.3, 0.4), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "operands"),
+    [
+        ("(lambda (x) ((nth-derivative sin 7) x))", (0.7,)),
+        ("(lambda (x) (map (lambda (n) ((nth-derivative sqrt n) x)) (iota 6)))", (2.0,)),
+        ("(lambda (x) (taylor-coefficients (lambda (x) (/ 1 (- 1 (+ x (* x x))))) x 6))", (0.1,)),
+        (
+            "(lambda (x) (let turn ((n 4) (f cos)) (if (= n 0) (f x) (turn (- n 1) (derivative-R f)))))",
+            (0.7,),
+        ),
+        ("(lambda (p q) ((derivative-F (lambda (p) (car ((gradient-R likelihood) p q)))) p))", (0.3, 0.4)),
+        ("(lambda (p q) ((derivative-R (lambda (p) (car ((gradient-R likelihood) p q)))) p))", (0.3, 0.4)),
+        ("(lambda (p q) ((hessian likelihood) p q))", (0.3, 0.4)),
+    ],
+)
+def test_what_constants_decide_is_followed(text: str, operands: tuple[float, ...]) -> None:
+    """The order of a derivative, the program of an interpreter."""
+    session = vlad.Session(tier="evaluate")
+    session.eval(INTERPRETER)
+    f = session.eval(text)
+    compiled = compile_call(session.machine, f.value, operands)
+    expected, got = reals(f(*operands)), reals(to_python(compiled(*operands), session._calls))
+    assert len(got) == len(expected) > 0
+    assert got == pytest.approx(expected, rel=1e-12)
+
+
+def reals(value: object) -> list[float]:
+    return [value] if isinstance(value, float) else [x for part in value for x in reals(part)]  # type: ignore[attr-defined]
+
+
+def test_what_nothing_decides_is_given_up_in_time() -> None:
+    session = vlad.Session(tier="evaluate")
+    session.eval("(define (f n) ((nth-derivative sin n) 1))")
+    begun = time.monotonic()
+    with pytest.raises(Unbounded, match="order of its derivatives"):
+        compile_call(session.machine, session["f"].value, (3.0,))
+    assert time.monotonic() - begun < 10

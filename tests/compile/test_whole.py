@@ -85,9 +85,7 @@ def test_a_program_alone_prints_the_same(name: str, tmp_path: Path) -> None:
     ] or (name == "no end" and "Recursion is too deep" in done.stderr)
 
 
-@pytest.mark.parametrize(
-    "path", ["hessian-vector", "saddle", "rosenbrock-hessian", "xor", "differentiable-curry"]
-)
+@pytest.mark.parametrize("path", sorted([path.stem for path in (ROOT / "examples").glob("*.vlad")]))
 def test_an_example_alone(path: str, tmp_path: Path) -> None:
     source = ROOT / "examples" / f"{path}.vlad"
     done = subprocess.run([built(source, tmp_path)], capture_output=True, text=True, timeout=60)

@@ -20,6 +20,7 @@ from vlad.compile.first_order import (
     Slot,
     Statement,
     blocks,
+    components,
     inner_blocks,
     statements,
 )
@@ -51,8 +52,12 @@ def fuse(program: Program, layout: Representation) -> Program:
         return program
     plain = {v for contained in pairs.values() for v, _ in contained}
     _bring_up(program, pairs, plain)
+    containing: Pairs = {}
+    for f, contained in pairs.items():
+        for v, places in contained:
+            containing.setdefault(v, []).append((f, places))
     for function in program.functions:
-        _Fusion(pairs, plain).walk(function)
+        _Fusion(pairs, plain, containing).walk(function)
     program.functions = reachable(program)
     return program
 
@@ -71,11 +76,19 @@ def _pairs(program: Program, layout: Representation) -> Pairs:
     def add(
         larger: Code | None, smaller: Code | None, contains: Callable[[Function, Function], list[int] | None]
     ) -> None:
-        for f in by_code.get(larger, ()) if larger is not None else ():
-            for v in by_code.get(smaller, ()) if smaller is not None else ():
+        candidates: dict[object, list[Function]] = {}
+        for v in by_code.get(smaller, ()) if smaller is not None else ():
+            candidates.setdefault(key(v), []).append(v)
+        for f in by_code.get(larger, ()) if candidates and larger is not None else ():
+            for v in candidates.get(key(f), ()):
                 places = contains(f, v)
                 if places is not None:
                     pairs.setdefault(f, []).append((v, places))
+
+    def key(function: Function) -> object:
+        """Of what both have in common: the environment, and the last operand."""
+        types = (*function.origin.fields, function.origin.operands[-1])
+        return tuple([layout.types.canonical(type_) for type_ in types])
 
     codes: dict[Code, None] = {}
     for code in by_code:
@@ -181,17 +194,14 @@ def _reached(program: Program, pairs: Pairs, plain: set[Function]) -> dict[Funct
         and len(statements(f.body)) <= WRAPPER
         and answers(f.body)
     }
-    changed = True
-    while changed:
-        changed = False
-        for f, found in reached.items():
-            before = len(found)
-            for callee in callees(f):
-                if callee in pairs or callee in plain:
-                    found.add(callee)
-                else:
-                    found |= reached.get(callee, set())
-            changed = changed or len(found) > before
+    called = {f: callees(f) for f in program.functions}
+    number = components(program.functions, called)
+    for f in sorted(reached, key=lambda f: number[f]):  # callees first: none of these is recursive
+        for callee in called[f]:
+            if callee in pairs or callee in plain:
+                reached[f].add(callee)
+            else:
+                reached[f] |= reached.get(callee, set())
     return reached
 
 
@@ -212,20 +222,21 @@ def _beside(
 
 
 def _meets(some: set[Function], others: set[Function], pairs: Pairs) -> bool:
-    return any(
-        (f in some and v in others) or (f in others and v in some)
-        for f, contained in pairs.items()
-        for v, _ in contained
-    )
+    return _contain(some, others, pairs) or _contain(others, some, pairs)
+
+
+def _contain(larger: set[Function], smaller: set[Function], pairs: Pairs) -> bool:
+    return any(v in smaller for f in larger for v, _ in pairs.get(f, ()))
 
 
 class _Fusion:
     """One function's calls."""
 
-    def __init__(self, pairs: Pairs, plain: set[Function]) -> None:
+    def __init__(self, pairs: Pairs, plain: set[Function], containing: Pairs) -> None:
         self.pairs = pairs
         self.plain = plain
         self.replaced: dict[Slot, Leaf] = {}
+        self.containing = containing  # the pairs from the other side
 
     def walk(self, function: Function) -> None:
         self.block(function.body, {})
@@ -259,13 +270,11 @@ class _Fusion:
             known[call.function, operands] = before
             self.replaced.update(zip(call.slots, slots, strict=True))
             return True
-        for f, contained in self.pairs.items():
+        for f, places in self.containing.get(call.function, ()):
             before = known.get((f, operands))
-            for v, places in contained if before is not None and before.function is f else ():
-                if v is call.function:
-                    assert before is not None
-                    self.replaced.update(
-                        {slot: before.slots[place] for slot, place in zip(call.slots, places, strict=True)}
-                    )
-                    return True
+            if before is not None and before.function is f:
+                self.replaced.update(
+                    {slot: before.slots[place] for slot, place in zip(call.slots, places, strict=True)}
+                )
+                return True
         return False
