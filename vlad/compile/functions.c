@@ -220,3 +220,56 @@ static inline double vlad_sec_squared(double x) {
   double c = cos(x);
   return 1.0 / (c * c);
 }
+
+/* The n-th derivative of digamma, as special.py has it, in the precision of long double: the sum until the series takes over;
+   of negative x by reflection, where the derivatives of cot are polynomials in cot. */
+static inline long double vlad_psi(double n, double x) {
+  static const long double bernoulli[] = {1.0L / 6, -1.0L / 30, 1.0L / 42, -1.0L / 30, 5.0L / 66, -691.0L / 2730, 7.0L / 6,
+    -3617.0L / 510, 43867.0L / 798, -174611.0L / 330, 854513.0L / 138, -236364091.0L / 2730};
+  if (!(n >= 0 && n <= 60 && n == floor(n)) || !(x > -1.0 / 0.0)) return 0.0 / 0.0;
+  int order = (int)n;
+  if (x <= 0 && x == floor(x)) return order % 2 ? 1.0 / 0.0 : 0.0 / 0.0;
+  long double v = x > 0 ? (long double)x : 1 - (long double)x, sum = 0, factorial = 1;
+  for (int k = 2; k <= order; k++) factorial *= k;
+  for (; v < 24 + order; v += 1) sum += factorial / powl(v, order + 1);
+  long double power = 1 / powl(v, order), ratio = factorial * (order + 1) / 2;
+  sum += factorial / (2 * v) * power;
+  if (order) sum += factorial / order * power;
+  for (int k = 1; k <= 12; k++) {
+    power = power / v / v;
+    sum += bernoulli[k - 1] * ratio * power;
+    ratio *= (long double)(2 * k + order + 1) * (2 * k + order) / ((2 * k + 2) * (2 * k + 1));
+  }
+  long double result = order ? (order % 2 ? sum : -sum) : logl(v) - sum;
+  if (x > 0) return result;
+  const long double pi = 3.14159265358979323846264338327950288L;
+  long double angle = pi * ((long double)x - rint(x)), c = cosl(angle) / sinl(angle), slope = 0, scale = pi;
+  long double from[64] = {0, 1}, to[64];
+  for (int i = 0; i < order; i++) {
+    for (int k = 0; k < 64; k++) to[k] = 0;
+    for (int k = 1; k <= i + 1; k++) { to[k - 1] -= k * from[k]; to[k + 1] -= k * from[k]; }
+    for (int k = 0; k < 64; k++) from[k] = to[k];
+    scale *= pi;
+  }
+  for (int k = order + 1; k >= 0; k--) slope = slope * c + from[k];
+  return (order % 2 ? -result : result) - slope * scale;
+}
+
+/* The same. */
+static inline double vlad_polygamma(double n, double x) { return (double)vlad_psi(n, x); }
+
+/* The derivative of gamma. */
+static inline double vlad_gamma_slope(double x) { return tgamma(x) * vlad_polygamma(0, x); }
+
+/* Gamma (psi^2 + psi'). */
+static inline double vlad_gamma_curve(double x) {
+  double psi = vlad_polygamma(0, x);
+  return tgamma(x) * (psi * psi + vlad_polygamma(1, x));
+}
+
+/* Gamma (psi^3 + 3 psi psi' + psi''): the sum has zeros. */
+static inline double vlad_gamma_third(double x) {
+  if (x >= 172.0) return 1.0 / 0.0;
+  long double a = vlad_psi(0, x), b = vlad_psi(1, x), c = vlad_psi(2, x);
+  return x != 0 && fabs(x) < 1e-20 ? -6.0 / x / x / x / x : tgamma(x) * (double)((a * a * a + 3 * (a * b)) + c);
+}

@@ -17,6 +17,10 @@ OTHER = {
     "fma": "double fma(double, double, double);",
     "ldexp": "double ldexp(double, int);",
     "ilogb": "int ilogb(double);",
+    "logl": "long double logl(long double);",
+    "powl": "long double powl(long double, long double);",
+    "cosl": "long double cosl(long double);",
+    "sinl": "long double sinl(long double);",
 }
 _NAME = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
 
@@ -29,7 +33,7 @@ def _definitions() -> dict[str, str]:
         text = file.read()
     found = {}
     for part in re.split(r"\n(?=/\*)", text)[1:]:
-        match = re.search(r"static inline double (vlad_\w+)\(", part)
+        match = re.search(r"static inline (?:long )?double (vlad_\w+)\(", part)
         assert match is not None, part
         found[match.group(1)] = part.strip()
     return found
