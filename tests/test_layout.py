@@ -23,7 +23,7 @@ ROOMS = (
     ("vlad.core", "nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
-    ("vlad.primitives", "special numbers data control tensors transforms table"),
+    ("vlad.primitives", "special numbers data strings control tensors transforms table"),
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",

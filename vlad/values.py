@@ -90,6 +90,23 @@ class String:
         self.text = text
 
 
+def character_list(text: str) -> Value:
+    """The characters of a text as a list of reals, their numbers in Unicode."""
+    result: Value = NIL
+    for character in reversed(text):
+        result = (float(ord(character)), result)
+    return result
+
+
+def text_of(characters: Value) -> str:
+    """The text of a list of characters."""
+    text = []
+    while characters:
+        text.append(chr(int(characters[0])))
+        characters = characters[1]
+    return "".join(text)
+
+
 class Zero:
     """The known zero. It adds to anything and is every part of itself, so optimistic code may meet it."""
 

@@ -549,8 +549,8 @@ def test_the_analysis_says_why() -> None:
     from vlad.compile.unit import Unit
 
     session = vlad.Session(tier="evaluate")
-    f = session.eval('(lambda (x) (string-append (if (> x 0) "a" "b") "c"))').value
-    with pytest.raises(Unbounded, match="`string-append` is not compiled yet"):
+    f = session.eval('(lambda (x) (string->symbol (if (> x 0) "a" "b")))').value
+    with pytest.raises(Unbounded, match="`string->symbol` is not compiled yet"):
         Unit(session.machine, f[0], (), (1.0,))
 
 

@@ -54,6 +54,7 @@ from vlad.values import (
     Deferred,
     Global,
     Primitive,
+    String,
     Value,
     look,
 )
@@ -233,6 +234,14 @@ class Walker:
         answer: Result = recursion.rule(self, *operands)
         return answer
 
+    def characters(self, string: Known) -> Known:
+        """The list of a string's characters."""
+        return Known(self.types.characters, string.leaves)
+
+    def string(self, characters: Known) -> Known:
+        """The string of a list of characters."""
+        return Known(self.types.string)
+
     def system(self, name: str) -> Code:
         code: Code = self.machine.codes[name]
         return code
@@ -284,6 +293,8 @@ class Walker:
             return self.types.real
         if general and type(value) is Boolean:
             return self.types.boolean
+        if general and type(value) is String:
+            return self.types.string
         if type(value) is tuple and value:
             return self.types.closure(value[0], ())
         return self.types.constant(value)

@@ -24,7 +24,7 @@ from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Type,
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
-from vlad.values import FALSE, TRUE, Deferred, Global, Value, look
+from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
 
@@ -158,6 +158,12 @@ class Compiled:
             if type_.kind == "union":
                 words.append(("p", self._boxed(value, type_, kept)))
                 return
+            if type_.kind == "string":
+                if type(value) is not String:
+                    raise Mismatch
+                characters = character_list(value.text)
+                words.append(("p", self._boxed(characters, self.types.characters, kept)))
+                return
             if type_.kind == "constant":
                 if self.types.constant(value) is not type_:
                     raise Mismatch
@@ -240,6 +246,10 @@ class Compiled:
                 break
             if type_.kind == "constant":
                 value = value_of(type_)
+                break
+            if type_.kind == "string":
+                characters = self._decode(self.types.characters, [leaves.pop(0)])
+                value = String(text_of(characters))
                 break
             if type_.kind == "union":
                 type_, inner = self._unboxed(leaves.pop(0), type_)

@@ -226,8 +226,10 @@ class _Unit:
         if facts.counts:
             parts.append(sections["fuel"])
         if facts.acts or self.alone:
+            parts.append(needed([*self.expressions, "vlad_real_text()"]))
             parts += [sections["output"], sections["alone" if self.alone else "host"]]
-        parts.append(needed(self.expressions))
+        else:
+            parts.append(needed(self.expressions))
         parts += self.structures.values()
         parts += self.static_lines
         for cell, kinds in self.program.variables.items():
@@ -777,6 +779,8 @@ class _Body:
                 self.line(f"double {self.name(slot)} = vlad_read({status});")
             case "out":
                 self.line("vlad_out_line();")
+            case "quoted":
+                self.line(f"vlad_put_quoted({self.leaf(statement.operands[0])});")
             case "step":
                 self.line(f"vlad_step({statement.operands[0]:.0f});")
             case what:

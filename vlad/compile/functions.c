@@ -273,3 +273,50 @@ static inline double vlad_gamma_third(double x) {
   long double a = vlad_psi(0, x), b = vlad_psi(1, x), c = vlad_psi(2, x);
   return x != 0 && fabs(x) < 1e-20 ? -6.0 / x / x / x / x : tgamma(x) * (double)((a * a * a + 3 * (a * b)) + c);
 }
+
+/* The shortest decimal that reads back the same, and its length. Of 15 digits each reads back as itself, below the normal numbers
+   even less. */
+static inline int vlad_real_text(double x, char *out) {
+  if (x != x || x - x != 0) {
+    const char *name = x != x ? "+nan.0" : x > 0 ? "+inf.0" : "-inf.0";
+    for (int i = 0; i < 6; i++) out[i] = name[i];
+    return 6;
+  }
+  char text[40], digits[20];
+  int count = x < 2.3e-308 && x > -2.3e-308 ? 1 : 15;
+  do snprintf(text, 40, "%+.*e", count - 1, x);
+  while (strtod(text, 0) != x && ++count < 18);
+  int filled = 0, n = 0;
+  const char *at = text + 1;
+  for (; *at != 'e'; at++)
+    if (*at != '.') digits[n++] = *at;
+  int power = 0;
+  for (const char *p = at + 2; *p; p++) power = 10 * power + *p - '0';
+  if (at[1] == '-') power = -power;
+  while (n > 1 && digits[n - 1] == '0') n--;
+  if (text[0] == '-') out[filled++] = '-';
+  if (power < -4 || power > 15) {
+    out[filled++] = digits[0];
+    if (n > 1) out[filled++] = '.';
+    for (int i = 1; i < n; i++) out[filled++] = digits[i];
+    filled += snprintf(out + filled, 8, "e%d", power);
+  } else if (power < 0) {
+    out[filled++] = '0';
+    out[filled++] = '.';
+    for (int i = -1; i > power; i--) out[filled++] = '0';
+    for (int i = 0; i < n; i++) out[filled++] = digits[i];
+  } else {
+    for (int i = 0; i <= power || i < n; i++) {
+      if (i == power + 1) out[filled++] = '.';
+      out[filled++] = i < n ? digits[i] : '0';
+    }
+  }
+  return filled;
+}
+
+/* A character of this text; -1 behind its end. */
+static inline double vlad_real_character(double x, double i) {
+  char text[40];
+  int length = vlad_real_text(x, text);
+  return i >= 0 && i < length ? text[(int)i] : -1;
+}

@@ -17,6 +17,8 @@ OTHER = {
     "fma": "double fma(double, double, double);",
     "ldexp": "double ldexp(double, int);",
     "ilogb": "int ilogb(double);",
+    "snprintf": "int snprintf(char *, unsigned long, const char *, ...);",
+    "strtod": "double strtod(const char *, char **);",
     "logl": "long double logl(long double);",
     "powl": "long double powl(long double, long double);",
     "cosl": "long double cosl(long double);",
@@ -33,7 +35,7 @@ def _definitions() -> dict[str, str]:
         text = file.read()
     found = {}
     for part in re.split(r"\n(?=/\*)", text)[1:]:
-        match = re.search(r"static inline (?:long )?double (vlad_\w+)\(", part)
+        match = re.search(r"static inline (?:long double|double|int) (vlad_\w+)\(", part)
         assert match is not None, part
         found[match.group(1)] = part.strip()
     return found

@@ -114,6 +114,8 @@ def _kind(walk: _Walk, value: Value, longest: int) -> str:
         end = "real"
     elif type(value) is Boolean:
         end = "boolean"
+    elif type(value) is String:
+        end = "string"
     elif type(value) is tuple and value:
         end = walk.code(value[0])
     else:

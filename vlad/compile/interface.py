@@ -93,7 +93,7 @@ class _Writer:
     def type(self, type_: Type) -> Any:
         type_ = self.layout.types.canonical(type_)
         match type_.kind:
-            case "real" | "boolean":
+            case "real" | "boolean" | "string":
                 return type_.kind
             case "pair":
                 return [self.type(part) for part in type_.parts]
@@ -144,6 +144,8 @@ class _Reader:
                 return types.real
             case "boolean":
                 return types.boolean
+            case "string":
+                return types.string
             case str():
                 return types.constant(ATOMS[written])
             case int():

@@ -1,8 +1,8 @@
 """Unboxed, behind a pointer, or nothing: how a type is laid out in machine leaves.
 
-A real is a double, a boolean an int; a pair or closure is its parts, side by side; what is constant takes nothing, so tags,
-closures of no environment and known zeros vanish. A union is a pointer: a member without leaves is its number in place
-of an address, any other a box, which says which member it is only where several are boxed.
+A real is a double, a boolean an int, a string the list of its characters; a pair or closure is its parts, side by side; what is
+constant takes nothing, so tags, closures of no environment and known zeros vanish. A union is a pointer: a member without
+leaves is its number in place of an address, any other a box, which says which member it is only where several are boxed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Representation:
                 kinds = "d"
             elif type_.kind == "boolean":
                 kinds = "b"
-            elif type_.kind == "union":
+            elif type_.kind in ("union", "string"):
                 kinds = "p"
             else:
                 kinds = "".join([self.kinds(part) for part in type_.parts])

@@ -161,8 +161,6 @@ static inline void vlad_step(long count) { if (__builtin_expect((vlad_fuel -= co
 
 /* section: output
    Text is gathered in a line, which goes out in one piece. */
-int snprintf(char *, unsigned long, const char *, ...);
-double strtod(const char *, char **);
 void *realloc(void *, unsigned long);
 void *memcpy(void *, const void *, unsigned long);
 static char *vlad_line;
@@ -178,42 +176,31 @@ static void vlad_put(const char *text, long length) {
   memcpy(vlad_line + vlad_filled, text, length);
   vlad_filled += length;
 }
-/* The shortest decimal that reads back the same. Of 15 digits each reads back as itself, below the normal numbers even less. */
 static void vlad_put_real(double x) {
-  if (x != x || x - x != 0) {
-    vlad_put(x != x ? "+nan.0" : x > 0 ? "+inf.0" : "-inf.0", 6);
-    return;
-  }
-  char text[40], digits[20], out[40];
-  int count = x < 2.3e-308 && x > -2.3e-308 ? 1 : 15;
-  do snprintf(text, 40, "%+.*e", count - 1, x);
-  while (strtod(text, 0) != x && ++count < 18);
-  int filled = 0, n = 0;
-  const char *at = text + 1;
-  for (; *at != 'e'; at++)
-    if (*at != '.') digits[n++] = *at;
-  int power = 0;
-  for (const char *p = at + 2; *p; p++) power = 10 * power + *p - '0';
-  if (at[1] == '-') power = -power;
-  while (n > 1 && digits[n - 1] == '0') n--;
-  if (text[0] == '-') out[filled++] = '-';
-  if (power < -4 || power > 15) {
-    out[filled++] = digits[0];
-    if (n > 1) out[filled++] = '.';
-    for (int i = 1; i < n; i++) out[filled++] = digits[i];
-    filled += snprintf(out + filled, 8, "e%d", power);
-  } else if (power < 0) {
-    out[filled++] = '0';
-    out[filled++] = '.';
-    for (int i = -1; i > power; i--) out[filled++] = '0';
-    for (int i = 0; i < n; i++) out[filled++] = digits[i];
-  } else {
-    for (int i = 0; i <= power || i < n; i++) {
-      if (i == power + 1) out[filled++] = '.';
-      out[filled++] = i < n ? digits[i] : '0';
+  char text[40];
+  vlad_put(text, vlad_real_text(x, text));
+}
+static void vlad_put_character(double x) {
+  unsigned c = x;
+  char text[4];
+  int length = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+  for (int i = length - 1; i > 0; i--, c >>= 6) text[i] = 0x80 | (c & 0x3f);
+  text[0] = length == 1 ? c : (0xf00 >> length) | c;
+  vlad_put(text, length);
+}
+static void vlad_put_quoted(double x) { /* as within quotes */
+  unsigned c = x;
+  char text[16];
+  const char *names = "a\ab\bt\tn\nr\r\"\"\\\\";
+  for (int i = 0; names[i]; i += 2) {
+    if (names[i + 1] == c) {
+      vlad_put("\\", 1);
+      vlad_put(names + i, 1);
+      return;
     }
   }
-  vlad_put(out, filled);
+  if (c < 32 || (c > 126 && c < 161) || c == 173) vlad_put(text, snprintf(text, 16, "\\x%x;", c));
+  else vlad_put_character(x);
 }
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }
 

@@ -37,7 +37,7 @@ from vlad.compile.representation import Representation
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
 from vlad.source import Span
-from vlad.values import ZERO, Code, Deferred, Global, Primitive, Value, look
+from vlad.values import ZERO, Code, Deferred, Global, Primitive, Value, character_list, look
 
 UNSOLVED = "A variable is used before it is defined"
 
@@ -52,7 +52,8 @@ class Specializer(Walker):
         self.layout = Representation(analysis.types)
         self.functions: dict[Instance, Function] = {}
         self._waiting: list[Instance] = []
-        self._statics: dict[tuple[int, Type], Leaf] = {}
+        self._statics: dict[tuple[int | str, Type], Leaf] = {}
+        self._kept: list[Value] = []  # so that an id in `_statics` stays its own
         self.block = Block()
 
     def program(self, *roots: Instance) -> Program:
@@ -76,7 +77,7 @@ class Specializer(Walker):
                 span = lambda_.span
                 names = [v.name for v in (*callee.environment, *lambda_.parameters)]
             else:
-                names = ["a", "b"]
+                names = ["a", "b", "c"]
             for type_, name in zip((*instance.fields, *instance.operands), names, strict=False):
                 for kind, cell in zip(self.layout.kinds(type_), self.layout.cells(type_), strict=True):
                     parameters.append(Slot(kind, name))
@@ -245,7 +246,7 @@ class Specializer(Walker):
         self.block.statements.append(Store(cell, self.coerced(value, type_)))
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
-        kinds = {"real": "d", "boolean": "b"}
+        kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d"}
         leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
         slots = (Slot("d", self._name()),) if what == "in" else ()
         self.block.statements.append(Effect(what, slots, leaves, text, self.span))
@@ -270,6 +271,8 @@ class Specializer(Walker):
             slot = Slot("p", member.name)
             self.block.statements.append(Box(slot, member, leaves))
             return (slot,)
+        if to.kind == "string":
+            return self.characters(value).leaves
         if to.kind in ("real", "boolean"):
             if from_.kind == to.kind:
                 return value.leaves
@@ -284,6 +287,14 @@ class Specializer(Walker):
         for index, part in enumerate(to.parts):
             leaves += self.coerced(self.part(Known(from_, value.leaves), index), part)
         return leaves
+
+    def characters(self, string: Known) -> Known:
+        if string.type.kind == "string":
+            return Known(self.types.characters, string.leaves)
+        return Known(self.types.characters, self._static(string.type.of, self.types.string))
+
+    def string(self, characters: Known) -> Known:
+        return Known(self.types.string, self.coerced(characters, self.types.characters))
 
     def value(self, value: Value) -> Known:
         known = super().value(value)
@@ -300,9 +311,15 @@ class Specializer(Walker):
             return ()
         if type(value) is Deferred:
             value = look(value)
+        if type_.kind == "string":
+            key = value.text, type_
+            if key not in self._statics:
+                self._statics[key] = self._static(character_list(value.text), self.types.characters)[0]
+            return (self._statics[key],)
         if type_.kind == "union":
             leaf = self._statics.get((id(value), type_))
             if leaf is None:
+                self._kept.append(value)
                 for member, member_type in self.layout.members_of(type_):
                     if self._is_of(value, member_type):
                         leaves = self._static(value, member_type)

@@ -23,8 +23,9 @@ Head = Any  # what the members of a union differ in: a word, a Code, or a consta
 
 
 class Type:
-    """One hash-consed type. `kind` is 'constant', 'real', 'boolean', 'pair', 'closure' or 'union'; `of` the constant's
-    value, the closure's Code or the union's Cell; `parts` a pair's two types or those of a closure's environment."""
+    """One hash-consed type. `kind` is 'constant', 'real', 'boolean', 'string', 'pair', 'closure' or 'union'; `of` the constant's
+    value, the closure's Code, the union's Cell, or that of a string's characters; `parts` a pair's two types or those of a
+    closure's environment."""
 
     __slots__ = ("kind", "of", "parts", "head", "size", "mentions_cell", "epoch", "now", "serial")
 
@@ -45,7 +46,7 @@ class Type:
 class Cell:
     """The members of a union, by head. After unification `link` leads to the cell that stands for this one."""
 
-    __slots__ = ("serial", "members", "link", "readers")
+    __slots__ = ("serial", "members", "link", "readers")  # 0: the characters of strings
 
     def __init__(self, serial: int) -> None:
         self.serial = serial
@@ -100,7 +101,7 @@ class Types:
         self._kept: list[Value] = []  # constants whose ids are keys
         self._general: dict[tuple[Type, bool], Type] = {}
         self.epoch = 0
-        self._cells = 0
+        self._cells = -1
         self.changed: list[Any] = []
         self.folding = False  # does every closure that occurs inside itself become a cell's member?
         self._joining = 0
@@ -112,6 +113,10 @@ class Types:
         self.nil = self.constant(NIL)
         self.true = self.constant(TRUE)
         self.false = self.constant(FALSE)
+        # a string that is computed is the list of its characters, each a real
+        self.characters = self.union(self.nil)
+        self._absorb(found(self.characters.of), self.pair(self.real, self.characters))
+        self.string = self._make("string", found(self.characters.of), (), "string")
 
     def _make(self, kind: str, of: Any, parts: tuple[Type, ...], head: Head, key: Any = None) -> Type:
         table_key = (kind, of if key is None else key, parts)
@@ -122,7 +127,7 @@ class Types:
             type_.size = 1 + sum([part.size for part in parts])
             if type_.size > LARGEST:
                 raise TooLarge
-            type_.mentions_cell = kind == "union" or any(part.mentions_cell for part in parts)
+            type_.mentions_cell = kind in ("union", "string") or any(part.mentions_cell for part in parts)
             type_.epoch, type_.now, type_.serial = self.epoch, type_, len(self._table)
         return type_
 
@@ -132,6 +137,8 @@ class Types:
             head: Head = "real"
         elif type(value) is Boolean:
             head = "boolean"
+        elif type(value) is String:
+            head = "string"
         else:
             head = ("constant", key)
         if type(key) is int:
@@ -229,6 +236,8 @@ class Types:
             )
         if a.head == "boolean":
             return self.boolean
+        if a.head == "string":
+            return self.string
         parts = [self.join_both(x, y) for x, y in zip(a.parts, b.parts, strict=True)]
         return self.canonical(self.like(a, tuple([self.canonical(part) for part in parts])))
 
@@ -413,7 +422,7 @@ def is_real(type_: Type) -> bool:
 
 def cells_of(type_: Type) -> Iterator[Cell]:
     """The cells that a type mentions directly."""
-    if type_.kind == "union":
+    if type_.kind in ("union", "string"):
         yield found(type_.of)
     elif type_.mentions_cell:
         for part in type_.parts:
@@ -422,7 +431,7 @@ def cells_of(type_: Type) -> Iterator[Cell]:
 
 def described(type_: Type) -> str:
     """A type with what its unions are: `#1 where #1 = () | (real . #1)`."""
-    cells: dict[Cell, None] = dict.fromkeys(cells_of(type_))
+    cells: dict[Cell, None] = dict.fromkeys([cell for cell in cells_of(type_) if cell.serial])
     lines = []
     work = list(cells)
     while work:
@@ -430,7 +439,7 @@ def described(type_: Type) -> str:
         members = list(cell.members.values())
         lines.append(f"#{cell.serial} = {' | '.join([shown(member) for member in members])}")
         for inner in [inner for member in members for inner in cells_of(member)]:
-            if inner not in cells:
+            if inner not in cells and inner.serial:
                 cells[inner] = None
                 work.append(inner)
     return shown(type_) + (f"  where  {',  '.join(lines)}" if lines else "")
@@ -438,7 +447,7 @@ def described(type_: Type) -> str:
 
 def shown(type_: Type, depth: int = 5) -> str:
     """A type in people's words: `(real real)`, `[f real]` for a closure of f over a real."""
-    if type_.kind in ("real", "boolean"):
+    if type_.kind in ("real", "boolean", "string"):
         return type_.kind
     if type_.kind == "constant":
         if type_.of is ZERO or type_.of is ZERO_REAL:

@@ -113,6 +113,9 @@ def _shows(quoting: bool) -> Recursion:
     def one(w: Any, x: Any) -> Any:
         if x.type.kind in ("real", "boolean"):
             return w.effect(x.type.kind, [x])
+        if x.type.kind == "string":
+            characters = w.characters(x)
+            return in_order(w, ['"', (letters, characters), '"'] if quoting else [(letters, characters)])
         if x.type.kind == "pair":
             return in_order(w, ["(", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
         if x.type.kind == "closure":
@@ -121,6 +124,15 @@ def _shows(quoting: bool) -> Recursion:
                 w, [(whole, w.part(x, piece - 1)) if type(piece) is int else piece for piece in pieces]
             )
         return w.effect("text", text=atom_text(x.type.of, quoting))
+
+    def spell_letters(w: Any, characters: Any) -> Any:
+        return w.each(characters, lambda x: spell_one(w, x))
+
+    def spell_one(w: Any, x: Any) -> Any:
+        if x.type.kind != "pair":
+            return w.unspecified
+        done = w.effect("quoted" if quoting else "character", [w.part(x, 0)])
+        return done and w.recursive(letters, w.part(x, 1))
 
     def show_rest(w: Any, x: Any) -> Any:
         return w.each(x, lambda x: one_rest(w, x))
@@ -146,6 +158,7 @@ def _shows(quoting: bool) -> Recursion:
 
     whole = Recursion("show", show)
     rest = Recursion("show-rest", show_rest)
+    letters = Recursion("show-characters", spell_letters)
     return whole
 
 
@@ -163,9 +176,9 @@ def _abstract_display(w: Any, x: Any) -> Any:
 
 def _abstract_write_string(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
-        if type(x.type.of) is not String:
+        if x.type.head != "string":
             return w.fail("Argument to write-string is invalid")
-        return w.effect("text", text=x.type.of.text) and w.effect("out")
+        return w.recursive(DISPLAYED, x) and w.effect("out")
 
     return w.each(x, of_one)
 
@@ -202,7 +215,7 @@ def _told(w: Any, words: Any, first: bool) -> Any:
 
 
 def _told_word(w: Any, x: Any) -> Any:
-    return w.recursive(DISPLAYED if type(x.type.of) is String else WRITTEN, x)
+    return w.recursive(DISPLAYED if x.type.head == "string" else WRITTEN, x)
 
 
 def _ends_in_nil(types: Any, type_: Any) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 from vlad.core.types import Recursion
 from vlad.errors import VladError
 from vlad.primitives.numbers import invalid
-from vlad.reader.parser import number
 from vlad.values import (
     FALSE,
     NIL,
@@ -27,9 +26,8 @@ from vlad.values import (
     is_pair,
     is_procedure,
     look,
-    symbol,
 )
-from vlad.write import real_text, written
+from vlad.write import written
 
 # What is known of a value (`k`, with a `type`) is looked at through the compiler's Walker (`w`, compile/analyze.py).
 
@@ -87,6 +85,8 @@ def _abstract_same(w: Any, a: Any, b: Any) -> Any:
             return w.scalar(w.machine.table["same?"], [a, b])
         if a.type.kind == b.type.kind == "constant":
             return w.truth(same(a.type.of, b.type.of))
+        if a.type.head == "string":
+            return w.recursive(EQUAL, w.characters(a), w.characters(b))
         if a.type.head == "boolean":
             return w.compute(w.machine.table["same-boolean?"], [a, b], w.types.boolean)
         if a.type.parts:
@@ -238,50 +238,11 @@ def _predicate(
     )  # fmt: skip
 
 
-def _constant_row(
+def constant_row(
     name: str, operands: str, doc: str, value: Callable[..., Value], type: str, **columns: Any
 ) -> Primitive:
     """A row whose result has no derivative: symbols, strings, tests."""
     return Primitive(name, operands, doc, value=value, type=type, forward="zero", reverse={}, **columns)
-
-
-def _strings(name: str, rule: Callable[..., Value], result: Callable[[Any], Value]) -> Callable[..., Value]:
-    def value(*operands: Value) -> Value:
-        for operand in operands:
-            if type(operand) is not String:
-                raise invalid(name, "strings", *operands)
-        return result(rule(*[operand.text for operand in operands]))
-
-    return value
-
-
-def _substring(text: Value, start: Value, end: Value) -> Value:
-    if type(text) is not String or type(start) is not float or type(end) is not float:
-        raise invalid("substring", "a string and two positions", text, start, end)
-    if not 0 <= start <= end <= len(text.text) or start % 1 or end % 1:
-        raise VladError(
-            "out-of-range", "Argument to substring is invalid: position outside the string",
-            hint=f"the string has {len(text.text)} characters", irritants=(text, start, end),
-        )  # fmt: skip
-    return String(text.text[int(start) : int(end)])
-
-
-def _of_kind(name: str, expected: str, kind: type, rule: Callable[[Any], Value]) -> Callable[[Value], Value]:
-    def value(x: Value) -> Value:
-        if type(x) is not kind:
-            raise invalid(name, expected, x)
-        return rule(x)
-
-    return value
-
-
-def _string_to_number(text: str) -> Value:
-    found = number(text) if text else None
-    return FALSE if found is None else found
-
-
-def _search(pattern: str, text: str) -> int:
-    return text.find(pattern)
 
 
 def _is_null(value: Value) -> bool:
@@ -344,46 +305,18 @@ ROWS: list[Primitive] = [
     _predicate("symbol?", "Is x a symbol?", lambda x: type(x) is Symbol, "type(x) is Symbol",
                _by_type(lambda t: type(t.of) is Symbol), Symbol=Symbol),
     _predicate("string?", "Is x a string?", lambda x: type(x) is String, "type(x) is String",
-               _by_type(lambda t: type(t.of) is String), String=String),
+               _by_type(lambda t: t.head == "string"), String=String),
     _predicate("not", "#t for #f, else #f.", lambda x: x is FALSE, "x is FALSE", _abstract_not, c="!{x}"),
-    _constant_row("eq?", "a b", "The same value? Reals and strings by value.", lambda a, b: boolean(same(a, b)),
+    constant_row("eq?", "a b", "The same value? Reals and strings by value.", lambda a, b: boolean(same(a, b)),
                   "any any -> boolean", abstract=_abstract_same),
-    _constant_row("eqv?", "a b", "As eq?.", lambda a, b: boolean(same(a, b)), "any any -> boolean",
+    constant_row("eqv?", "a b", "As eq?.", lambda a, b: boolean(same(a, b)), "any any -> boolean",
                   abstract=_abstract_same),
-    _constant_row("equal?", "a b", "Equal part by part?", lambda a, b: boolean(equal(a, b)), "any any -> boolean",
+    constant_row("equal?", "a b", "Equal part by part?", lambda a, b: boolean(equal(a, b)), "any any -> boolean",
                   abstract=_equal_types),
-    _constant_row("same?", "a b", "eq? of reals.", lambda a, b: boolean(same(a, b)), "real real -> boolean",
+    constant_row("same?", "a b", "eq? of reals.", lambda a, b: boolean(same(a, b)), "real real -> boolean",
                   c="({a} == {b} || ({a} != {a} && {b} != {b}))", hidden=True),
-    _constant_row("same-boolean?", "a b", "eq? of booleans.", lambda a, b: boolean(a is b), "boolean boolean -> boolean",
+    constant_row("same-boolean?", "a b", "eq? of booleans.", lambda a, b: boolean(a is b), "boolean boolean -> boolean",
                   c="{a} == {b}", hidden=True),
-    _constant_row("whole?", "x", "Is the real x a whole number?", lambda x: boolean(_is_integer(x)), "real -> boolean",
+    constant_row("whole?", "x", "Is the real x a whole number?", lambda x: boolean(_is_integer(x)), "real -> boolean",
                   c="({x} - {x} == 0 && floor({x}) == {x})", hidden=True),
-    Primitive(
-        "string-append", "a b", "The text of a, then that of b.",
-        value=_strings("string-append", lambda a, b: a + b, String), type="string string -> string", forward="zero",
-        reverse={}, variadic="left", unary='(string-append x "")',
-    ),
-    _constant_row("string-length", "text", "The number of characters.",
-                  _strings("string-length", len, float), "string -> real"),
-    _constant_row("substring", "text start end", "The characters from start up to end.", _substring,
-                  "string real real -> string"),
-    _constant_row("string=?", "a b", "Equal texts?", _strings("string=?", lambda a, b: a == b, boolean),
-                  "string string -> boolean"),
-    _constant_row("string<?", "a b", "Is a before b?", _strings("string<?", lambda a, b: a < b, boolean),
-                  "string string -> boolean"),
-    _constant_row("string-upcase", "text", "The text in capital letters.",
-                  _strings("string-upcase", str.upper, String), "string -> string"),
-    _constant_row("string-downcase", "text", "The text in small letters.",
-                  _strings("string-downcase", str.lower, String), "string -> string"),
-    _constant_row("string-search", "pattern text", "The position of the first occurrence of a pattern in a text, or #f.",
-                  _strings("string-search", _search, lambda at: FALSE if at < 0 else float(at)),
-                  "string string -> any"),
-    _constant_row("string->symbol", "text", "The symbol of this name.",
-                  _strings("string->symbol", lambda s: s, symbol), "string -> symbol"),
-    _constant_row("symbol->string", "name", "The name of a symbol.",
-                  _of_kind("symbol->string", "a symbol", Symbol, lambda s: String(s.name)), "symbol -> string"),
-    _constant_row("number->string", "x", "The decimal text of a real.",
-                  _of_kind("number->string", "a real", float, lambda x: String(real_text(x))), "real -> string"),
-    _constant_row("string->number", "text", "The real that a text writes, or #f.",
-                  _strings("string->number", _string_to_number, lambda x: x), "string -> any"),
 ]  # fmt: skip

@@ -1,0 +1,117 @@
+"""Strings that are computed: both tiers spell them alike."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vlad
+from vlad.compile.calls import compile_call
+from vlad.convert import from_python
+from vlad.core.types import LONGEST_CHAIN
+
+DEFINITIONS = """
+(define (append a b) (string-append a b))
+(define (length a) (string-length a))
+(define (same a b) (list (string=? a b) (equal? a b) (eq? a b)))
+(define (before a b) (string<? a b))
+(define (part a i j) (substring a i j))
+(define (place a b) (string-search a b))
+(define (spelt x) (number->string x))
+(define (capitals a) (string-upcase a))
+(define (small a) (string-downcase a))
+(define (shown a) (begin (write (list a a)) (display a) (write-string a)))
+(define (chosen a x) (let ((b (if (> x 0) a "none"))) (cons b (if (string=? b "none") #f (string-length b)))))
+(define (kinds a) (map string? (list a (string-append a a) 1 'a)))
+(define (slope a) ((derivative (lambda (x) (if (string=? a "") (* x x) (* x (string-length a))))) 3))
+"""
+texts = st.text(max_size=12)
+short = st.text(alphabet="ab", max_size=5)
+
+
+@pytest.fixture(scope="module")
+def both() -> tuple[vlad.Session, vlad.Session]:
+    pair = tuple([vlad.Session(tier=tier, write=lambda text: None) for tier in ("evaluate", "compile")])
+    for session in pair:
+        session.eval(DEFINITIONS)
+    return pair  # type: ignore[return-value]
+
+
+def outcomes(both: tuple[vlad.Session, vlad.Session], name: str, *operands: object) -> list[object]:
+    found: list[object] = []
+    for session in both:
+        try:
+            found.append(session[name](*operands))
+        except vlad.VladError as error:
+            found.append((error.code, error.message))
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, texts, st.integers(-1, 13), st.integers(-1, 13), st.floats(allow_subnormal=True))
+def test_both_tiers(
+    both: tuple[vlad.Session, vlad.Session], a: str, b: str, i: int, j: int, x: float
+) -> None:
+    calls: list[tuple[object, ...]] = [("append", a, b), ("length", a), ("same", a, b), ("same", a, a), ("before", a, b),
+             ("part", a, float(i), float(j)), ("place", a[:2], b), ("capitals", a), ("small", a), ("chosen", a, x),
+             ("kinds", a), ("slope", a)]  # fmt: skip
+    if x == x:
+        calls.append(("spelt", x))
+    for name, *operands in calls:
+        expected, got = outcomes(both, str(name), *operands)
+        assert got == expected, (name, operands)
+    tiers = both[1].tiers
+    assert not [
+        entry.reason for entry in tiers.entries.values() if entry.reason and "not compiled" in entry.reason
+    ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(short, short)
+def test_search_and_order(both: tuple[vlad.Session, vlad.Session], a: str, b: str) -> None:
+    for name in ("place", "before", "same"):
+        expected, got = outcomes(both, name, a, b)
+        assert got == expected, (name, a, b)
+
+
+@pytest.mark.parametrize("text", ["", "plain", 'quo"te\\', "tab\tline\nbell\a", "é€𝄞", "\x01\x7f\x85\xad"])
+def test_what_is_printed(text: str) -> None:
+    printed = []
+    for tier in ("evaluate", "compile"):
+        lines: list[str] = []
+        session = vlad.Session(tier=tier, write=lines.append)
+        session.eval(DEFINITIONS)
+        session["shown"](text)
+        printed.append("".join(lines))
+    assert printed[0] == printed[1]
+
+
+def test_a_variant_is_for_all_strings() -> None:
+    session = vlad.Session(tier="evaluate")
+    session.eval(DEFINITIONS)
+    f = session.module.cell("append").value
+    operands = (from_python("ab"), from_python(""))
+    compiled = compile_call(session.machine, f, operands)
+    for a, b in (("", ""), ("x" * 1000, "yé"), ("a", "b" * LONGEST_CHAIN)):
+        assert compiled(from_python(a), from_python(b)).text == a + b
+
+
+def test_long_loops_of_strings_are_collected() -> None:
+    session = vlad.Session(tier="compile", limits=vlad.Limits(memory=600))
+    session.eval('(define (f n) (let loop ((i 0) (s "")) (if (< i n) (loop (+ i 1) (number->string i)) s)))')
+    assert session["f"](2_000_000.0) == "1999999"
+
+
+def test_a_program_alone(tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(
+        '(define (label x) (string-append "f(" (number->string x) ") = "))\n'
+        "(define x (real 2.5))\n(display (label x))\n(write (* x x))\n(substring (label x) 2 9)\n",
+        encoding="utf-8",
+    )
+    vlad.Session().build(str(tmp_path / "it.vlad"), str(tmp_path / "it"))
+    done = subprocess.run([tmp_path / "it"], capture_output=True, text=True)
+    assert done.stdout == 'f(2.5) = 6.25\n6.25\n"2.5) = "\n' and done.returncode == 0, done
