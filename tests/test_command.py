@@ -270,6 +270,12 @@ WRONG = {
 
 
 class TestEnding:
+    def test_a_tier_of_the_environment(self) -> None:
+        done = vlad("-e", "1", VLAD_TIER="fast")
+        assert (
+            done.returncode == 2 and "$VLAD_TIER is one of auto, compile, evaluate; not fast" in done.stderr
+        )
+
     @pytest.mark.parametrize("message", WRONG)
     def test_wrong_usage(self, message: str) -> None:
         done = vlad(*WRONG[message])

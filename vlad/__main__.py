@@ -209,7 +209,7 @@ def execute(line: CommandLine) -> int:
         arguments=arguments,
         limits=line.limits,
         metered=line.metered,
-        tier=line.choices["--tier"] or None,
+        tier=_tier(line),
         optimize=int(line.choices["--optimize"]),
         fast_math=line.fast_math,
     )
@@ -238,6 +238,14 @@ def _print_all(texts: Iterable[str]) -> int:
         sys.stdout.write(text + "\n")
         count += 1
     return count
+
+
+def _tier(line: CommandLine) -> str | None:
+    """What --tier says, or else $VLAD_TIER; None where neither does."""
+    named = line.choices["--tier"] or os.environ.get("VLAD_TIER") or None
+    if named is not None and named not in CHOICES["--tier"]:
+        raise UsageError(f"$VLAD_TIER is one of {', '.join(CHOICES['--tier'])}; not {named}")
+    return named
 
 
 def _show(session: Session, line: CommandLine) -> int:

@@ -405,7 +405,8 @@ class Session:
         return [os.path.dirname(span.source.name), "", *self.path]
 
     def _find(self, name: str, folders: list[str], span: Span | None) -> str:
-        for candidate in (name, name + ".vlad"):
+        # what stands beside `fit.vlad` as `fit` may be the program that was built of it
+        for candidate in (name,) if name.endswith(".vlad") else (name + ".vlad", name):
             for folder in [""] if os.path.isabs(name) else folders:
                 path = os.path.join(folder, candidate)
                 if is_readable(path):
@@ -476,6 +477,10 @@ class Session:
 
         with self._lock:
             source, steps = self._read_whole(path)
+            if os.path.realpath(output) == os.path.realpath(source.name):
+                raise VladError(
+                    "cannot-write", f"Cannot write: {output}", hint="it is the program that is to be built"
+                )
             header = None
             if library:
                 base = re.sub(r"\W", "_", os.path.basename(output).partition(".")[0])

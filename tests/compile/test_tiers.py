@@ -258,6 +258,16 @@ class TestFuel:
 
 
 class TestErrors:
+    @pytest.mark.parametrize("tier", ["auto", "compile"])
+    @pytest.mark.parametrize(
+        "operator", ["derivative-F", "derivative-R", "identity", "(lambda (f) (lambda (x) (cons 1 (f x))))"]
+    )
+    def test_what_never_answers_is_no_interrupt(self, operator: str, tier: str) -> None:
+        session = vlad.Session(tier=tier, limits=vlad.Limits(seconds=0.5))
+        with pytest.raises(LimitExceeded) as caught:
+            session.eval(f"(({operator} (lambda (x) (let loop ((x x)) (loop (sin x))))) 1)")
+        assert caught.value.code == "out-of-time"
+
     @pytest.mark.parametrize(
         ("text", "argument"),
         [

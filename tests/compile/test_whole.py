@@ -281,6 +281,10 @@ unused : x -> not used""",
     "(define (f l) (if (null? l) 0 (car l)))\n(f (if (> (real 1) 0) '() (list (real 2))))": "2:1 : real",
     '(define (f x) (if (> x 0) (error "no") x))\n(f (real 1))': "2:1 : real",
     "(define (f x) (if (pair? x) (car x) (+ x 1)))\n(f 1)\n(f '(2))": "2:1 : 2\n3:1 : 2",
+    """(define (f l) (if (null? (cdr l)) 0 (+ (* (first l) (square (second l))) (f (rest l)))))
+(define x (build-list 5 (lambda (i) (+ 1 i))))
+(dot-product ((gradient f) x) x)
+((hessian f) x)""": "3:1 : real",
     "((nth-derivative sin (read-real)) 1)\n(+ 1 2)": "1:1 : not known, for \n2:1 : 3",
     "(define x ((nth-derivative sin (read-real)) 1))\n(+ 1 x)": "x : not known",
 }
@@ -358,3 +362,20 @@ def test_choices(option: list[str], tmp_path: Path) -> None:
         "--tier", "compile", *[word for word in option if word != "--native"], "it.vlad", cwd=tmp_path
     )
     assert float(run.stdout) == pytest.approx(float(alone.stdout), rel=1e-14)
+
+
+def test_a_program_is_not_built_over_its_source(tmp_path: Path) -> None:
+    path = tmp_path / "it.vlad"
+    path.write_text("(+ 1 2)\n", encoding="utf-8")
+    for output in ("it.vlad", "./it.vlad", str(path)):
+        done = command("build", "it.vlad", "-o", output, cwd=tmp_path)
+        assert done.returncode == 1 and "the program that is to be built" in done.stderr
+    assert path.read_text(encoding="utf-8") == "(+ 1 2)\n"
+
+
+def test_what_was_built_does_not_hide_the_program(tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text("(+ 1 2)\n", encoding="utf-8")
+    for words in (("it",), ("build", "it"), ("it",), ("check", "it"), ("build", "it"), ("run", "it")):
+        done = command(*words, cwd=tmp_path)
+        assert done.returncode == 0 and done.stderr == "", words
+    assert done.stdout == "3\n"

@@ -12,7 +12,7 @@ a gradient within a constant of the program's (the paper's proviso of laziness a
 from __future__ import annotations
 
 from vlad.errors import VladError
-from vlad.values import ZERO, Code, Deferred, Value, look
+from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, look
 
 Memo = dict[object, Value]
 
@@ -259,7 +259,8 @@ def shape(value: Value, depth: int = 3) -> str:
         return f"({shape(value[0], depth - 1)} . {shape(value[1], depth - 1)})"
     if value == ():
         return "()"
-    return "procedure" if type(value) is tuple else repr(value)
+    kinds = {String: "string", Symbol: "symbol", Boolean: "boolean"}
+    return "procedure" if type(value) is tuple else kinds.get(type(value), "something else")
 
 
 def nonconforming(name: str, a: Value, b: Value) -> VladError:

@@ -262,10 +262,12 @@ def _statics(function: Function) -> list[Static]:
 def total_functions(functions: list[Function]) -> set[Function]:
     """Functions that do nothing but answer: no failure, no effect, no call of one that has them. Whether a loop ends that
     answers at all is not asked: whose result nobody reads need not be waited for."""
+    returning = returning_functions(functions)
     total = {
         f
         for f in functions
         if not has_effect(f)
+        and f in returning
         and answers(f.body)
         and not any(type(block.end) is Fail for block in blocks(f.body))
     }
@@ -275,6 +277,23 @@ def total_functions(functions: list[Function]) -> set[Function]:
         total -= less
         shrunk = bool(less)
     return total
+
+
+def returning_functions(functions: list[Function]) -> set[Function]:
+    """Those of which some way leads to an answer; of an endless loop, none does."""
+    ends = {f: [block.end for block in blocks(f.body)] for f in functions}
+    returning = {f for f in functions if any(type(end) is Return for end in ends[f])}
+    grown = True
+    while grown:
+        more = {
+            f
+            for f in functions
+            if f not in returning
+            and any(type(end) is TailInvoke and end.function in returning for end in ends[f])
+        }
+        returning |= more
+        grown = bool(more)
+    return returning
 
 
 def answers(block: Block) -> bool:

@@ -14,20 +14,22 @@ from typing import Any
 from vlad.compile import emit_c
 from vlad.compile.analyze import Analysis, Instance, Result, Walker
 from vlad.compile.first_order import (
+    Branch,
+    Compute,
     End,
     Fail,
     Function,
     Invoke,
+    Leaf,
     Load,
     Program,
     Statement,
     Store,
-    Switch,
     TailInvoke,
     inner_blocks,
     statements,
 )
-from vlad.compile.optimize import callees
+from vlad.compile.optimize import callees, leaf_kind
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import improved
@@ -338,13 +340,18 @@ _Callers = dict[Function, tuple[Function, Span | None]]
 
 
 def _certain(function: Function) -> Iterator[Statement | End]:
-    """The statements and ends that do not depend on a union's member."""
+    """The statements and ends that do not depend on a union's member, but at most on how reals compare."""
     work = [function.body]
+    compared: set[Leaf] = set()
     for block in work:
         yield from block.statements
         yield block.end
         for statement in block.statements:
-            if type(statement) is not Switch:
+            if type(statement) is Compute and all(
+                leaf in compared or leaf_kind(leaf) == "d" for leaf in statement.operands
+            ):
+                compared.add(statement.slot)
+            elif type(statement) is Branch and statement.test in compared:
                 work += inner_blocks(statement)
 
 
