@@ -121,6 +121,20 @@ def test_values_that_procedures_hold() -> None:
     assert len({held(value) for value in values}) == len(values)
 
 
+def test_names_with_anything_in_them() -> None:
+    """Two procedures that hold other names, which written one behind the other read the same."""
+    session = Session(tier="evaluate")
+    session.eval("(define (make x y) (lambda (n) (if (> n 0) (list (car x) y n) (list x n))))")
+    texts = [
+        """(make (cons 'a 'b) (string->symbol "c' 'd"))""",
+        """(make (cons (string->symbol "a' 'b") 'c) 'd)""",
+        """(make (cons 'a (string->symbol "1:b")) 'c)""",
+        """(make (cons (string->symbol "a '1:b") 'c) 'd)""",
+    ]
+    found = [session.eval(text).value for text in texts]
+    assert len({identity(session.machine, f, [0.5], LONGEST_CHAIN)[0] for f in found}) == len(texts)
+
+
 def test_what_is_too_large_has_no_name() -> None:
     session = Session(tier="evaluate")
     session.run_text(

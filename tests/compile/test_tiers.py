@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
 import os
@@ -248,6 +249,16 @@ class TestFuel:
         assert compiled_count(session) == 1
         assert session.steps == 5e7 + 2  # the expression, and the first entry
 
+    def test_where_it_ends_is_the_same(self) -> None:
+        for fuel in range(1, 12):
+            steps = []
+            for tier in ("evaluate", "compile"):
+                session = vlad.Session(tier=tier, limits=vlad.Limits(fuel=fuel))
+                with contextlib.suppress(LimitExceeded):
+                    session.eval("(fold + 0 (list 1 2 (real 3)))")
+                steps.append(session.steps)
+            assert steps[0] == steps[1]
+
     def test_the_session_goes_on(self) -> None:
         session = vlad.Session(tier="compile", limits=vlad.Limits(fuel=1000))
         session.eval(DEFINITIONS)
@@ -255,6 +266,60 @@ class TestFuel:
             with pytest.raises(vlad.LimitExceeded):
                 session.eval("(loop 1 1e9)")
             assert session.eval("(loop 1 10)") == pytest.approx(session.eval("(loop 1 10)"))
+
+
+# What optimising once made wrong.
+MISTAKES = {
+    "an error in the middle of what is put in place of two calls": f"""
+        (define (c n) (if (= n 7) (error "seven") (+ n 1)))
+        (define (warm x) (+ (c 1) (c 2) (c 3) (c 4) (c 5) x))
+        (define (a x) (begin (c 7) {" ".join(['(if (> (sin (+ x 0)) 100) (error "e") 0)'] * 12)}))
+        (define (b x) (if (= (c 9) 10) (* 2 x) (+ {" ".join(["(sin (+ x 0))"] * 22)})))
+        (define (top x y) (if (> (warm x) 1e9) (begin (a x) (b y)) (begin (a y) (b x))))
+        (top (real 1) (real 2))""",
+    "a tail call of what never answers, beside an answer": """
+        (define (never x) (if (> x 0) (never (+ x 1)) (never (- x 1))))
+        (define (f x) (if (> x 5) (never x) (error "bad")))
+        (define (g x) (if (> x 3) (f x) (if (> x 2) x (+ x 1))))
+        (+ 1 (g (real 0.7)))""",
+    "the same, an error": """
+        (define (never x) (if (> x 0) (never (+ x 1)) (never (- x 1))))
+        (define (f x) (if (> x 5) (never x) (error "bad")))
+        (define (g x) (if (> x 0.5) (f x) (if (> x 2) x (+ x 1))))
+        (+ 1 (g (real 0.7)))""",
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name: str) -> None:
+    said = []
+    for tier in ("evaluate", "compile"):
+        lines: list[str] = []
+        session = vlad.Session(tier=tier, write=lines.append)
+        try:
+            session.run_text(MISTAKES[name])
+        except vlad.VladError as error:
+            lines.append(error.message)
+        said.append(lines)
+        assert session.tiers.disagreements == 0
+    assert said[0] == said[1]
+
+
+def test_elements_that_do_not_fit_in_a_long_list() -> None:
+    _, compiling = sessions()
+    with pytest.raises(vlad.VladError) as caught:
+        compiling.eval("(lambda (l) (sort l <))")([[], [1.0, 2.0]] * 70)
+    assert caught.value.code == "invalid-argument"
+
+
+def test_what_is_shared_is_handed_over_once() -> None:
+    """As a tree, it would have 2^40 leaves."""
+    _, compiling = sessions()
+    compiling.eval("(define (dbl x n) (if (= n 0) x (dbl (cons x x) (- n 1))))")
+    compiling.eval("(define (depth l) (if (null? l) 0 (+ 1 (depth (car l)))))")
+    compiling.eval("(define shared (dbl '() (real 40)))")
+    assert compiling.eval("(depth shared)") == 40.0
+    assert compiling.eval("((lambda (l) (depth (cons l l))) shared)") == 41.0
 
 
 class TestErrors:

@@ -89,6 +89,9 @@ class Compiled:
         self.outside = outside_of(machine) if interface.acts else None
         self.lock = lock_of(handle)
         self.layout, self.types = interface.layout, interface.layout.types
+        # what is shared is written, and read, once a call: boxes by value, values by address
+        self._made: dict[tuple[int, Type], Any] = {}
+        self._seen: dict[tuple[int, Type], Value] = {}
         self._in = ffi.new("union vlad_word[]", len(interface.parameters) + 1)
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
@@ -119,13 +122,16 @@ class Compiled:
                 fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
                 self._in[len(self.interface.parameters)].i = fuel
             status = self._call(self._in, self._out)
+            self._made.clear()
             if status == 0:
                 assert self.interface.result is not None
                 kinds = self.interface.results
                 if self.steps is not None:
                     self.steps[0] += fuel - self._out[len(kinds)].i
                 leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
-                return self._decode(self.interface.result, leaves)
+                answer = self._decode(self.interface.result, leaves)
+                self._seen.clear()
+                return answer
             if status == OUTSIDE:
                 assert self.outside is not None and self.outside.error is not None
                 error, self.outside.error = self.outside.error, None
@@ -189,9 +195,11 @@ class Compiled:
     def _boxed(self, value: Value, union: Type, kept: list[Any]) -> Any:
         """The pointer for a value of a union. Boxes live in `kept`; a long list is written from its end."""
         pending: list[tuple[Member, list[Any]]] = []
+        whole = value = look(value)
+        if (id(whole), union) in self._made:
+            return self._made[id(whole), union]
         while True:
-            if type(value) is Deferred:
-                value = value.force()
+            value = look(value)
             member, member_type = self._member(value, union)
             if not member.boxed:
                 pointer = ffi.cast("void *", member.index + 1)
@@ -210,6 +218,8 @@ class Compiled:
             break
         for member, words in reversed(pending):
             pointer = self._box(member, [*words, ("p", pointer)], kept)
+        if type(whole) is tuple:
+            self._made[id(whole), union] = pointer
         return pointer
 
     def _box(self, member: Member, words: list[Any], kept: list[Any]) -> Any:
@@ -235,7 +245,7 @@ class Compiled:
 
     def _decode(self, type_: Type, leaves: list[Any]) -> Value:
         """The value of a type whose leaves come first in the list; they are taken off it."""
-        spine: list[tuple[Type, list[Value]]] = []
+        spine: list[tuple[Type, list[Value]] | tuple[Type, int]] = []
         while True:
             type_ = self.types.canonical(type_)
             if type_.kind == "real":
@@ -252,7 +262,12 @@ class Compiled:
                 value = String(text_of(characters))
                 break
             if type_.kind == "union":
-                type_, inner = self._unboxed(leaves.pop(0), type_)
+                address = int(ffi.cast("long", leaves.pop(0)))
+                if (address, type_) in self._seen:
+                    value = self._seen[address, type_]
+                    break
+                spine.append((type_, address))
+                type_, inner = self._unboxed(address, type_)
                 if inner:
                     leaves[:0] = inner
                 continue
@@ -262,19 +277,22 @@ class Compiled:
             spine.append((type_, [self._decode(part, leaves) for part in type_.parts[:-1]]))
             type_ = type_.parts[-1]
         for whole, parts in reversed(spine):
+            if type(parts) is int:
+                self._seen[parts, whole] = value
+                continue
+            assert type(parts) is list
             if whole.kind == "pair":
                 value = (parts[0], value)
             else:
                 value = (whole.of, *parts, value) if parts else (whole.of, value, None)
         return value
 
-    def _unboxed(self, pointer: Any, union: Type) -> tuple[Type, list[Any]]:
-        address = int(ffi.cast("long", pointer))
+    def _unboxed(self, address: int, union: Type) -> tuple[Type, list[Any]]:
         members = self.layout.members_of(union)
         if address < 4096:
             return members[address - 1][1], []
         boxed = [(member, type_) for member, type_ in members if member.boxed]
-        words = ffi.cast("union vlad_word *", pointer)
+        words = ffi.cast("union vlad_word *", address)
         member, type_ = boxed[words[0].i if boxed[0][0].tagged else 0]
         first = int(member.tagged)
         return type_, [
@@ -306,7 +324,8 @@ def compile_call(
     """Compile a procedure for operands like these, when there are so many variants of it. Raises Unbounded or
     toolchain.Unavailable."""
     with deep_recursion():
-        length = max([longest_chain(operand) for operand in operands], default=0)
+        known: dict[int, int] = {}
+        length = max([longest_chain(operand, known) for operand in operands], default=0)
     *first, last = _limits(length, variants)
     for limit in first:
         with contextlib.suppress(Unbounded):
@@ -314,17 +333,20 @@ def compile_call(
     return _compile(machine, f, operands, last, optimize, fast_math)
 
 
-def longest_chain(value: Value) -> int:
-    """Pairs in a row, or values captured in a row, in a value."""
-    length = longest = 0
+def longest_chain(value: Value, known: dict[int, int]) -> int:
+    """Pairs in a row, or values captured in a row, in a value. `known`: parts that were met before."""
+    whole, length, longest = value, 0, 0
+    if id(whole) in known:
+        return known[id(whole)]
     while True:
         value = look(value)
         if type(value) is not tuple or len(value) <= 1:
-            return max(length, longest)
+            known[id(whole)] = longest = max(length, longest)
+            return longest
         width = 1 if len(value) == 2 else len(value[0].environment)
         for part in value[len(value) != 2 : width]:
             if type(part) is not float:
-                longest = max(longest, longest_chain(part))
+                longest = max(longest, longest_chain(part, known))
         value = value[width]
         length += 1
 

@@ -177,8 +177,9 @@ def _bring_up(program: Program, pairs: Pairs, plain: set[Function]) -> None:
                     inner = reached.get(statement.function)
                     if inner and _meets(inner, _beside(function, statement, reached, pairs, plain), pairs):
                         size += len(statements(statement.function.body))
-                        put(block, statement)
                         changed = True
+                        if not put(block, statement):
+                            break
         program.functions = reachable(program)
         if not changed:
             return

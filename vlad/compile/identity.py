@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -70,9 +71,10 @@ def identity(
     with deep_recursion():
         walk.value(look(f))
         walk.rest()
-        kinds = [_kind(walk, operand, longest) for operand in operands]
+        known: dict[int, str] = {}
+        kinds = [_kind(walk, operand, longest, known) for operand in operands]
         walk.rest()
-    text = "\0".join([_ourselves(), str(longest), *more, *kinds, " ".join(walk.words)])
+    text = json.dumps([_ourselves(), longest, more, kinds, walk.words])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), walk.cells
 
 
@@ -94,20 +96,25 @@ def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
                     yield item.path, item.stat()
 
 
-def _kind(walk: _Walk, value: Value, longest: int) -> str:
-    """What an operand is without its reals and booleans; a long chain is the kinds of its parts, without their number."""
+def _kind(walk: _Walk, value: Value, longest: int, known: dict[int, str]) -> str:
+    """What an operand is without its reals and booleans; a long chain is the kinds of its parts, without their number.
+    `known`: parts that were met before."""
+    whole = value
+    kind = known.get(id(whole)) if type(whole) is tuple else None
+    if kind is not None:
+        return kind
     parts: list[str] = []
     while True:
         value = look(value)
         if type(value) is not tuple or len(value) <= 1:
             break
         if len(value) == 2:
-            parts.append(f"({_kind(walk, value[0], longest)}")
+            parts.append(f"({_kind(walk, value[0], longest, known)}")
             value = value[1]
         else:
             width = len(value[0].environment)
             parts.append(
-                f"[{walk.code(value[0])} {' '.join([_kind(walk, part, longest) for part in value[1:width]])}"
+                f"[{walk.code(value[0])} {' '.join([_kind(walk, part, longest, known) for part in value[1:width]])}"
             )
             value = value[width]
     if type(value) is float:
@@ -122,7 +129,12 @@ def _kind(walk: _Walk, value: Value, longest: int) -> str:
         end = _atom(value)
     if len(parts) > longest:
         parts = ["chain", *dict.fromkeys(reversed(parts))]
-    return " ".join([*parts, end])
+    kind = " ".join([*parts, end])
+    if len(kind) > MOST_WORDS:
+        raise Nameless
+    if type(whole) is tuple and whole:
+        known[id(whole)] = kind
+    return kind
 
 
 def _atom(value: Value) -> str:
@@ -132,10 +144,15 @@ def _atom(value: Value) -> str:
     if type(value) is float:
         return value.hex()
     if type(value) is Symbol:
-        return f"'{value.name}'"
+        return "'" + _spelt(value.name)
     if type(value) is String:
-        return f'"{len(value.text)} {value.text}"'
+        return '"' + _spelt(value.text)
     raise Nameless
+
+
+def _spelt(text: str) -> str:
+    """A text that ends where it says: nothing that follows can be mistaken for a part of it."""
+    return f"{len(text)}:{text}"
 
 
 class _Walk:
@@ -200,7 +217,7 @@ class _Walk:
             cell = self.cells[self._written]
             self._written += 1
             primitive = cell.primitive.name if cell.primitive is not None else ""
-            self.words.append(f"global {cell.name} {primitive}")
+            self.words.append(f"global {_spelt(cell.name)} {primitive}")
             if hasattr(cell, "value"):
                 self.value(cell.value)
             if len(self.words) > MOST_WORDS:
@@ -211,7 +228,7 @@ class _Walk:
         if code.primitive is not None:
             words.append(f"primitive {code.primitive.name}")
             return
-        words.append(f"code {code.name} {code.derived} {code.arity} {self.code(code.base)}")
+        words.append(f"code {_spelt(code.name)} {code.derived} {code.arity} {self.code(code.base)}")
         words += [self.number(variable)[0] for variable in code.environment]
         for member, lambda_ in code.group:
             words.append("member " + self.number(member)[0])

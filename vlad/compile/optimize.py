@@ -763,14 +763,17 @@ def inline(program: Program) -> None:
                 size = sizes[callee]
                 if (size > SMALL and counts[callee] > 1) or size > budget:
                     continue
+                goes_on = True
                 if type(call) is TailInvoke:
                     put_last(block, call)
                 elif type(call) is Invoke and answers(callee.body):
-                    put(block, call)
+                    goes_on = put(block, call)
                 else:
                     continue
                 budget -= size
                 sizes[function] += size
+                if not goes_on:
+                    break
     program.functions = reachable(program)
 
 
@@ -795,8 +798,8 @@ def recursive_functions(functions: list[Function]) -> set[Function]:
     return {f for f in functions if sizes[component[f]] > 1 or f in called[f]}
 
 
-def put(block: Block, call: Invoke) -> None:
-    """Put a copy of the callee's body where the call was."""
+def put(block: Block, call: Invoke) -> bool:
+    """Put a copy of the callee's body where the call was. Does the block go on behind it? If not, what came there is gone."""
     copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
     at = block.statements.index(call)
     made = Block()
@@ -805,9 +808,10 @@ def put(block: Block, call: Invoke) -> None:
     block.statements[at:] = made.statements
     if results is None:  # it never answers
         block.end = made.end
-        return
+        return False
     block.statements += rest
     substitute(block, dict(zip(call.slots, results, strict=False)), at + len(made.statements))
+    return True
 
 
 def put_last(block: Block, call: TailInvoke) -> None:
@@ -893,7 +897,7 @@ class Copy:
             case TailInvoke():
                 slots = tuple([Slot(kind, "t") for kind in end.function.results])
                 made.statements.append(Invoke(slots, end.function, self.all(end.operands), end.span))
-                return slots
+                return slots if end.function.origin.result is not None else None  # it may never answer
         made.end = end
         return None
 

@@ -29,7 +29,7 @@ from vlad.compile.first_order import (
     inner_blocks,
     statements,
 )
-from vlad.compile.optimize import callees, leaf_kind
+from vlad.compile.optimize import callees, leaf_kind, returning_functions
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import improved
@@ -421,7 +421,13 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
             header.append(f"int {base}{suffix}_rows(long rows, const double *arguments, double *results);\n")
     program = whole.program(*instances)
     check_order(program)
-    text = emit_c.emit_library(improved(program, whole.layout), exports, _told, name)
+    program = improved(program, whole.layout)
+    returning = returning_functions(program.functions)
+    for entry, export in zip(program.entries[1:], exports, strict=True):
+        if entry not in returning:
+            named = next(one for one in wanted if export.name.startswith(emit_c.identifier(one.name)))
+            raise _no_export(named, "it fails whatever reals it is given")
+    text = emit_c.emit_library(program, exports, _told, name)
     return text, "\n".join(header) + _FOOT
 
 
@@ -508,7 +514,8 @@ def _no_export(wanted: Wanted, reason: str) -> VladError:
         "not-exported",
         f"`{wanted.name}` cannot be exported: {reason}",
         wanted.span,
-        hint="a procedure of a library takes reals, and answers a real or a structure of so many",
+        hint="a procedure of a library takes reals, and answers a real or a structure of so many; "
+        "around one that takes a list, export (define (g a b) (f (list a b)))",
     )
 
 

@@ -411,9 +411,10 @@ class Machine:
         steps = self.steps
 
         def stepped(*operands: Value) -> Value:
-            steps[0] += count
-            if steps[0] > steps[1]:
-                self._exhausted()
+            for _ in range(count):
+                steps[0] += 1
+                if steps[0] > steps[1]:
+                    self._exhausted()
             return rule(*operands)
 
         return stepped
