@@ -273,8 +273,8 @@ MISTAKES = {
     "an error in the middle of what is put in place of two calls": f"""
         (define (c n) (if (= n 7) (error "seven") (+ n 1)))
         (define (warm x) (+ (c 1) (c 2) (c 3) (c 4) (c 5) x))
-        (define (a x) (begin (c 7) {" ".join(['(if (> (sin (+ x 0)) 100) (error "e") 0)'] * 12)}))
-        (define (b x) (if (= (c 9) 10) (* 2 x) (+ {" ".join(["(sin (+ x 0))"] * 22)})))
+        (define (a x) (begin (c 7) {" ".join([f'(if (> (sin (+ x {i})) 100) (error "e") 0)' for i in range(12)])}))
+        (define (b x) (if (= (c 9) 10) (* 2 x) (+ {" ".join([f"(sin (+ x {i}))" for i in range(22)])})))
         (define (top x y) (if (> (warm x) 1e9) (begin (a x) (b y)) (begin (a y) (b x))))
         (top (real 1) (real 2))""",
     "a tail call of what never answers, beside an answer": """
