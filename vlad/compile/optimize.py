@@ -654,17 +654,20 @@ def merge(program: Program) -> None:
     entries = {
         entry: number for number, entry in enumerate(program.entries)
     }  # each is called by its own name
-    group: dict[Function, object] = {
-        f: ("".join([slot.kind for slot in f.parameters]), f.results, entries.get(f, 0)) for f in functions
-    }
+    numbers: dict[object, int] = {}
+    group: dict[Function, int] = {}
+    called: dict[Function, list[Function]] = {}
+    for f in functions:
+        kinds = "".join([slot.kind for slot in f.parameters])
+        body, called[f] = shape(f)
+        group[f] = numbers.setdefault((kinds, f.results, entries.get(f, 0), body), len(numbers))
     while True:
-        refined = {f: (group[f], shape(f, group)) for f in functions}
-        numbers: dict[object, int] = {}
-        now: dict[Function, object] = {f: numbers.setdefault(refined[f], len(numbers)) for f in functions}
-        if len(set(now.values())) == len(set(group.values())):
+        count, numbers = len(numbers), {}
+        refined = {f: (group[f], *[group[callee] for callee in called[f]]) for f in functions}
+        group = {f: numbers.setdefault(refined[f], len(numbers)) for f in functions}
+        if len(numbers) == count:
             break
-        group = now
-    first: dict[object, Function] = {}
+    first: dict[int, Function] = {}
     chosen = {f: first.setdefault(group[f], f) for f in functions}
     if len(first) == len(functions):
         return
@@ -678,8 +681,9 @@ def merge(program: Program) -> None:
     program.functions = reachable(program)
 
 
-def shape(function: Function, group: dict[Function, object]) -> tuple[object, ...]:
-    """A function's body with its slots numbered and its callees by their groups."""
+def shape(function: Function) -> tuple[object, list[Function]]:
+    """A function's body with its slots numbered and without its callees, and these in order."""
+    called: list[Function] = []
     numbers: dict[Slot, int] = {slot: index for index, slot in enumerate(function.parameters)}
 
     def leaf(leaf: Leaf) -> object:
@@ -699,7 +703,8 @@ def shape(function: Function, group: dict[Function, object]) -> tuple[object, ..
     def end(one: End) -> object:
         match one:
             case TailInvoke():
-                return ("tail", group[one.function], *[leaf(x) for x in one.operands])
+                called.append(one.function)
+                return ("tail", *[leaf(x) for x in one.operands])
             case Fail():
                 return ("fail", one.what, id(one.span))
         return (type(one).__name__, *[leaf(x) for x in leaves_read(one)])
@@ -711,7 +716,8 @@ def shape(function: Function, group: dict[Function, object]) -> tuple[object, ..
                 described: object = ("compute", one.row.name, read)
                 define((one.slot,))
             case Invoke():
-                described = ("invoke", group[one.function], len(one.slots), read)
+                described = ("invoke", len(one.slots), read)
+                called.append(one.function)
                 define(one.slots)
             case Load():
                 described = ("load", id(one.cell))
@@ -735,7 +741,7 @@ def shape(function: Function, group: dict[Function, object]) -> tuple[object, ..
                 define(one.slots)
         return described
 
-    return block(function.body)
+    return block(function.body), called
 
 
 # What is in place.
