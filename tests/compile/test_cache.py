@@ -131,6 +131,7 @@ def test_what_killed_writers_left_goes(folder: Path) -> None:
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
+    cache._added.clear()  # as in a new process
     cache.store("b", DATA)
     assert not old.exists() and new.exists()
 
@@ -249,3 +250,15 @@ def test_writers_that_are_killed(folder: Path) -> None:
         if data is not None:
             unit = hashlib.sha256(key.encode()).digest()
             assert data == unit * (len(data) // 32)
+
+
+def test_a_store_looks_at_all_entries_only_sometimes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr(cache, "_trim", looked.append)
+    for number in range(50):
+        cache.store(f"a{number}", DATA)
+    assert len(looked) == 1
+    monkeypatch.setenv("VLAD_CACHE_SIZE", str(16 * 10 * len(DATA) / 1e6))
+    for number in range(55):
+        cache.store(f"b{number}", DATA)
+    assert len(looked) in (6, 7)

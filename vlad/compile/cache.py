@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import stat
 import tempfile
@@ -104,7 +105,7 @@ def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
         os.chmod(temporary, 0o700)
         os.replace(temporary, os.path.join(path, key + suffix))
         temporary = None
-        _trim(path)
+        _trim_sometimes(path, len(data))
     except OSError:
         pass
     finally:
@@ -118,6 +119,17 @@ def _limit() -> float:
         return float(os.environ.get("VLAD_CACHE_SIZE", DEFAULT_MEGABYTES)) * 1e6
     except ValueError:
         return DEFAULT_MEGABYTES * 1e6
+
+
+_added: dict[str, float] = {}  # to each folder since it was trimmed, in bytes
+
+
+def _trim_sometimes(path: str, size: int) -> None:
+    """At first, and then for each sixteenth of what may be kept: looking at all entries takes a while."""
+    _added[path] = _added.get(path, math.inf) + size
+    if _added[path] > _limit() / 16:
+        _added[path] = 0.0
+        _trim(path)
 
 
 def _trim(path: str) -> None:
