@@ -90,6 +90,14 @@ def test_what_is_printed(text: str) -> None:
     assert printed[0] == printed[1]
 
 
+def test_two_strings_are_two(both: tuple[vlad.Session, vlad.Session]) -> None:
+    """The list of the first one's characters was gone, and its place taken, when the second one's was made."""
+    append = both[1]["append"]
+    for number in range(200):
+        a, b = chr(97 + number % 26) * (number % 7), chr(65 + number % 26) * (number % 5)
+        assert append(a, b) == a + b
+
+
 def test_a_variant_is_for_all_strings() -> None:
     session = vlad.Session(tier="evaluate")
     session.eval(DEFINITIONS)

@@ -168,6 +168,7 @@ class Compiled:
                 if type(value) is not String:
                     raise Mismatch
                 characters = character_list(value.text)
+                kept.append(characters)  # so that its id in `_made` stays its own
                 words.append(("p", self._boxed(characters, self.types.characters, kept)))
                 return
             if type_.kind == "constant":
