@@ -57,7 +57,8 @@ WORKLOADS: list[Row] = [
     ("tak 18 12 6", "scalar", "tak", (18, 12, 6), "languages", "L-tak", "calls kept", ""),
     ("loop of 10^7 reals", "scalar", "float-loop", (1e7,), "languages", "L-floatloop", "", ""),
     ("lists of 10^6", "scalar", "lists", (1e6,), "languages", "L-lists", "cons cells", ""),
-    *[(f"newton, order {n}", "scalar", f"newton-{n}", (2,), "", "", "", "") for n in range(5)],
+    *[(f"newton, order {n}", "scalar", f"newton-{n}", (2,), "scalar", f"newton-{n}", "taylor", f"newton-{n}")
+      for n in range(5)],
 ]  # fmt: skip
 HEAD = """\
 | workload | first | call | MB | tier 0 | C same | ratio | C strict | ratio | C fast | ratio | best other | ratio |
@@ -201,7 +202,7 @@ class Run:
                 raise SystemExit(f"{name}: WRONG: {own['answer']}, C has {found['check']}")
             cells += [span(found["min"]), f"{seconds / found['min']:.2f}"] if found else ["", ""]
         best = self.of_peers(file, of_peers) if of_peers and self.python else None
-        cells += [f"{best['peer']} {span(best['min'])}", f"{seconds / best['min']:.2f}"] if best else ["", ""]
+        cells += [f"{best['peer']} {span(best['min'])}", f"{seconds / best['min']:.2g}"] if best else ["", ""]
         return f"| {' | '.join(cells)} |"
 
     def of_c(self, name: str, kind: str, flags: list[str], workload: str, case: str) -> dict[str, Any]:

@@ -49,6 +49,23 @@ static double __attribute__((noipa)) loop_fwd(double x, double a, double *ga) {
   for (long i = 0; i < N; i++) { double d = 1 + c * (1 - 2 * x), f = x * (1 - x); A = A * d + f; X *= d; x += c * f; }
   *ga = A * H; return X;
 }
+/* Newton's square root, and its k-th derivative by carrying a Taylor polynomial of that order through the loop */
+static inline __attribute__((always_inline)) double newton(double x, int k) {
+  double y[5] = {1}, z[5], q[5];
+  for (;;) {
+    for (int i = 0; i <= k; i++) { /* q = (x + t) / y */
+      double s = i == 0 ? x : i == 1 ? 1 : 0;
+      for (int j = 1; j <= i; j++) s -= y[j] * q[i - j];
+      q[i] = s / y[0];
+    }
+    for (int i = 0; i <= k; i++) z[i] = 0.5 * (y[i] + q[i]);
+    double moved = fabs(z[0] - y[0]), factorial = 1;
+    if (moved < 1e-15) { for (int i = 2; i <= k; i++) factorial *= i; return z[k] * factorial; }
+    for (int i = 0; i <= k; i++) y[i] = z[i];
+  }
+}
+#define NEWTON(k) static double __attribute__((noipa)) newton_##k(double x) { return newton(x, k); }
+NEWTON(0) NEWTON(1) NEWTON(2) NEWTON(3) NEWTON(4)
 int main(int argc, char **argv) {
   double r = 0, g = 0; volatile double x = 0.8, y = 1.0001, z = 0.1, a = 2;
   BENCH("W5-fwd", PEER, "value", r, r = sincos_v(x));
@@ -63,5 +80,10 @@ int main(int argc, char **argv) {
   BENCH("W11", PEER "-fwd", "forward 2 dirs", g, r = loop_fwd(z, a, &g));
   BENCH("W11", PEER "-ckpt", "sqrt checkpoints, 16 KB", g, r = loop_ck(z, a, &g));
   BENCH("W11", PEER, "store all, 8 MB", g, r = loop_all(z, a, &g));
+  BENCH("newton-0", PEER, "taylor", r, r = newton_0(a));
+  BENCH("newton-1", PEER, "taylor", r, r = newton_1(a));
+  BENCH("newton-2", PEER, "taylor", r, r = newton_2(a));
+  BENCH("newton-3", PEER, "taylor", r, r = newton_3(a));
+  BENCH("newton-4", PEER, "taylor", r, r = newton_4(a));
   return 0;
 }

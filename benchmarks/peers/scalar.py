@@ -38,6 +38,18 @@ def peer_jax():
     for n in (10, 300):
         g = jax.jit(jax.grad(lambda x: power(x, n)))
         bench(f"W6-{n}", "jax", "python loop, unrolled by tracing", lambda: g(1.0001).block_until_ready())
+    half = lambda x, y: 0.5 * (y + x / y)
+
+    def newton(x):
+        start = (jnp.ones_like(x), half(x, jnp.ones_like(x)))
+        turn = lambda yz: (yz[1], half(x, yz[1]))
+        return lax.while_loop(lambda yz: jnp.abs(yz[1] - yz[0]) >= 1e-15, turn, start)[1]
+
+    order = newton
+    for n in range(5):
+        g = jax.jit(order)
+        bench(f"newton-{n}", "jax", "forward of while_loop", lambda: g(2.0).block_until_ready())
+        order = jax.jacfwd(order)
     step = lambda a: lambda x, _: (x + H * a * x * (1 - x), None)
     f = lambda x, a: lax.scan(step(a), x, None, length=STEPS)[0]
     g = jax.jit(jax.grad(f, (0, 1)))
