@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def unit(text: str) -> Unit:
 
 @pytest.mark.parametrize("text", TYPES)
 def test_the_type_of_an_answer(text: str) -> None:
-    result = unit(text).result
+    result = unit(text).interface.result
     assert result is not None
     found = described(result)
     if "#?" in TYPES[text]:
@@ -72,7 +73,7 @@ def test_the_type_of_an_answer(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["(lambda (x) (car x))", "(define (f x) (f x)) f", "(lambda (x) (error x))"])
 def test_what_never_answers_has_no_type(text: str) -> None:
-    assert unit(text).result is None
+    assert unit(text).interface.result is None
 
 
 def test_what_is_not_bounded_says_why() -> None:
@@ -211,8 +212,8 @@ def test_what_constants_decide_is_followed(text: str, operands: tuple[float, ...
     assert got == pytest.approx(expected, rel=1e-12)
 
 
-def reals(value: object) -> list[float]:
-    return [value] if isinstance(value, float) else [x for part in value for x in reals(part)]  # type: ignore[attr-defined]
+def reals(value: Any) -> list[float]:
+    return [value] if isinstance(value, float) else [x for part in value for x in reals(part)]
 
 
 def test_what_nothing_decides_is_given_up_in_time() -> None:

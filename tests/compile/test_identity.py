@@ -86,7 +86,7 @@ def test_kinds_of_operands() -> None:
         ([[1.0]] * 30,),
         ("a",),
     ]
-    assert len({digest(PROGRAM, operands) for operands in known}) == len(known)  # type: ignore[arg-type]
+    assert len({digest(PROGRAM, operands) for operands in known}) == len(known)
     assert digest(PROGRAM, (0.5,)) == digest(PROGRAM, (-7.0,))
     assert digest(PROGRAM, ([1.0] * 30,)) == digest(PROGRAM, ([2.0] * 300,))
     assert digest(PROGRAM, ([1.0] * 3,)) != digest(PROGRAM, ([2.0] * 4,))

@@ -21,9 +21,11 @@ from hypothesis.strategies import floats, integers
 
 import vlad
 from vlad.compile import tiers, toolchain
-from vlad.compile.refusals import Unbounded
-from vlad.convert import Procedure
+from vlad.compile.calls import compile_call
+from vlad.compile.refusals import Mismatch, Unbounded
+from vlad.convert import Procedure, from_python
 from vlad.errors import LimitExceeded
+from vlad.values import TRUE
 from vlad.write import real_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
@@ -320,6 +322,19 @@ def test_what_is_shared_is_handed_over_once() -> None:
     compiling.eval("(define shared (dbl '() (real 40)))")
     assert compiling.eval("(depth shared)") == 40.0
     assert compiling.eval("((lambda (l) (depth (cons l l))) shared)") == 41.0
+
+
+def test_what_did_not_fit_leaves_nothing_behind() -> None:
+    """The boxes of a call that was refused are gone: the next one, whose operands may lie where its lay, makes its own."""
+    session = vlad.Session(tier="evaluate")
+    session.eval("(define (f l x) (if (null? l) x (+ (car l) (f (cdr l) x))))")
+    longer = [1.0] * 200
+    compiled = compile_call(session.machine, session.module.cell("f").value, (from_python(longer), 2.0))
+    for number in range(50):
+        with pytest.raises(Mismatch):
+            compiled(from_python([float(number)] * 3), TRUE)
+        assert compiled(from_python([number + 0.5] * 3), 0.0) == 3 * number + 1.5
+        assert not compiled._made and not compiled._seen
 
 
 class TestErrors:

@@ -8,7 +8,7 @@ lambda is read like any other, and the entries of transformed code are made by t
 Termination. A call of a code that is being analysed further up is merged with that instance when only constants differ, when
 something grows around what was there before (a chain of backpropagators, a list), or when a dozen are active; what grows
 becomes a recursive type (core/types.py). What has no such bound, as an n-th derivative, may have one if the analysis is
-patient: then calls that are sure to happen, on other constants than the one before, are followed one by one.
+patient: then calls that are sure to happen are followed one by one.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ from vlad.values import (
 
 MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged whatever they are
 MOST_UNROLLED = 1  # turns that differ only in constants, before they are one loop
-MOST_FOLLOWED = 40  # turns that constants lead through
+MOST_FOLLOWED = 40  # instances of one code, each sure to call the next, that patience follows
 MOST_ORDERS = 6  # transformations of one code, before their number counts as unbounded
-MOST_ORDERS_FOLLOWED = 8  # the same, where constants may lead there
+MOST_ORDERS_FOLLOWED = 8  # the same, where it is sure that they are applied
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 MOST_GROWTHS = 3  # of the type at a place where paths meet, before it is widened
 MOST_RUNS = 8_000
-MOST_RUNS_FOLLOWED = 32_000  # where constants are followed
+MOST_RUNS_FOLLOWED = 32_000  # with patience
 MOST_RUNS_UNROLLED = (
     2_000  # where long operands are taken apart for good: it pays only if it is straightforward
 )
@@ -118,7 +118,7 @@ class Walker:
         self.span: Span | None = None
         self.variables: dict[Global, Type | None] = {}  # what is computed when the program runs (whole.py)
         self.longest = LONGEST_CHAIN  # in an operand
-        self.patient = False  # are turns that are sure to happen followed, as far as constants lead?
+        self.patient = False  # are calls that are sure to happen followed one by one?
         self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[

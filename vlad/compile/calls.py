@@ -107,35 +107,39 @@ class Compiled:
     def __call__(self, *operands: Value) -> Value:
         """Raises Mismatch, Failed or LimitExceeded."""
         with self.lock:
-            words: list[Any] = []
-            kept: list[Any] = []
-            for operand, type_ in zip(operands, self.interface.operands, strict=True):
-                self._encode(operand, type_, words, kept)
-            for index, (kind, word) in enumerate(words):
-                setattr(self._in[index], "i" if kind == "b" else kind, word)
-            if self.stop is not None:
-                self._handle.vlad_stop = 0
-            if self.outside is not None:
-                self._handle.vlad_host_write = self.outside.write
-                self._handle.vlad_host_read = self.outside.read
-            if self.steps is not None:
-                fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
-                self._in[len(self.interface.parameters)].i = fuel
-            status = self._call(self._in, self._out)
-            self._made.clear()
-            if status == 0:
-                assert self.interface.result is not None
-                kinds = self.interface.results
-                if self.steps is not None:
-                    self.steps[0] += fuel - self._out[len(kinds)].i
-                leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
-                answer = self._decode(self.interface.result, leaves)
+            try:
+                return self._called(operands)
+            finally:  # however it ended: boxes and values go, and others come to lie where they lay
+                self._made.clear()
                 self._seen.clear()
-                return answer
-            if status == OUTSIDE:
-                assert self.outside is not None and self.outside.error is not None
-                error, self.outside.error = self.outside.error, None
-                raise Failed(error.message) if isinstance(error, VladError) else error
+
+    def _called(self, operands: tuple[Value, ...]) -> Value:
+        words: list[Any] = []
+        kept: list[Any] = []
+        for operand, type_ in zip(operands, self.interface.operands, strict=True):
+            self._encode(operand, type_, words, kept)
+        for index, (kind, word) in enumerate(words):
+            setattr(self._in[index], "i" if kind == "b" else kind, word)
+        if self.stop is not None:
+            self._handle.vlad_stop = 0
+        if self.outside is not None:
+            self._handle.vlad_host_write = self.outside.write
+            self._handle.vlad_host_read = self.outside.read
+        if self.steps is not None:
+            fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
+            self._in[len(self.interface.parameters)].i = fuel
+        status = self._call(self._in, self._out)
+        if status == 0:
+            assert self.interface.result is not None
+            kinds = self.interface.results
+            if self.steps is not None:
+                self.steps[0] += fuel - self._out[len(kinds)].i
+            leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
+            return self._decode(self.interface.result, leaves)
+        if status == OUTSIDE:
+            assert self.outside is not None and self.outside.error is not None
+            error, self.outside.error = self.outside.error, None
+            raise Failed(error.message) if isinstance(error, VladError) else error
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)
@@ -379,7 +383,7 @@ def _compile(
             kept = _kept(machine, key, cells)
             if kept is not None:
                 return kept
-    from vlad.compile.unit import Unit  # 25 ms, only where something is to be compiled
+    from vlad.compile.unit import Unit  # 13 ms, only where something is to be compiled
 
     try:
         environment = f[1 : 1 + len(f[0].environment)]

@@ -2,7 +2,8 @@
 
 In: a procedure and operands.  Out: a digest of all that compiling such a call looks at (the procedure's core, the values that
 it holds, the globals it reaches, the kinds of its operands, the compiler itself), and those globals. Names of variables and
-places in files do not count: a procedure that was moved in its file is the same.
+places in files do not count: a procedure that was moved in its file is the same. (What core/text.py prints is for
+people: there, names are all.)
 """
 
 from __future__ import annotations

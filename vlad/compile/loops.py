@@ -38,10 +38,12 @@ LARGEST_TURN = 1_000  # statements
 
 def hoist(program: Program) -> Program:
     acting = acting_functions(program.functions)
+    serial = max([function.serial for function in program.functions])
     for function in reachable(program):
         found = _Loop.of(function, acting)
         if found is not None:
-            program.functions.append(found.split(max([f.serial for f in program.functions]) + 1))
+            serial += 1
+            program.functions.append(found.split(serial))
     return program
 
 

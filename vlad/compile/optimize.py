@@ -962,10 +962,6 @@ def reuse(program: Program) -> None:
     for function in program.functions:
         origins: dict[Slot, tuple[Unbox, int]] = {}
         replaced: dict[Slot, Leaf] = {}
-
-        def new(leaf: Leaf, replaced: dict[Slot, Leaf] = replaced) -> Leaf:
-            return replaced.get(leaf, leaf) if type(leaf) is Slot else leaf
-
         for block in blocks(function.body):
             for statement in block.statements:
                 if type(statement) is Unbox:
@@ -984,12 +980,12 @@ def reuse(program: Program) -> None:
                         and unbox.member.kinds == statement.member.kinds
                         and number(unbox.member) == number(statement.member)
                     ):
-                        replaced[statement.slot] = unbox.pointer
+                        pointer = unbox.pointer
+                        replaced[statement.slot] = (
+                            replaced.get(pointer, pointer) if type(pointer) is Slot else pointer
+                        )
                         block.statements.remove(statement)
-        if replaced:
-            for block in blocks(function.body):
-                for node in (*block.statements, block.end):
-                    replace_leaves(node, new)
+        substitute(function.body, replaced)
 
 
 def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:

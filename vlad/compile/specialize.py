@@ -77,8 +77,8 @@ class Specializer(Walker):
                 span = lambda_.span
                 names = [v.name for v in (*callee.environment, *lambda_.parameters)]
             else:
-                names = ["a", "b", "c"]
-            for type_, name in zip((*instance.fields, *instance.operands), names, strict=False):
+                names = [f"operand.{index}" for index in range(len(instance.operands))]
+            for type_, name in zip((*instance.fields, *instance.operands), names, strict=True):
                 for kind, cell in zip(self.layout.kinds(type_), self.layout.cells(type_), strict=True):
                     parameters.append(Slot(kind, name))
                     cells.append(cell)

@@ -226,7 +226,7 @@ class Tiers:
             return f"; {takes} -> not compiled: {unbounded.reason}"
         if stage == "c":
             return f"/* {code.name} */\n{unit.text}"
-        result = "never answers" if unit.result is None else described(unit.result)
+        result = "never answers" if unit.interface.result is None else described(unit.interface.result)
         return f"{takes} -> {result}"
 
     def redefined(self, cell: Global, primitive: bool = False) -> None:

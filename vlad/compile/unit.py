@@ -26,7 +26,7 @@ def improved(program: Program, layout: Representation) -> Program:
 
 class Unit:
     """What compiling makes of a call, before there is a library: its program, its text, its interface. Lists among the
-    operands that are no longer than `longest` are taken apart; constants are followed if `patient`. Raises Unbounded."""
+    operands that are no longer than `longest` are taken apart; `patient` is the analysis's. Raises Unbounded."""
 
     def __init__(
         self,
@@ -55,7 +55,6 @@ class Unit:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)
             self.program: Program = improved(specializer.program(root), specializer.layout)
-            self.result = root.result
             self.text, failures = emit_c.emit(self.program)
             (entry,) = self.program.entries
             self.interface = Interface(
