@@ -121,6 +121,30 @@ def test_values_that_procedures_hold() -> None:
     assert len({held(value) for value in values}) == len(values)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(define (f x) (cons x (command-line-arguments)))",
+        "(define f ((lambda (g) (lambda (x) (g '()))) command-line-arguments))",
+    ],
+)
+def test_the_words_that_a_session_was_given(text: str) -> None:
+    def given(*words: str) -> str:
+        session = Session(tier="evaluate", arguments=words)
+        session.run_text(text + "(define (g x) x)")
+        return "".join(
+            [
+                identity(session.machine, session.module.cell(name).value, [0.5], LONGEST_CHAIN)[0]
+                for name in "fg"
+            ]
+        )
+
+    all_words = [(), ("",), ("a",), ("b",), ("a", "b"), ("ab",), ("b", "a")]
+    texts = [given(*words) for words in all_words]
+    assert len({text[:64] for text in texts}) == len(all_words)
+    assert len({text[64:] for text in texts}) == 1
+
+
 def test_names_with_anything_in_them() -> None:
     """Two procedures that hold other names, which written one behind the other read the same."""
     session = Session(tier="evaluate")

@@ -22,6 +22,7 @@ DEFINITIONS = """
 (define (part a i j) (substring a i j))
 (define (place a b) (string-search a b))
 (define (spelt x) (number->string x))
+(define (read a) (string->number a))
 (define (capitals a) (string-upcase a))
 (define (small a) (string-downcase a))
 (define (shown a) (begin (write (list a a)) (display a) (write-string a)))
@@ -123,3 +124,25 @@ def test_a_program_alone(tmp_path: Path) -> None:
     vlad.Session().build(str(tmp_path / "it.vlad"), str(tmp_path / "it"))
     done = subprocess.run([tmp_path / "it"], capture_output=True, text=True)
     assert done.stdout == 'f(2.5) = 6.25\n6.25\n"2.5) = "\n' and done.returncode == 0, done
+
+
+numerals = st.one_of(
+    st.floats().map(lambda x: repr(x).replace("inf", "+inf.0").replace("nan", "+nan.0").replace("-+", "-")),
+    st.text(alphabet="0123456789+-.eEinfa", max_size=9),
+    st.from_regex(r"[+-]?[0-9]{0,40}\.?[0-9]{0,40}([eE][+-]?[0-9]{0,4})?", fullmatch=True),
+    st.sampled_from(["+inf.0", "-inf.0", "+nan.0", "-nan.0", "inf.0", "+inf.5", "-", "", ".", "+.5", "1.", "-0", "1e-400"]),
+)  # fmt: skip
+
+
+@settings(max_examples=1500, deadline=None)
+@given(numerals)
+def test_read_numbers(both: tuple[vlad.Session, vlad.Session], text: str) -> None:
+    expected, got = outcomes(both, "read", text)
+    assert repr(got) == repr(expected), text
+
+
+def test_the_first_thirty_digits_decide(both: tuple[vlad.Session, vlad.Session]) -> None:
+    """Halfway between two reals, and a little more."""
+    for text in ("9007199254740993", "9007199254740993." + "0" * 30 + "1", "0." + "0" * 400 + "1", "1" * 400):
+        expected, got = outcomes(both, "read", text)
+        assert got == expected, text

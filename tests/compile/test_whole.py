@@ -92,6 +92,47 @@ def test_an_example_alone(path: str, tmp_path: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == (source.with_suffix(".expected").read_text(), "", 0)
 
 
+WORDS = """(define words (command-line-arguments))
+(map string->number words)
+(define (total l) (if (null? l) 0 (+ (let ((n (string->number (car l)))) (if (real? n) n 0)) (total (cdr l)))))
+(total words)
+"""
+
+
+@pytest.fixture(scope="module")
+def worded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("words")
+    (folder / "words.vlad").write_text(WORDS + "words", encoding="utf-8")
+    return built(folder / "words.vlad", folder)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["1", "2.5", "-1e-3", "x"],
+        ["", "ünï €", "𝄞", '"', "+inf.0"],
+        [
+            b"\xff",
+            b"\xe2\x82",
+            b"\xed\xa0\x80",
+            b"\xc0\xaf",
+            b"a\xe2\x28",
+            b"\xf4\x90\x80\x80",
+            b"\xf0\x82\x82\xac",
+        ],
+    ],
+)
+def test_words_of_the_command_line(worded: Path, words: list[str]) -> None:
+    script = str(worded.parent / "words.vlad")
+    for tier in ("evaluate", "compile"):
+        expected = subprocess.run(
+            [sys.executable, "-m", "vlad", "--tier", tier, script, *words], capture_output=True, timeout=60
+        )
+        alone = subprocess.run([worded, *words], capture_output=True, timeout=60)
+        assert (alone.returncode, alone.stdout, alone.stderr) == (0, expected.stdout, expected.stderr)
+
+
 READING = """(define (sum n s) (if (= n 0) s (sum (- n 1) (+ s (read-real)))))
 (define n (read-real))
 (write n)

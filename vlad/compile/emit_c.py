@@ -354,8 +354,10 @@ class _Unit:
         """What the system calls."""
         (entry,) = self.program.entries
         lines = [*self._enter(entry, "vlad_enter"), *self._call(True), self._told(told)]
-        lines.append("""int main(void) {
-  int status = vlad_run(vlad_enter, 0, 0);
+        takes_words = any("vlad_argument_character(" in text for text in self.expressions)
+        lines.append("int main(int count, char **words) {\n  vlad_word_count = count - 1, vlad_words = (void *)(words + 1);"
+                     if takes_words else "int main(void) {")  # fmt: skip
+        lines.append("""  int status = vlad_run(vlad_enter, 0, 0);
   vlad_flush();
   if (!status) return 0;
   char text[VLAD_MESSAGE];

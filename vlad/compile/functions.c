@@ -320,3 +320,88 @@ static inline double vlad_real_character(double x, double i) {
   int length = vlad_real_text(x, text);
   return i >= 0 && i < length ? text[(int)i] : -1;
 }
+
+/* Where in a numeral, a character later: the table is in primitives/numerals.py. */
+static inline double vlad_numeral_state(double state, double c) {
+  int at = (int)state;
+  switch ((int)c) {
+  case '0':
+    if (at == 13 || at == 18) return at + 1;
+    /* fall through */
+  case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+    if (at <= 2) return 2;
+    if (at <= 4) return 4;
+    if (at == 7 || at == 9) return 9;
+    return at <= 8 ? 8 : -1;
+  case '+': return at == 0 ? 1 : at == 5 ? 6 : -1;
+  case '-': return at == 0 ? 1 : at == 5 ? 7 : -1;
+  case '.': return at <= 1 ? 3 : at == 2 ? 4 : at == 12 || at == 17 ? at + 1 : -1;
+  case 'e': case 'E': return at == 2 || at == 4 ? 5 : -1;
+  case 'i': return at == 1 ? 10 : -1;
+  case 'n': return at == 1 ? 15 : at == 10 ? 11 : at == 16 ? 17 : -1;
+  case 'f': return at == 11 ? 12 : -1;
+  case 'a': return at == 15 ? 16 : -1;
+  }
+  return -1;
+}
+
+/* May a numeral end here? */
+static inline int vlad_is_numeral(double state) {
+  return state == 2 || state == 4 || state == 8 || state == 9 || state == 14 || state == 19;
+}
+
+/* The first fifteen digits of a numeral. */
+static inline double vlad_numeral_high(double state, double c, double high) {
+  return (state == 2 || state == 4) && high < 1e14 && c != '.' ? 10 * high + c - '0' : high;
+}
+
+/* The next fifteen, behind a 1. A digit that is dropped makes no tie of what is kept. */
+static inline double vlad_numeral_low(double state, double c, double high, double low) {
+  if ((state != 2 && state != 4) || high < 1e14 || c == '.') return low;
+  if (low < 1e15) return 10 * low + c - '0';
+  return c != '0' && (long)low % 5 == 0 ? low + 1 : low;
+}
+
+/* The power of ten of a numeral's last digit. */
+static inline double vlad_numeral_places(double state, double c, double high, double low, double places) {
+  if ((state != 2 && state != 4) || c == '.') return places;
+  return places + (high >= 1e14 && low >= 1e15) - (state == 4);
+}
+
+/* The power of ten that a numeral writes. */
+static inline double vlad_numeral_power(double state, double c, double power) {
+  if ((state != 8 && state != 9) || c < '0') return power;
+  power = 10 * power + (state == 8 ? c - '0' : '0' - c);
+  return power > 1e9 ? 1e9 : power < -1e9 ? -1e9 : power;
+}
+
+/* The real nearest to a numeral. */
+static inline double vlad_numeral_real(double state, double high, double low, double places, double power) {
+  if (state == 14 || state == 19) return state == 14 ? 1e999 : 1e999 - 1e999;
+  char text[80], rest[40];
+  snprintf(rest, 40, "%.0f", low);
+  snprintf(text, 80, "%.0f%se%.0f", high, rest + 1, places + power);
+  return strtod(text, 0);
+}
+
+/* A character of a word of the command line: -1 behind its end, -2 where there is no such word. What is not UTF-8 is a
+   surrogate, byte by byte, as Python has it. */
+static int vlad_word_count;
+static unsigned char **vlad_words;
+static inline double vlad_argument_character(double i, double j) {
+  if (i >= vlad_word_count) return -2;
+  const unsigned char *at = vlad_words[(int)i];
+  for (;; j--) {
+    if (!*at) return -1;
+    int length = *at < 0x80 ? 1 : *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
+    int character = length == 1 ? *at : *at & (0x7f >> length), whole = *at < 0x80 || *at >= 0xc2;
+    for (int k = 1; k < length && whole; k++) {
+      whole = (at[k] & 0xc0) == 0x80;
+      character = character << 6 | (at[k] & 0x3f);
+    }
+    whole = whole && character < 0x110000 && (character < 0xd800 || character > 0xdfff) &&
+            (length < 3 || character >= (length == 3 ? 0x800 : 0x10000));
+    if (j <= 0) return whole ? character : 0xdc00 + *at;
+    at += whole ? length : 1;
+  }
+}

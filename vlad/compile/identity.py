@@ -41,6 +41,7 @@ from vlad.values import (
     Boolean,
     Code,
     Global,
+    Primitive,
     String,
     Symbol,
     Value,
@@ -228,6 +229,7 @@ class _Walk:
         words = self.words
         if code.primitive is not None:
             words.append(f"primitive {code.primitive.name}")
+            self._given(code.primitive)
             return
         words.append(f"code {_spelt(code.name)} {code.derived} {code.arity} {self.code(code.base)}")
         words += [self.number(variable)[0] for variable in code.environment]
@@ -235,6 +237,11 @@ class _Walk:
             words.append("member " + self.number(member)[0])
             self._lambda(lambda_)
         self._lambda(self.machine.core_of(code))
+
+    def _given(self, primitive: Primitive) -> None:
+        """What an application looks at that is in no operand: the words that the session was started with."""
+        if primitive.name == "command-line-arguments":
+            self.words += [str(len(self.machine.arguments)), *map(_spelt, self.machine.arguments)]
 
     def _lambda(self, lambda_: Lambda) -> None:
         number, is_new = self.number(lambda_)
@@ -265,6 +272,7 @@ class _Walk:
     def _rhs(self, rhs: Rhs) -> None:
         match rhs:
             case Apply():
+                self._given(rhs.primitive)
                 self._atoms("apply " + rhs.primitive.name, rhs.operands)
             case Call():
                 self._atoms("call", (rhs.operator, *rhs.operands))

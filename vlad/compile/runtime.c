@@ -199,7 +199,7 @@ static void vlad_put_quoted(double x) { /* as within quotes */
       return;
     }
   }
-  if (c < 32 || (c > 126 && c < 161) || c == 173) vlad_put(text, snprintf(text, 16, "\\x%x;", c));
+  if (c < 32 || (c > 126 && c < 161) || c == 173 || (c >= 0xd800 && c < 0xe000)) vlad_put(text, snprintf(text, 16, "\\x%x;", c));
   else vlad_put_character(x);
 }
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }

@@ -7,7 +7,9 @@ from typing import Any
 
 from vlad.core.types import Recursion
 from vlad.errors import VladError
+from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
+from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
 from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.write import atom_text, displayed, procedure_pieces, real_text, written
@@ -101,6 +103,40 @@ def _arguments(machine: Any, nothing: Value) -> Value:
     for word in reversed(machine.arguments):
         result = (String(word), result)
     return result
+
+
+def _abstract_arguments(w: Any) -> Any:
+    """The session's own, which are part of a call's identity; where the code stands alone, they are the process's."""
+    if not w.tells:
+        return w.value(_arguments(w.machine, NIL))
+    return w.invoke(WORDS, (), [w.unknown_real(w.constant(0.0))], False)
+
+
+def _words(w: Any, i: Any) -> Any:
+    key = w.key
+    none = scalar(w, "<", scalar(w, "argument-character", i, w.constant(0.0)), w.constant(-1.0))
+
+    def more() -> Any:
+        characters = w.invoke(LETTERS, (), [i, w.unknown_real(w.constant(0.0))], False)
+        following = w.invoke(WORDS, (), [scalar(w, "+", i, w.constant(1.0))], False)
+        return characters and following and w.pair(w.string(characters), following)
+
+    return choose(w, (key, "end"), none, lambda: w.constant(NIL), more)
+
+
+def _letters(w: Any, i: Any, j: Any) -> Any:
+    key = w.key
+    character = scalar(w, "argument-character", i, j)
+
+    def more() -> Any:
+        return cons(w, character, w.invoke(LETTERS, (), [i, scalar(w, "+", j, w.constant(1.0))], False))
+
+    test = scalar(w, "<", character, w.constant(0.0))
+    return choose(w, (key, "end"), test, lambda: w.characters(w.constant(EMPTY)), more)
+
+
+WORDS = Recursion("command-line-arguments", _words)
+LETTERS = Recursion("command-line-argument", _letters)
 
 
 # Output of what is known by its type: the parts of a structure are shown one after the other by the compiled code itself.
@@ -261,7 +297,11 @@ ROWS: list[Primitive] = [
     ),
     _effect("read-real", "nothing", "The next number of the input.", _read_real, "null -> real",
             _abstract_on_nothing("read-real", lambda w: w.effect("in"))),
-    _effect("command-line-arguments", "nothing", "The words behind the script's name.", _arguments, "null -> any"),
+    _effect("command-line-arguments", "nothing", "The words behind the script's name.", _arguments, "null -> any",
+            _abstract_on_nothing("command-line-arguments", _abstract_arguments)),
+    constant_row("argument-character", "i j", "A character of a word that a program which stands alone was given: "
+                 "-1 behind the word's end, -2 where there is no such word.", lambda i, j: -2.0, "real real -> real",
+                 c="vlad_argument_character({i}, {j})", hidden=True),
 ]  # fmt: skip
 
 PROCEDURES: dict[str, str] = {

@@ -1,7 +1,7 @@
 """The rows of strings and symbols as text.
 
 What is known of a string that is computed is that it is one: compiled code has it as the list of its characters, so all of
-this but the text of a number is written in terms of lists, by the compiler's Walker (`w`, compile/analyze.py).
+this is written in terms of lists, by the compiler's Walker (`w`, compile/analyze.py).
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import Recursion, is_real
+from vlad.core.types import Recursion
 from vlad.errors import VladError
 from vlad.primitives.data import EQUAL, boolean, constant_row
 from vlad.primitives.numbers import invalid
-from vlad.reader.parser import number
+from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
 from vlad.values import FALSE, Primitive, String, Symbol, Value, symbol
-from vlad.write import real_text
 
 # Errors that depend on what a string says.
 OUTSIDE = "Argument to substring is invalid: position outside the string"
@@ -52,60 +51,11 @@ def _of_kind(name: str, expected: str, kind: type, rule: Callable[[Any], Value])
     return value
 
 
-def _string_to_number(text: str) -> Value:
-    found = number(text) if text else None
-    return FALSE if found is None else found
-
-
 def _search(pattern: str, text: str) -> int:
     return text.find(pattern)
 
 
-def _real_character(x: Value, i: Value) -> Value:
-    text = real_text(x)
-    return float(ord(text[int(i)])) if 0 <= i < len(text) else -1.0
-
-
 # What is known of them.
-
-
-def _rule(name: str, kinds: str, rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A rule for operands that are strings (s) or reals (r), one of them not known; constants are folded."""
-
-    def abstract(w: Any, *operands: Any) -> Any:
-        def at(index: int, seen: tuple[Any, ...]) -> Any:
-            if index == len(operands):
-                is_known = all(operand.type.kind == "constant" for operand in seen)
-                return w.folded(w.machine.table[name], seen) if is_known else rule(w, *seen)
-            return w.each(operands[index], lambda x: one(index, (*seen, x)), f"operand {index}")
-
-        def one(index: int, seen: tuple[Any, ...]) -> Any:
-            type_ = seen[-1].type
-            fits = type_.head == "string" if kinds[index] == "s" else is_real(type_)
-            return at(index + 1, seen) if fits else w.fail(f"Argument to {name} is invalid")
-
-        return at(0, ())
-
-    return abstract
-
-
-def _scalar(w: Any, name: str, *operands: Any) -> Any:
-    return w.scalar(w.machine.table[name], list(operands))
-
-
-def _choose(w: Any, key: Any, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-    if test.type.kind == "constant":
-        return no() if test.type.of is FALSE else yes()
-    w.key = key
-    return w.branch(key, test, yes, no, False)
-
-
-def _is_nil(x: Any) -> bool:
-    return bool(x.type.kind != "pair")
-
-
-def _cons(w: Any, character: Any, rest: Any) -> Any:
-    return rest and w.pair(character, rest)
 
 
 def _appended(w: Any, a: Any, b: Any) -> Any:
@@ -115,17 +65,17 @@ def _appended(w: Any, a: Any, b: Any) -> Any:
 
 def _append(w: Any, a: Any, b: Any) -> Any:
     def one(a: Any) -> Any:
-        return b if _is_nil(a) else _cons(w, w.part(a, 0), w.recursive(APPEND, w.part(a, 1), b))
+        return b if is_nil(a) else cons(w, w.part(a, 0), w.recursive(APPEND, w.part(a, 1), b))
 
     return w.each(a, one)
 
 
 def _length(w: Any, a: Any) -> Any:
     def one(a: Any) -> Any:
-        if _is_nil(a):
+        if is_nil(a):
             return w.constant(0.0)
         rest = w.recursive(LENGTH, w.part(a, 1))
-        return rest and _scalar(w, "+", rest, w.constant(1.0))
+        return rest and scalar(w, "+", rest, w.constant(1.0))
 
     return w.each(a, one)
 
@@ -142,17 +92,17 @@ def _before(w: Any, a: Any, b: Any) -> Any:
     key = w.key
 
     def of_two(a: Any, b: Any) -> Any:
-        if _is_nil(a) or _is_nil(b):
-            return w.truth(not _is_nil(b))
+        if is_nil(a) or is_nil(b):
+            return w.truth(not is_nil(b))
         x, y = w.part(a, 0), w.part(b, 0)
-        return _choose(
-            w, (key, "less"), _scalar(w, "<", x, y), lambda: w.truth(True), lambda: others(a, b, x, y)
+        return choose(
+            w, (key, "less"), scalar(w, "<", x, y), lambda: w.truth(True), lambda: others(a, b, x, y)
         )
 
     def others(a: Any, b: Any, x: Any, y: Any) -> Any:
-        test = _scalar(w, "<", y, x)
+        test = scalar(w, "<", y, x)
         rest = w.part(a, 1), w.part(b, 1)
-        return _choose(w, (key, "greater"), test, lambda: w.truth(False), lambda: w.recursive(BEFORE, *rest))
+        return choose(w, (key, "greater"), test, lambda: w.truth(False), lambda: w.recursive(BEFORE, *rest))
 
     return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
 
@@ -166,13 +116,13 @@ def _part_of(w: Any, text: Any, start: Any, end: Any) -> Any:
         return w.fail(OUTSIDE)
 
     def whole(name: str, x: Any, then: Callable[[], Any]) -> Any:
-        return _choose(w, (key, name), _scalar(w, "whole?", x), then, fail)
+        return choose(w, (key, name), scalar(w, "whole?", x), then, fail)
 
     def in_order() -> Any:
-        return _choose(w, (key, "order"), _scalar(w, "<=", start, end), lambda: from_zero(), fail)
+        return choose(w, (key, "order"), scalar(w, "<=", start, end), lambda: from_zero(), fail)
 
     def from_zero() -> Any:
-        return _choose(w, (key, "zero"), _scalar(w, "<=", w.constant(0.0), start), taken, fail)
+        return choose(w, (key, "zero"), scalar(w, "<=", w.constant(0.0), start), taken, fail)
 
     def taken() -> Any:
         begun = w.invoke(TAKE, (), [w.characters(text), end], False)
@@ -186,13 +136,13 @@ def _take(w: Any, characters: Any, count: Any) -> Any:
     key = w.key
 
     def one(characters: Any) -> Any:
-        if _is_nil(characters):
+        if is_nil(characters):
             return w.fail(OUTSIDE)
-        less = _scalar(w, "-", count, w.constant(1.0))
-        return _cons(w, w.part(characters, 0), w.invoke(TAKE, (), [w.part(characters, 1), less], False))
+        less = scalar(w, "-", count, w.constant(1.0))
+        return cons(w, w.part(characters, 0), w.invoke(TAKE, (), [w.part(characters, 1), less], False))
 
-    test = _scalar(w, "<=", count, w.constant(0.0))
-    return _choose(
+    test = scalar(w, "<=", count, w.constant(0.0))
+    return choose(
         w, (key, "end"), test, lambda: w.characters(w.constant(EMPTY)), lambda: w.each(characters, one)
     )
 
@@ -201,13 +151,13 @@ def _drop(w: Any, characters: Any, count: Any) -> Any:
     key = w.key
 
     def one(characters: Any) -> Any:
-        if _is_nil(characters):
+        if is_nil(characters):
             return w.fail(OUTSIDE)
-        less = _scalar(w, "-", count, w.constant(1.0))
+        less = scalar(w, "-", count, w.constant(1.0))
         return w.invoke(DROP, (), [w.part(characters, 1), less], False)
 
-    test = _scalar(w, "<=", count, w.constant(0.0))
-    return _choose(w, (key, "end"), test, lambda: characters, lambda: w.each(characters, one))
+    test = scalar(w, "<=", count, w.constant(0.0))
+    return choose(w, (key, "end"), test, lambda: characters, lambda: w.each(characters, one))
 
 
 def _found(w: Any, pattern: Any, text: Any) -> Any:
@@ -219,23 +169,23 @@ def _find(w: Any, pattern: Any, text: Any, at: Any) -> Any:
     key = w.key
 
     def one(rest: Any) -> Any:
-        if _is_nil(rest):
+        if is_nil(rest):
             return w.truth(False)
-        return w.invoke(FIND, (), [pattern, w.part(rest, 1), _scalar(w, "+", at, w.constant(1.0))], False)
+        return w.invoke(FIND, (), [pattern, w.part(rest, 1), scalar(w, "+", at, w.constant(1.0))], False)
 
     test = w.recursive(BEGINS, pattern, text)
-    return test and _choose(w, (key, "here"), test, lambda: at, lambda: w.each(text, one))
+    return test and choose(w, (key, "here"), test, lambda: at, lambda: w.each(text, one))
 
 
 def _begins(w: Any, pattern: Any, text: Any) -> Any:
     key = w.key
 
     def of_two(a: Any, b: Any) -> Any:
-        if _is_nil(a) or _is_nil(b):
-            return w.truth(_is_nil(a))
-        test = _scalar(w, "=", w.part(a, 0), w.part(b, 0))
+        if is_nil(a) or is_nil(b):
+            return w.truth(is_nil(a))
+        test = scalar(w, "=", w.part(a, 0), w.part(b, 0))
         rest = w.part(a, 1), w.part(b, 1)
-        return _choose(w, (key, "same"), test, lambda: w.recursive(BEGINS, *rest), lambda: w.truth(False))
+        return choose(w, (key, "same"), test, lambda: w.recursive(BEGINS, *rest), lambda: w.truth(False))
 
     return w.each(pattern, lambda a: w.each(text, lambda b: of_two(a, b), "text"), "pattern")
 
@@ -255,14 +205,14 @@ def _changes(name: str, row: str) -> Recursion:
         key = w.key
 
         def one(characters: Any) -> Any:
-            if _is_nil(characters):
+            if is_nil(characters):
                 return w.characters(w.constant(EMPTY))
             character = w.part(characters, 0)
-            test = _scalar(w, "<", character, w.constant(128.0))
-            return _choose(w, (key, "ascii"), test, lambda: more(character, w.part(characters, 1)), fail)
+            test = scalar(w, "<", character, w.constant(128.0))
+            return choose(w, (key, "ascii"), test, lambda: more(character, w.part(characters, 1)), fail)
 
         def more(character: Any, rest: Any) -> Any:
-            return _cons(w, _scalar(w, row, character), w.recursive(recursion, rest))
+            return cons(w, scalar(w, row, character), w.recursive(recursion, rest))
 
         def fail() -> Any:
             return w.fail(BEYOND)
@@ -273,25 +223,6 @@ def _changes(name: str, row: str) -> Recursion:
     return recursion
 
 
-def _number_text(w: Any, x: Any) -> Any:
-    begin = w.unknown_real(w.constant(0.0))
-    characters = w.invoke(DIGITS, (), [w.unknown_real(x), begin], False)
-    return characters and w.string(characters)
-
-
-def _digits(w: Any, x: Any, i: Any) -> Any:
-    key = w.key
-    character = _scalar(w, "real-character", x, i)
-
-    def more() -> Any:
-        following = _scalar(w, "+", i, w.constant(1.0))
-        return _cons(w, character, w.invoke(DIGITS, (), [x, following], False))
-
-    test = _scalar(w, "<", character, w.constant(0.0))
-    return _choose(w, (key, "end"), test, lambda: w.characters(w.constant(EMPTY)), more)
-
-
-EMPTY = String("")
 APPEND = Recursion("string-append", _append)
 LENGTH = Recursion("string-length", _length)
 BEFORE = Recursion("string<?", _before)
@@ -299,7 +230,6 @@ TAKE = Recursion("string-take", _take)
 DROP = Recursion("string-drop", _drop)
 FIND = Recursion("string-search", _find)
 BEGINS = Recursion("string-begins", _begins)
-DIGITS = Recursion("number->string", _digits)
 CAPITALS = _changes("string-upcase", "capital-character")
 SMALL = _changes("string-downcase", "small-character")
 
@@ -314,37 +244,30 @@ ROWS: list[Primitive] = [
     Primitive(
         "string-append", "a b", "The text of a, then that of b.",
         value=_strings("string-append", lambda a, b: a + b, String), type="string string -> string", forward="zero",
-        reverse={}, variadic="left", unary='(string-append x "")', abstract=_rule("string-append", "ss", _appended),
+        reverse={}, variadic="left", unary='(string-append x "")', abstract=with_kinds("string-append", "ss", _appended),
     ),
     constant_row("string-length", "text", "The number of characters.",
                   _strings("string-length", len, float), "string -> real",
-                 abstract=_rule("string-length", "s", lambda w, a: w.recursive(LENGTH, w.characters(a)))),
+                 abstract=with_kinds("string-length", "s", lambda w, a: w.recursive(LENGTH, w.characters(a)))),
     constant_row("substring", "text start end", "The characters from start up to end.", _substring,
-                  "string real real -> string", abstract=_rule("substring", "srr", _part_of)),
+                  "string real real -> string", abstract=with_kinds("substring", "srr", _part_of)),
     constant_row("string=?", "a b", "Equal texts?", _strings("string=?", lambda a, b: a == b, boolean),
-                 "string string -> boolean", abstract=_rule("string=?", "ss", _equal_texts)),
+                 "string string -> boolean", abstract=with_kinds("string=?", "ss", _equal_texts)),
     constant_row("string<?", "a b", "Is a before b?", _strings("string<?", lambda a, b: a < b, boolean),
-                 "string string -> boolean", abstract=_rule("string<?", "ss", _text_before)),
+                 "string string -> boolean", abstract=with_kinds("string<?", "ss", _text_before)),
     constant_row("string-upcase", "text", "The text in capital letters.",
                   _strings("string-upcase", str.upper, String), "string -> string",
-                 abstract=_rule("string-upcase", "s", _each_character(CAPITALS))),
+                 abstract=with_kinds("string-upcase", "s", _each_character(CAPITALS))),
     constant_row("string-downcase", "text", "The text in small letters.",
                   _strings("string-downcase", str.lower, String), "string -> string",
-                 abstract=_rule("string-downcase", "s", _each_character(SMALL))),
+                 abstract=with_kinds("string-downcase", "s", _each_character(SMALL))),
     constant_row("string-search", "pattern text", "The position of the first occurrence of a pattern in a text, or #f.",
                   _strings("string-search", _search, lambda at: FALSE if at < 0 else float(at)),
-                 "string string -> any", abstract=_rule("string-search", "ss", _found)),
+                 "string string -> any", abstract=with_kinds("string-search", "ss", _found)),
     constant_row("string->symbol", "text", "The symbol of this name.",
                   _strings("string->symbol", lambda s: s, symbol), "string -> symbol"),
     constant_row("symbol->string", "name", "The name of a symbol.",
                   _of_kind("symbol->string", "a symbol", Symbol, lambda s: String(s.name)), "symbol -> string"),
-    constant_row("number->string", "x", "The decimal text of a real.",
-                  _of_kind("number->string", "a real", float, lambda x: String(real_text(x))), "real -> string",
-                 abstract=_rule("number->string", "r", _number_text)),
-    constant_row("string->number", "text", "The real that a text writes, or #f.",
-                  _strings("string->number", _string_to_number, lambda x: x), "string -> any"),
-    _character_row("real-character", "x i", "A character of a real's text; -1 behind its end.", _real_character,
-                   "real real -> real", "vlad_real_character({x}, {i})"),
     _character_row("capital-character", "x", "The capital of an ASCII letter.", lambda x: x - 32.0 if 97 <= x <= 122 else x,
                    "real -> real", "({x} >= 97 && {x} <= 122 ? {x} - 32 : {x})"),
     _character_row("small-character", "x", "The small form of an ASCII letter.", lambda x: x + 32.0 if 65 <= x <= 90 else x,

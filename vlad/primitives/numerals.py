@@ -1,0 +1,210 @@
+"""The rows that read and write reals as text.
+
+Compiled code has a string as the list of its characters (strings.py). The text of a real is asked for character by character.
+A text is read by a machine with ten states, a character a step; thirty decimal digits and an exponent are what it remembers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from vlad.core.types import Recursion, is_real
+from vlad.primitives.data import boolean, constant_row
+from vlad.primitives.numbers import invalid
+from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
+from vlad.reader.parser import number
+from vlad.values import FALSE, Primitive, String, Value
+from vlad.write import real_text
+
+# Where in a numeral: what has been read so far. The special reals are +inf.0 and +nan.0, with either sign.
+(START, SIGN, WHOLE, POINT, FRACTION, LETTER, PLUS, MINUS, POWER, LESS, INF_I, INF_N, INF, INF_POINT, INFINITY,
+ NAN_N, NAN_A, NAN, NAN_POINT, NOT_A_NUMBER) = map(float, range(20))  # fmt: skip
+NONE = -1.0
+_DIGIT = {START: WHOLE, SIGN: WHOLE, WHOLE: WHOLE, POINT: FRACTION, FRACTION: FRACTION, LETTER: POWER, PLUS: POWER,
+          POWER: POWER, MINUS: LESS, LESS: LESS}  # fmt: skip
+_FOLLOWING = {
+    "1": _DIGIT,
+    "0": {**_DIGIT, INF_POINT: INFINITY, NAN_POINT: NOT_A_NUMBER},
+    "+": {START: SIGN, LETTER: PLUS},
+    "-": {START: SIGN, LETTER: MINUS},
+    ".": {START: POINT, SIGN: POINT, WHOLE: FRACTION, INF: INF_POINT, NAN: NAN_POINT},
+    "e": {WHOLE: LETTER, FRACTION: LETTER},
+    "i": {SIGN: INF_I},
+    "n": {SIGN: NAN_N, INF_I: INF_N, NAN_A: NAN},
+    "f": {INF_N: INF},
+    "a": {NAN_N: NAN_A},
+}
+_KINDS = {
+    **{float(ord(c)): "1" for c in "123456789"},
+    **{float(ord(c)): c for c in "0+-.einfa"},
+    float(ord("E")): "e",
+}
+_WHOLE_NUMERALS = (WHOLE, FRACTION, POWER, LESS, INFINITY, NOT_A_NUMBER)
+_FULL, _FULL_LOW = 1e14, 1e15  # fifteen digits are in high; as many behind a 1 in low
+
+
+def _state(state: Value, c: Value) -> Value:
+    return _FOLLOWING[_KINDS[c]].get(state, NONE) if c in _KINDS else NONE
+
+
+def _is_digit(state: Value) -> bool:
+    return state in (WHOLE, FRACTION)
+
+
+def _high(state: Value, c: Value, high: Value) -> Value:
+    return 10 * high + c - 48 if _is_digit(state) and high < _FULL and c != 46 else high
+
+
+def _low(state: Value, c: Value, high: Value, low: Value) -> Value:
+    if not _is_digit(state) or high < _FULL or c == 46:
+        return low
+    if low < _FULL_LOW:
+        return 10 * low + c - 48
+    return low + 1 if c != 48 and low % 5 == 0 else low  # whatever is dropped, it is no tie
+
+
+def _places(state: Value, c: Value, high: Value, low: Value, places: Value) -> Value:
+    if not _is_digit(state) or c == 46:
+        return places
+    return places + (high >= _FULL and low >= _FULL_LOW) - (state == FRACTION)
+
+
+def _power(state: Value, c: Value, power: Value) -> Value:
+    if state == POWER and c >= 48:
+        return min(10 * power + c - 48, 1e9)
+    return max(10 * power - (c - 48), -1e9) if state == LESS and c >= 48 else power
+
+
+def _is_numeral(state: Value) -> Value:
+    return boolean(state in _WHOLE_NUMERALS)
+
+
+def _real(state: Value, high: Value, low: Value, places: Value, power: Value) -> Value:
+    if state in (INFINITY, NOT_A_NUMBER):
+        return math.inf if state == INFINITY else math.nan
+    return float(f"{high:.0f}{f'{low:.0f}'[1:]}e{int(places + power)}")
+
+
+def _real_character(x: Value, i: Value) -> Value:
+    text = real_text(x)
+    return float(ord(text[int(i)])) if 0 <= i < len(text) else -1.0
+
+
+def _number_to_string(x: Value) -> Value:
+    if type(x) is not float:
+        raise invalid("number->string", "a real", x)
+    return String(real_text(x))
+
+
+def _string_to_number(text: Value) -> Value:
+    if type(text) is not String:
+        raise invalid("string->number", "strings", text)
+    found = number(text.text) if text.text else None
+    return FALSE if found is None else found
+
+
+# What is known of them.
+
+
+def _number_text(w: Any, x: Any) -> Any:
+    begin = w.unknown_real(w.constant(0.0))
+    characters = w.invoke(DIGITS, (), [w.unknown_real(x), begin], False)
+    return characters and w.string(characters)
+
+
+def _digits(w: Any, x: Any, i: Any) -> Any:
+    key = w.key
+    character = scalar(w, "real-character", x, i)
+
+    def more() -> Any:
+        following = scalar(w, "+", i, w.constant(1.0))
+        return cons(w, character, w.invoke(DIGITS, (), [x, following], False))
+
+    test = scalar(w, "<", character, w.constant(0.0))
+    return choose(w, (key, "end"), test, lambda: w.characters(w.constant(EMPTY)), more)
+
+
+def _string_number(w: Any, text: Any) -> Any:
+    """The sign of the whole is put in front at the end: zero has one, too."""
+    key = w.key
+    characters = w.characters(text)
+
+    def of(state: float, characters: Any) -> Any:
+        rest = [w.unknown_real(w.constant(real)) for real in (state, 0.0, 1.0, 0.0, 0.0)]
+        return w.invoke(NUMERAL, (), [characters, *rest], False)
+
+    def one(a: Any) -> Any:
+        if is_nil(a):
+            return w.truth(False)
+        is_minus = scalar(w, "=", w.part(a, 0), w.constant(45.0))
+        return choose(
+            w, (key, "sign"), is_minus, lambda: negated(of(SIGN, w.part(a, 1))), lambda: of(START, a)
+        )
+
+    def negated(found: Any) -> Any:
+        return found and w.each(found, lambda x: minus(x) if is_real(x.type) else x, "found")
+
+    def minus(x: Any) -> Any:
+        return scalar(w, "*", w.constant(-1.0), x)
+
+    return w.each(characters, one)
+
+
+def _numeral(w: Any, characters: Any, state: Any, high: Any, low: Any, places: Any, power: Any) -> Any:
+    key = w.key
+
+    def one(a: Any) -> Any:
+        if is_nil(a):
+            test = scalar(w, "is-numeral", state)
+            return choose(w, (key, "end"), test, whole, none)
+        c = w.part(a, 0)
+        now = scalar(w, "numeral-state", state, c)
+        return choose(w, (key, "on"), scalar(w, "<", now, w.constant(0.0)), none, lambda: more(a, c, now))
+
+    def whole() -> Any:
+        return scalar(w, "numeral-real", state, high, low, places, power)
+
+    def none() -> Any:
+        return w.truth(False)
+
+    def more(a: Any, c: Any, now: Any) -> Any:
+        following = [
+            now,
+            scalar(w, "numeral-high", now, c, high),
+            scalar(w, "numeral-low", now, c, high, low),
+            scalar(w, "numeral-places", now, c, high, low, places),
+            scalar(w, "numeral-power", now, c, power),
+        ]
+        return w.invoke(NUMERAL, (), [w.part(a, 1), *following], False)
+
+    return w.each(characters, one)
+
+
+DIGITS = Recursion("number->string", _digits)
+NUMERAL = Recursion("string->number", _numeral)
+
+
+def _step(name: str, operands: str, doc: str, value: Callable[..., Value], result: str = "real") -> Primitive:
+    reals = operands.split()
+    c = f"vlad_{name.replace('-', '_')}({', '.join([f'{{{operand}}}' for operand in reals])})"
+    return constant_row(
+        name, operands, doc, value, f"{' '.join(['real'] * len(reals))} -> {result}", c=c, hidden=True
+    )
+
+
+ROWS: list[Primitive] = [
+    constant_row("number->string", "x", "The decimal text of a real.", _number_to_string, "real -> string",
+                 abstract=with_kinds("number->string", "r", _number_text)),
+    constant_row("string->number", "text", "The real that a text writes, or #f.", _string_to_number, "string -> any",
+                 abstract=with_kinds("string->number", "s", _string_number)),
+    _step("real-character", "x i", "A character of a real's text; -1 behind its end.", _real_character),
+    _step("numeral-state", "state c", "Where in a numeral, a character later; -1 where it is none.", _state),
+    _step("is-numeral", "state", "May a numeral end here?", _is_numeral, "boolean"),
+    _step("numeral-high", "state c high", "The first fifteen digits.", _high),
+    _step("numeral-low", "state c high low", "The next fifteen, behind a 1.", _low),
+    _step("numeral-places", "state c high low places", "The power of ten of the last digit.", _places),
+    _step("numeral-power", "state c power", "The power of ten that is written.", _power),
+    _step("numeral-real", "state high low places power", "The real nearest to a numeral.", _real),
+]  # fmt: skip

@@ -1,0 +1,50 @@
+"""What type rules have in common that take values apart: `w` is the compiler's Walker (compile/analyze.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vlad.core.types import is_real
+from vlad.values import FALSE, String
+
+EMPTY = String("")
+
+
+def with_kinds(name: str, kinds: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule for operands that are strings (s) or reals (r), one of them not known; constants are folded."""
+
+    def abstract(w: Any, *operands: Any) -> Any:
+        def at(index: int, seen: tuple[Any, ...]) -> Any:
+            if index == len(operands):
+                is_known = all(operand.type.kind == "constant" for operand in seen)
+                return w.folded(w.machine.table[name], seen) if is_known else rule(w, *seen)
+            return w.each(operands[index], lambda x: one(index, (*seen, x)), f"operand {index}")
+
+        def one(index: int, seen: tuple[Any, ...]) -> Any:
+            type_ = seen[-1].type
+            fits = type_.head == "string" if kinds[index] == "s" else is_real(type_)
+            return at(index + 1, seen) if fits else w.fail(f"Argument to {name} is invalid")
+
+        return at(0, ())
+
+    return abstract
+
+
+def scalar(w: Any, name: str, *operands: Any) -> Any:
+    return w.scalar(w.machine.table[name], list(operands))
+
+
+def choose(w: Any, key: Any, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    if test.type.kind == "constant":
+        return no() if test.type.of is FALSE else yes()
+    w.key = key
+    return w.branch(key, test, yes, no, False)
+
+
+def is_nil(x: Any) -> bool:
+    return bool(x.type.kind != "pair")
+
+
+def cons(w: Any, character: Any, rest: Any) -> Any:
+    return rest and w.pair(character, rest)
