@@ -13,6 +13,7 @@ import json
 import math
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -61,8 +62,8 @@ WORKLOADS: list[Row] = [
       for n in range(5)],
 ]  # fmt: skip
 HEAD = """\
-| workload | first | call | MB | tier 0 | C same | ratio | C strict | ratio | C fast | ratio | best other | ratio |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| workload | first | call | built | MB | tier 0 | C same | ratio | C strict | ratio | C fast | ratio | best other | ratio |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -108,26 +109,57 @@ def measured(row: Row) -> dict[str, Any]:
         "first": first,
         "call": call,
         "mb": grown,
+        "built": built(file, procedure, operands, first_real(answer)),
         "tier 0": tier_0(file, procedure, operands),
         "answer": first_real(answer),
     }
+
+
+def built(file: str, procedure: str, operands: tuple[Any, ...], expected: float) -> float | None:
+    """Seconds of a call in a library that `vlad build` makes; None where an operand is a list, which C has not."""
+    if any(isinstance(operand, list) for operand in operands):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        target = os.path.join(folder, "entry.so")
+        command = [
+            sys.executable,
+            "-m",
+            "vlad",
+            "--optimize",
+            "3",
+            "build",
+            str(HERE / "programs" / f"{file}.vlad"),
+        ]
+        command += ["--lib", "--native", "--export-value", procedure, "-o", target]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(HERE.parent)})
+        library = ctypes.CDLL(target)
+    rows = getattr(library, re.sub(r"\W", "_", procedure) + "_rows")
+    given, results = (ctypes.c_double * len(operands))(*operands), (ctypes.c_double * 16)()
+    loop = c_loop("int (*call)(long, void *, void *)", "call(1, in, out)")
+    seconds = best_of(lambda count: loop(rows, given, results, ctypes.c_long(count)))
+    if not math.isclose(results[0], expected, rel_tol=1e-9):
+        raise SystemExit(f"{procedure}: built alone it answers {results[0]}, in a session {expected}")
+    return seconds
 
 
 def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def in_c(made: Any, values: tuple[Any, ...]) -> Callable[[int], object]:
-    """Calls in a loop of C, as the C programs have it: from Python each would take 0.2 µs more."""
+def c_loop(parameter: str, call: str) -> Any:
+    """A procedure of C that does a call so many times."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = os.path.join(folder, "loop.c"), os.path.join(folder, "loop.so")
         Path(source).write_text(
-            "void loop(int (*call)(void *, void *), void *in, void *out, long n) { while (n--) call(in, out); }",
-            encoding="utf-8",
+            f"void loop({parameter}, void *in, void *out, long n) {{ while (n--) {call}; }}", encoding="utf-8"
         )
         subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", target, source], check=True)
-        loop = ctypes.CDLL(target).loop
+        return ctypes.CDLL(target).loop
 
+
+def in_c(made: Any, values: tuple[Any, ...]) -> Callable[[int], object]:
+    """Calls in a loop of C, as the C programs have it: from Python each would take 0.2 µs more."""
+    loop = c_loop("int (*call)(void *, void *)", "call(in, out)")
     words: list[Any] = []
     kept: list[Any] = []  # boxes of long lists
     for value, type_ in zip(values, made.interface.operands, strict=True):
@@ -195,7 +227,14 @@ class Run:
         command = [sys.executable, str(HERE / "run.py"), "--row", name]
         own = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
         seconds = own["call"]
-        cells = [name, span(own["first"]), span(seconds), f"{own['mb']:.0f}", span(own["tier 0"])]
+        cells = [
+            name,
+            span(own["first"]),
+            span(seconds),
+            span(own["built"]) if own["built"] is not None else "",
+            f"{own['mb']:.0f}",
+            span(own["tier 0"]),
+        ]
         for kind, flags in C_FLAGS.items():
             found = self.of_c(c_name, kind, flags, workload, case) if c_name else None
             if found and c_name in CHECKED and not math.isclose(found["check"], own["answer"], rel_tol=1e-6):
@@ -240,11 +279,12 @@ def main(words: list[str]) -> None:
 Made by `benchmarks/run.py` on {time.strftime("%d %B %Y")}: vlad {__version__}, Python {platform.python_version()},
 {os.cpu_count()} cores, {processor()}{versions(python)}.
 
-First: from the procedure to its first answer, without cache. Then the time of a call when it is compiled, the memory that all
-this took beyond what a session takes, and a call on tier 0. Then C by hand doing the same work: with the same arithmetic as vlad,
-which rounds each product and each sum (-O3 -ffp-contract=off), strict (-O3, which fuses them), and fast (-Ofast);
-and the fastest of JAX, PyTorch, HIPS autograd and CasADi on the same problem; the ratios are vlad's time to theirs. Calls of
-vlad's code and of C stand in a loop of C: from Python each takes some 0.2 µs more.
+First: from the procedure to its first answer, without cache. Then the time of a call when it is compiled, and of the same in
+a library that `vlad build` made; the memory that all this took beyond what a session takes; and a call on tier 0. Then C by
+hand doing the same work: with the same arithmetic as vlad, which rounds each product and each sum (-O3 -ffp-contract=off),
+strict (-O3, which fuses them), and fast (-Ofast); and the fastest of JAX, PyTorch, HIPS autograd and CasADi on the same
+problem; the ratios are vlad's time to theirs. Calls of vlad's code and of C stand in a loop of C: from Python each takes
+some 0.2 µs more.
 
 {HEAD}{chr(10).join(lines)}
 

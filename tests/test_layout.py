@@ -23,12 +23,12 @@ ROOMS = (
     ("vlad.core", "nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
-    ("vlad.primitives", "special numbers data strings control tensors transforms table"),
+    ("vlad.primitives", "special numbers data walking numerals strings control tensors transforms table"),
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",
-        "refusals abi cache toolchain identity first_order representation interface analyze specialize optimize loops fuse "
-        "functions emit_c unit calls tiers whole",
+        "refusals abi cache toolchain identity first_order representation interface analyze specialize rewriting boxes optimize "
+        "loops fuse functions emit_c unit calls tiers whole",
     ),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),

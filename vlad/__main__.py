@@ -31,8 +31,9 @@ vlad: a language in which differentiation is an operator like any other
   vlad cache [clear]                    what compiled code is kept, and where; or remove it
   vlad check FILE                       print types, and find type errors, without running
   vlad build FILE [-o NAME] [--native]  make a program that runs without Python
-  vlad build FILE --lib [--export PROCEDURE ...] [-o NAME]
-                                        make a shared library and its C header
+  vlad build FILE --lib [--export PROCEDURE ...] [--export-value PROCEDURE ...] [-o NAME]
+                                        make a shared library and its C header: procedures with
+                                        their derivatives, or their values only
   vlad repl                             announced; not there yet
 
   -I DIR                look for included and imported files in DIR, too; may be repeated
@@ -69,9 +70,9 @@ FLAGS = {"--metered": "metered", "--fast-math": "fast_math", "--lib": "library",
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
     "show": ("--stage", "--name"),
-    "build": ("-o", "--lib", "--export", "--native"),
+    "build": ("-o", "--lib", "--export", "--export-value", "--native"),
 }  # that only this command has
-VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export")
+VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export", "--export-value")
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
 
 
@@ -89,7 +90,7 @@ class CommandLine:
         self.path: list[str] = []
         self.metered = self.fast_math = self.library = self.native = False
         self.output: str | None = None
-        self.exports: list[str] = []
+        self.exports: dict[str, bool] = {}  # with derivatives?
         self.answer: str | None = None  # to --help and --version: there is nothing else to do then
         self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
         self.choices["--tier"] = ""  # what $VLAD_TIER says, or auto
@@ -150,8 +151,8 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.name = value
     elif name == "-o":
         line.output = value
-    elif name == "--export":
-        line.exports.append(value)
+    elif name in ("--export", "--export-value"):
+        line.exports[value] = name == "--export"
     elif name in CHOICES:
         if value not in CHOICES[name]:
             raise UsageError(f"{name} is one of {', '.join(CHOICES[name])}; not {value}")

@@ -11,7 +11,7 @@ import re
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.tiers import Tiers
@@ -466,12 +466,13 @@ class Session:
         path: str,
         output: str,
         *,
-        exports: Iterable[str] = (),
+        exports: Mapping[str, bool] | None = None,
         library: bool = False,
         native: bool = False,
     ) -> list[str]:
         """Make a program of a file that runs without Python; or a shared library, with a header beside it, of the
-        procedures named in `exports` and their derivatives. The files that were written. Raises VladError."""
+        procedures that are the keys of `exports`, with their derivatives where its value is true. The files that were
+        written. Raises VladError."""
         from vlad.compile import toolchain, whole
         from vlad.compile.refusals import Unavailable
 
@@ -484,9 +485,8 @@ class Session:
             header = None
             if library:
                 base = re.sub(r"\W", "_", os.path.basename(output).partition(".")[0])
-                text, header = whole.library_text(
-                    self.machine, steps, [self._wanted(name) for name in exports], base
-                )
+                wanted = [self._wanted(name, derivatives) for name, derivatives in (exports or {}).items()]
+                text, header = whole.library_text(self.machine, steps, wanted, base)
             else:
                 text = whole.program_text(self.machine, steps)
             written_to = [output]
@@ -508,7 +508,7 @@ class Session:
                 ) from None
             return written_to
 
-    def _wanted(self, name: str) -> Any:
+    def _wanted(self, name: str, derivatives: bool) -> Any:
         """A procedure that a library is to export, with the means to make others of it."""
         from vlad.compile.whole import Wanted
 
@@ -529,7 +529,7 @@ class Session:
             assert outer is not None
             return self.machine.apply(self.machine.top_level(outer), value)
 
-        return Wanted(name, value, self.machine.core_of(value[0]).span, make)
+        return Wanted(name, value, self.machine.core_of(value[0]).span, make, derivatives)
 
     # Looking.
 

@@ -263,6 +263,24 @@ int main(void) {
         ], 1)  # fmt: skip
         assert numpy.allclose(out, expected, rtol=1e-13)
 
+    def test_values_only(self, tmp_path: Path) -> None:
+        (tmp_path / "it.vlad").write_text("(define (f x) (* x x)) (define (g x) x)", encoding="utf-8")
+        done = command("build", "it.vlad", "--lib", "--export-value", "f", "--export", "g", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        header = (tmp_path / "libit.h").read_text(encoding="utf-8")
+        assert "int f(" in header and "int f_rows(" in header and "f_jvp" not in header and "g_vjp" in header
+
+    def test_parameters_with_the_names_of_tangents_and_sensitivities(self, tmp_path: Path) -> None:
+        (tmp_path / "it.vlad").write_text("(define (f s d_s s1) (list (* s d_s) (* s s1)))", encoding="utf-8")
+        done = command("build", "it.vlad", "--lib", "--export", "f", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        header = (tmp_path / "libit.h").read_text(encoding="utf-8")
+        assert "f_vjp(double s, double d_s, double s1, double s1_, double s2, double *results)" in header
+        assert (
+            "f_jvp(double s, double d_s, double s1, double d_s_, double d_d_s, double d_s1, double *"
+            in header
+        )
+
     def test_two_libraries_do_not_meet(self, library: Path) -> None:
         names = subprocess.run(
             ["nm", "-D", "--defined-only", str(library / "libit.so")],

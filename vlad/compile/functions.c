@@ -323,8 +323,8 @@ static inline double vlad_real_character(double x, double i) {
 
 /* Where in a numeral, a character later: the table is in primitives/numerals.py. */
 static inline double vlad_numeral_state(double state, double c) {
-  int at = (int)state;
-  switch ((int)c) {
+  int at = state >= 0 && state < 20 ? (int)state : -1;
+  switch (at == state && c >= 0 && c < 128 && c == (int)c ? (int)c : 0) {
   case '0':
     if (at == 13 || at == 18) return at + 1;
     /* fall through */
@@ -359,7 +359,7 @@ static inline double vlad_numeral_high(double state, double c, double high) {
 static inline double vlad_numeral_low(double state, double c, double high, double low) {
   if ((state != 2 && state != 4) || high < 1e14 || c == '.') return low;
   if (low < 1e15) return 10 * low + c - '0';
-  return c != '0' && (long)low % 5 == 0 ? low + 1 : low;
+  return c != '0' && fmod(low, 5) == 0 ? low + 1 : low;
 }
 
 /* The power of ten of a numeral's last digit. */
@@ -378,9 +378,10 @@ static inline double vlad_numeral_power(double state, double c, double power) {
 /* The real nearest to a numeral. */
 static inline double vlad_numeral_real(double state, double high, double low, double places, double power) {
   if (state == 14 || state == 19) return state == 14 ? 1e999 : 1e999 - 1e999;
+  if (!(high >= 0 && high < 1e15 && low >= 1 && low < 1e16 && fabs(places) <= 1e10 && fabs(power) <= 1e9)) return 1e999 - 1e999;
   char text[80], rest[40];
-  snprintf(rest, 40, "%.0f", low);
-  snprintf(text, 80, "%.0f%se%.0f", high, rest + 1, places + power);
+  snprintf(rest, 40, "%.0f", trunc(low));
+  snprintf(text, 80, "%.0f%se%.0f", trunc(high) + 0.0, rest + 1, trunc(places + power));
   return strtod(text, 0);
 }
 
@@ -389,7 +390,7 @@ static inline double vlad_numeral_real(double state, double high, double low, do
 static int vlad_word_count;
 static unsigned char **vlad_words;
 static inline double vlad_argument_character(double i, double j) {
-  if (i >= vlad_word_count) return -2;
+  if (!(i >= 0 && i < vlad_word_count)) return -2;
   const unsigned char *at = vlad_words[(int)i];
   for (;; j--) {
     if (!*at) return -1;

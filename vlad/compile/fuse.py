@@ -24,18 +24,9 @@ from vlad.compile.first_order import (
     inner_blocks,
     statements,
 )
-from vlad.compile.optimize import (
-    LARGEST,
-    acting_functions,
-    answers,
-    callees,
-    put,
-    reachable,
-    recursive_functions,
-    same_operands,
-    substitute,
-)
+from vlad.compile.optimize import LARGEST, acting_functions, answers, recursive_functions
 from vlad.compile.representation import Representation
+from vlad.compile.rewriting import callees, put, reachable, same_operands, substitute
 from vlad.core.types import Type
 from vlad.values import ZERO, Code
 

@@ -29,7 +29,8 @@ from vlad.compile.first_order import (
     leaves_read,
     statements,
 )
-from vlad.compile.optimize import Copy, acting_functions, reachable, replace_leaves
+from vlad.compile.optimize import acting_functions
+from vlad.compile.rewriting import Copy, reachable, replace_leaves
 from vlad.core.types import Cell
 
 LIBRARY_CALL = re.compile(r"\b(?!fabs)[a-z_]\w*\(")

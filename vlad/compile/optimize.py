@@ -12,9 +12,7 @@ In: a Program as specialize.py makes it.  Out: the same program, changed in plac
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from vlad.compile.boxes import gather, reuse, thin
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -47,7 +45,16 @@ from vlad.compile.first_order import (
     leaves_read,
     statements,
 )
-from vlad.core.types import Cell
+from vlad.compile.rewriting import (
+    callees,
+    fixed_cells,
+    put,
+    put_last,
+    reachable,
+    replace_leaves,
+    same_operands,
+    substitute,
+)
 from vlad.values import TRUE, Boolean
 
 SMALL = 40  # statements of a function that is inlined wherever it is called
@@ -75,23 +82,6 @@ def finish(program: Program) -> Program:
         if CHECKING:
             check(program, f"the last {last.__name__}")
     return program
-
-
-def reachable(program: Program) -> list[Function]:
-    """The functions that the entries may come to, the entries first."""
-    found = dict.fromkeys(program.entries)
-    work = list(reversed(program.entries))
-    while work:
-        for callee in callees(work.pop()):
-            if callee not in found:
-                found[callee] = None
-                work.append(callee)
-    return list(found)
-
-
-def callees(function: Function) -> list[Function]:
-    found = [s.function for s in statements(function.body) if type(s) is Invoke]
-    return found + [b.end.function for b in blocks(function.body) if type(b.end) is TailInvoke]
 
 
 def take_together(program: Program) -> None:
@@ -239,24 +229,6 @@ class _Liveness:
                 for block in inner_blocks(statement):
                     if type(block.end) is Yield:
                         self._leaf(block.end.leaves[index])
-
-
-def fixed_cells(program: Program) -> set[Cell]:
-    """The unions whose boxes the outside makes or reads: their layout stays."""
-    found: set[Cell] = set()
-    work = [c for e in program.entries for c in (*e.parameter_cells, *e.result_cells) if c is not None]
-    work += [s.member.cell for f in program.functions for s in _statics(f)]
-    while work:
-        cell = work.pop()
-        if cell not in found:
-            found.add(cell)
-            work += [inner for member in program.members.get(cell, ()) for inner in member.cells]
-    return found
-
-
-def _statics(function: Function) -> list[Static]:
-    nodes: list[Statement | End] = [*statements(function.body), *[b.end for b in blocks(function.body)]]
-    return [leaf for node in nodes for leaf in leaves_read(node) if type(leaf) is Static]
 
 
 def total_functions(functions: list[Function]) -> set[Function]:
@@ -411,238 +383,6 @@ def _narrow(
                 for block in inner_blocks(statement):
                     if type(block.end) is Yield:
                         block.end.leaves = tuple([block.end.leaves[i] for i in kept])
-
-
-# What is better left in its box.
-
-
-def gather(program: Program) -> None:
-    """A procedure that calls itself with what it has just taken out of a box is given the box instead. Backpropagators of
-    loops do so: what one turn left behind would be carried through the next one's parameters."""
-    sites: dict[Function, list[tuple[Function, Block, Invoke | TailInvoke]]] = {}
-    origins: dict[Slot, tuple[Unbox, int]] = {}
-    for function in program.functions:
-        for block in blocks(function.body):
-            for node in (*block.statements, block.end):
-                if type(node) is Unbox:
-                    origins.update({slot: (node, index) for index, slot in enumerate(node.slots)})
-                elif isinstance(node, Invoke | TailInvoke):
-                    sites.setdefault(node.function, []).append((function, block, node))
-    for function, calls in sites.items():
-        own = [call for caller, _, call in calls if caller is function]
-        found = _carried(function, own, origins) if own and function not in program.entries else None
-        if found is not None:
-            _leave_boxed(function, found[0], found[1], calls, origins)
-
-
-FEWEST_GATHERED = 3
-
-
-def _carried(
-    function: Function, own: list[Invoke | TailInvoke], origins: dict[Slot, tuple[Unbox, int]]
-) -> tuple[Member, dict[int, int]] | None:
-    """The member whose fields all of a function's calls of itself hand on, and which parameter takes which field."""
-    groups: dict[Unbox, dict[int, int]] = {}
-    for at, leaf in enumerate(own[0].operands):
-        if type(leaf) is Slot and leaf in origins:
-            unbox, index = origins[leaf]
-            groups.setdefault(unbox, {})[at] = index
-    for unbox, places in groups.items():
-        member = unbox.member
-        if len(places) < FEWEST_GATHERED or set(places.values()) != set(range(len(member.kinds))):
-            continue
-        if all(_pointer_behind(call, member, places, origins) is not None for call in own):
-            return member, places
-    return None
-
-
-def _pointer_behind(
-    call: Invoke | TailInvoke, member: Member, places: dict[int, int], origins: dict[Slot, tuple[Unbox, int]]
-) -> Leaf | None:
-    """The box out of which a call's operands at these places were taken, if they were."""
-    unboxes = set()
-    for at, index in places.items():
-        leaf = call.operands[at]
-        origin = origins.get(leaf) if type(leaf) is Slot else None
-        if origin is None or origin[1] != index or origin[0].member is not member:
-            return None
-        unboxes.add(origin[0])
-    return unboxes.pop().pointer if len(unboxes) == 1 else None
-
-
-def _leave_boxed(
-    function: Function,
-    member: Member,
-    places: dict[int, int],
-    calls: list[tuple[Function, Block, Invoke | TailInvoke]],
-    origins: dict[Slot, tuple[Unbox, int]],
-) -> None:
-    stay = [at for at in range(len(function.parameters)) if at not in places]
-    for _, block, call in calls:
-        pointer = _pointer_behind(call, member, places, origins)
-        if pointer is None:
-            leaves: dict[int, Leaf] = {index: call.operands[at] for at, index in places.items()}
-            made = Slot("p", member.name)
-            box = Box(made, member, tuple([leaves[index] for index in range(len(member.kinds))]))
-            place = block.statements.index(call) if type(call) is Invoke else len(block.statements)
-            block.statements.insert(place, box)
-            pointer = made
-        call.operands = (*[call.operands[at] for at in stay], pointer)
-    pointer_slot = Slot("p", member.name)
-    slots: dict[int, Slot] = {}
-    same: dict[Slot, Leaf] = {}
-    for at, index in places.items():
-        first = slots.setdefault(index, function.parameters[at])
-        if first is not function.parameters[at]:
-            same[function.parameters[at]] = first
-    function.parameters = [*[function.parameters[at] for at in stay], pointer_slot]
-    function.parameter_cells = [*[function.parameter_cells[at] for at in stay], member.cell]
-    taken = tuple([slots[index] for index in range(len(member.kinds))])
-    function.body.statements.insert(0, Unbox(taken, member, pointer_slot))
-    substitute(function.body, same)
-
-
-# What a box need not hold.
-
-
-def thin(program: Program) -> None:
-    """Take out of boxes what is cheaply computed from the rest, by the very same operations: a loop's tape is mostly written
-    and read, so a word less counts for more than a multiplication."""
-    fixed = fixed_cells(program)
-    sites: dict[Member, list[Box]] = {}
-    unboxes: dict[Member, list[tuple[Block, Unbox]]] = {}
-    definitions: dict[Slot, Compute] = {}
-    for function in program.functions:
-        for block in blocks(function.body):
-            for statement in block.statements:
-                if type(statement) is Box and statement.member.cell not in fixed:
-                    sites.setdefault(statement.member, []).append(statement)
-                elif type(statement) is Unbox:
-                    unboxes.setdefault(statement.member, []).append((block, statement))
-                elif type(statement) is Compute:
-                    definitions[statement.slot] = statement
-    for member, boxes in sites.items():
-        plan = _Plan(member, boxes, definitions)
-        plan.make()
-        if not plan.dropped:
-            continue
-        for box in boxes:
-            box.leaves = tuple([box.leaves[i] for i in plan.kept])
-        for block, unbox in unboxes.get(member, ()):
-            plan.rebuild(block, unbox)
-        member.kinds = "".join([member.kinds[i] for i in plan.kept])  # pointers all stay
-        if not member.boxed:
-            raise AssertionError("a box without fields is no box")
-
-
-CHEAP = {"+", "-", "*", "negate"}
-MOST_OPERATIONS = 4  # to compute a field again
-
-# How a field is had from others: a constant, the number of another field, or an operation on such.
-Recipe = tuple[str, Any]
-
-
-class _Plan:
-    """Which fields of a member stay, and how the others are had, the same way for all boxes."""
-
-    def __init__(self, member: Member, boxes: list[Box], definitions: dict[Slot, Compute]) -> None:
-        self.member = member
-        self.boxes = boxes
-        self.definitions = definitions
-        self.kept = list(range(len(member.kinds)))
-        self.dropped: dict[int, Recipe] = {}
-
-    def make(self) -> None:
-        order = sorted([i for i in self.kept if self.member.kinds[i] == "d"], key=self._height, reverse=True)
-        for index in order:
-            if len(self.kept) == 1:
-                return
-            places: dict[Leaf, int] = {}
-            for kept in self.kept:
-                if kept != index:
-                    places.setdefault(self.boxes[0].leaves[kept], kept)
-            recipe = self._recipe(self.boxes[0].leaves[index], places, [MOST_OPERATIONS])
-            if recipe is not None and all(
-                self._holds(recipe, box.leaves[index], box) for box in self.boxes[1:]
-            ):
-                self.dropped[index] = recipe
-                self.kept.remove(index)
-
-    def _height(self, index: int) -> int:
-        """How many operations stand above each other in the first box's field: what depends on others goes first."""
-        heights: dict[Leaf, int] = {}
-
-        def height(leaf: Leaf, limit: int) -> int:
-            made = self.definitions.get(leaf) if type(leaf) is Slot else None
-            if made is None or limit == 0:
-                return 0
-            if leaf not in heights:
-                heights[leaf] = 1 + max([height(operand, limit - 1) for operand in made.operands], default=0)
-            return heights[leaf]
-
-        return height(self.boxes[0].leaves[index], 200)
-
-    def _recipe(self, leaf: Leaf, places: dict[Leaf, int], budget: list[int]) -> Recipe | None:
-        if type(leaf) is float:
-            return "constant", leaf
-        if leaf in places:
-            return "field", places[leaf]
-        made = self.definitions.get(leaf) if type(leaf) is Slot else None
-        if made is None or made.row.name not in CHEAP or budget[0] == 0:
-            return None
-        budget[0] -= 1
-        operands = []
-        for operand in made.operands:
-            recipe = self._recipe(operand, places, budget)
-            if recipe is None:
-                return None
-            operands.append(recipe)
-        return "compute", (made, operands)
-
-    def _holds(self, recipe: Recipe, leaf: Leaf, box: Box) -> bool:
-        """Is the leaf had the same way in another box?"""
-        kind, what = recipe
-        if kind == "constant":
-            return type(leaf) is float and leaf.hex() == what.hex()
-        if kind == "field":
-            other = box.leaves[what]
-            return leaf is other or (
-                type(leaf) is float and type(other) is float and leaf.hex() == other.hex()
-            )
-        made, operands = what
-        own = self.definitions.get(leaf) if type(leaf) is Slot else None
-        return (
-            own is not None
-            and own.row is made.row
-            and all(self._holds(r, operand, box) for r, operand in zip(operands, own.operands, strict=True))
-        )
-
-    def rebuild(self, block: Block, unbox: Unbox) -> None:
-        slots = unbox.slots
-        unbox.slots = tuple([slots[i] for i in self.kept])
-        made: list[Statement] = []
-        same: dict[Slot, Leaf] = {}
-
-        def leaf(recipe: Recipe, slot: Slot | None) -> Leaf:
-            kind, what = recipe
-            if kind == "constant":
-                return float(what)
-            if kind == "field":
-                found = slots[what]
-                return same.get(found, found)
-            compute, operands = what
-            read = tuple([leaf(operand, None) for operand in operands])
-            target = slot or Slot("d", compute.slot.name)
-            made.append(Compute(target, compute.row, read, compute.span))
-            return target
-
-        for index in reversed(self.dropped):  # what was dropped last depends on none that was dropped before
-            answer = leaf(self.dropped[index], slots[index])
-            if answer is not slots[index]:
-                same[slots[index]] = answer
-        at = block.statements.index(unbox) + 1
-        block.statements[at:at] = made
-        substitute(block, same, at)
 
 
 # What is the same.
@@ -804,202 +544,6 @@ def recursive_functions(functions: list[Function]) -> set[Function]:
     return {f for f in functions if sizes[component[f]] > 1 or f in called[f]}
 
 
-def put(block: Block, call: Invoke) -> bool:
-    """Put a copy of the callee's body where the call was. Does the block go on behind it? If not, what came there is gone."""
-    copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
-    at = block.statements.index(call)
-    made = Block()
-    results = copy.answer(call.function.body, made)
-    rest = block.statements[at + 1 :]
-    block.statements[at:] = made.statements
-    if results is None:  # it never answers
-        block.end = made.end
-        return False
-    block.statements += rest
-    substitute(block, dict(zip(call.slots, results, strict=False)), at + len(made.statements))
-    return True
-
-
-def put_last(block: Block, call: TailInvoke) -> None:
-    """Put a copy of the callee's body where a block ended in a call of it."""
-    copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
-    made = copy.block(call.function.body)
-    block.statements += made.statements
-    block.end = made.end
-
-
-class Copy:
-    """Copies of code with new slots."""
-
-    def __init__(self, leaves: dict[Slot, Leaf]) -> None:
-        self.leaves = leaves
-
-    def leaf(self, leaf: Leaf) -> Leaf:
-        return self.leaves.get(leaf, leaf) if type(leaf) is Slot else leaf
-
-    def all(self, leaves: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
-        return tuple([self.leaf(leaf) for leaf in leaves])
-
-    def new(self, slot: Slot) -> Slot:
-        made = Slot(slot.kind, slot.name)
-        self.leaves[slot] = made
-        return made
-
-    def statement(self, statement: Statement) -> Statement:
-        read = self.all(leaves_read(statement))
-        match statement:
-            case Compute():
-                return Compute(self.new(statement.slot), statement.row, read, statement.span)
-            case Invoke():
-                slots = tuple([self.new(slot) for slot in statement.slots])
-                return Invoke(slots, statement.function, read, statement.span)
-            case Effect():
-                slots = tuple([self.new(slot) for slot in statement.slots])
-                return Effect(statement.what, slots, read, statement.text, statement.span)
-            case Load():
-                slots = tuple([self.new(slot) for slot in statement.slots])
-                return Load(slots, statement.cell, statement.span)
-            case Store():
-                return Store(statement.cell, read)
-            case Box():
-                return Box(self.new(statement.slot), statement.member, read)
-            case Unbox():
-                return Unbox(tuple([self.new(slot) for slot in statement.slots]), statement.member, read[0])
-            case Branch():
-                arms = [self.block(statement.consequent), self.block(statement.alternative)]
-                slots = tuple([self.new(slot) for slot in statement.slots])
-                return Branch(slots, read[0], arms[0], arms[1], statement.span)
-        cases = [(member, self.block(block)) for member, block in statement.cases]
-        return Switch(tuple([self.new(slot) for slot in statement.slots]), read[0], cases, statement.span)
-
-    def block(self, block: Block) -> Block:
-        """A copy of a block that ends as the original does."""
-        made = Block()
-        for statement in block.statements:
-            made.statements.append(self.statement(statement))
-        read = self.all(leaves_read(block.end))
-        match block.end:
-            case Yield():
-                made.end = Yield(read)
-            case Return():
-                made.end = Return(read)
-            case TailInvoke():
-                made.end = TailInvoke(block.end.function, read, block.end.span)
-            case end:
-                made.end = end
-        return made
-
-    def answer(self, block: Block, made: Block) -> tuple[Leaf, ...] | None:
-        """Copy a body in tail position into `made`; the leaves of its answer, None where it has none."""
-        end = block.end
-        last = len(block.statements) - 1
-        for index, statement in enumerate(block.statements):
-            if index == last and type(end) is Unreachable and type(statement) in (Branch, Switch):
-                return self._arms(statement, made)
-            made.statements.append(self.statement(statement))
-        match end:
-            case Return():
-                return self.all(end.leaves)
-            case TailInvoke():
-                slots = tuple([Slot(kind, "t") for kind in end.function.results])
-                made.statements.append(Invoke(slots, end.function, self.all(end.operands), end.span))
-                return slots if end.function.origin.result is not None else None  # it may never answer
-        made.end = end
-        return None
-
-    def _arms(self, statement: Statement, made: Block) -> tuple[Leaf, ...] | None:
-        """A branch whose arms answer becomes one that yields."""
-        arms = []
-        for block in inner_blocks(statement):
-            arm = Block()
-            leaves = self.answer(block, arm)
-            if leaves is not None:
-                arm.end = Yield(leaves)
-            arms.append(arm)
-        yields = [arm.end.leaves for arm in arms if type(arm.end) is Yield]
-        kinds = [leaf_kind(leaf) for leaf in yields[0]] if yields else []
-        slots = tuple([Slot(kind, "t") for kind in kinds])
-        test = self.leaf(leaves_read(statement)[0])
-        if type(statement) is Branch:
-            made.statements.append(Branch(slots, test, arms[0], arms[1], statement.span))
-        else:
-            assert type(statement) is Switch
-            cases = [(member, arm) for (member, _), arm in zip(statement.cases, arms, strict=True)]
-            made.statements.append(Switch(slots, test, cases, statement.span))
-        return slots if yields else None
-
-
-def leaf_kind(leaf: Leaf) -> str:
-    if type(leaf) is Slot:
-        return leaf.kind
-    return "d" if type(leaf) is float else "b" if type(leaf) is bool else "p"
-
-
-def substitute(block: Block, leaves: dict[Slot, Leaf], begin: int = 0) -> None:
-    """Replace slots from a statement of a block on, in place."""
-    if not leaves:
-        return
-
-    def new(leaf: Leaf) -> Leaf:
-        return leaves.get(leaf, leaf) if type(leaf) is Slot else leaf
-
-    work: list[tuple[Block, int]] = [(block, begin)]
-    while work:
-        current, start = work.pop()
-        for statement in current.statements[start:]:
-            replace_leaves(statement, new)
-            work += [(inner, 0) for inner in inner_blocks(statement)]
-        replace_leaves(current.end, new)
-
-
-def reuse(program: Program) -> None:
-    """A box of all that was in another one of the same layout is that one. Comes last: narrowing a member changes its layout."""
-
-    def number(member: Member) -> int:
-        boxed = [other for other in program.members[member.cell] if other.boxed]
-        return boxed.index(member) if member.tagged else -1
-
-    for function in program.functions:
-        origins: dict[Slot, tuple[Unbox, int]] = {}
-        replaced: dict[Slot, Leaf] = {}
-        for block in blocks(function.body):
-            for statement in block.statements:
-                if type(statement) is Unbox:
-                    origins.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
-        for block in blocks(function.body):
-            for statement in list(block.statements):
-                if type(statement) is Box:
-                    leaves = [
-                        origins.get(leaf, (None, 0)) if type(leaf) is Slot else (None, 0)
-                        for leaf in statement.leaves
-                    ]
-                    unbox = leaves[0][0]
-                    if (
-                        unbox is not None
-                        and leaves == [(unbox, index) for index in range(len(unbox.slots))]
-                        and unbox.member.kinds == statement.member.kinds
-                        and number(unbox.member) == number(statement.member)
-                    ):
-                        pointer = unbox.pointer
-                        replaced[statement.slot] = (
-                            replaced.get(pointer, pointer) if type(pointer) is Slot else pointer
-                        )
-                        block.statements.remove(statement)
-        substitute(function.body, replaced)
-
-
-def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
-    match node:
-        case Compute() | Invoke() | Effect() | TailInvoke():
-            node.operands = tuple([new(leaf) for leaf in node.operands])
-        case Box() | Store() | Yield() | Return():
-            node.leaves = tuple([new(leaf) for leaf in node.leaves])
-        case Unbox() | Switch():
-            node.pointer = new(node.pointer)
-        case Branch():
-            node.test = new(node.test)
-
-
 # What is done twice.
 
 
@@ -1104,16 +648,6 @@ def operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
         case Box():
             return ("box", statement.member, *same_operands(statement.leaves)), (statement.slot,)
     return None, ()
-
-
-def same_operands(leaves: tuple[Leaf, ...]) -> tuple[object, ...]:
-    """Equal for leaves that are the same."""
-    return tuple(
-        [
-            leaf.hex() if type(leaf) is float else leaf if type(leaf) is not Static else id(leaf)
-            for leaf in leaves
-        ]
-    )
 
 
 def _settled(statement: Statement, boxes: dict[Slot, Box]) -> Block | None:

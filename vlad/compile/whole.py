@@ -29,8 +29,9 @@ from vlad.compile.first_order import (
     inner_blocks,
     statements,
 )
-from vlad.compile.optimize import callees, leaf_kind, returning_functions
+from vlad.compile.optimize import returning_functions
 from vlad.compile.refusals import Unbounded, Unsettled
+from vlad.compile.rewriting import callees, leaf_kind
 from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import improved
 from vlad.core.types import Known, Recursion, TooLarge, Type, described
@@ -390,13 +391,14 @@ class Wanted:
     f: Value
     span: Span | None
     make: Callable[[str], Value]
+    derivatives: bool  # too?
 
 
 def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
     """The C text and the header of a library with these procedures and their derivatives. Raises VladError."""
     whole = Whole.of(machine, Steps([step for step in steps.steps if step.cell is not None], steps.defined))
     real = whole.analysis.types.real
-    instances, exports, header = [], [], [_HEAD.format(name=name, guard=name.upper())]
+    instances, exports, owners, header = [], [], [], [_HEAD.format(name=name, guard=name.upper())]
     taken: set[str] = set()
     for one in wanted:
         parameters = _parameter_names(machine, one.f[0])
@@ -408,7 +410,7 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
         if base in taken or base in _KEYWORDS:
             raise _no_export(one, f"C would call it `{base}`, and that is taken")
         taken.add(base)
-        for suffix, more, text, told in _variants(parameters, shape):
+        for suffix, more, text, told in _variants(parameters, shape, one.derivatives):
             f = one.make(text)
             names = (*parameters, *more)
             instance = whole.solve(f, tuple([real] * len(names)), one.span)
@@ -416,6 +418,7 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
                 raise _no_export(one, "its derivative never answers")
             instances.append(instance)
             exports.append(emit_c.Export(base + suffix, names))
+            owners.append(one)
             takes = ", ".join([f"double {parameter}" for parameter in names])
             header.append(f"/* {told} */\nint {base}{suffix}({takes}, double *results);")
             header.append(f"int {base}{suffix}_rows(long rows, const double *arguments, double *results);\n")
@@ -423,10 +426,9 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
     check_order(program)
     program = improved(program, whole.layout)
     returning = returning_functions(program.functions)
-    for entry, export in zip(program.entries[1:], exports, strict=True):
+    for entry, one in zip(program.entries[1:], owners, strict=True):
         if entry not in returning:
-            named = next(one for one in wanted if export.name.startswith(emit_c.identifier(one.name)))
-            raise _no_export(named, "it fails whatever reals it is given")
+            raise _no_export(one, "it fails whatever reals it is given")
     text = emit_c.emit_library(program, exports, _told, name)
     return text, "\n".join(header) + _FOOT
 
@@ -461,10 +463,18 @@ _KEYWORDS = frozenset(
 
 
 def _parameter_names(machine: Any, code: Code) -> list[str]:
+    return _free_names(
+        [emit_c.identifier(parameter.name) for parameter in machine.core_of(code).parameters], []
+    )
+
+
+def _free_names(wanted: list[str], taken: list[str]) -> list[str]:
+    """These names, or longer ones where they are not to be had: taken, or a word of C or of the unit."""
     names: list[str] = []
-    for parameter in machine.core_of(code).parameters:
-        name = emit_c.identifier(parameter.name)
-        while name in names or name in _KEYWORDS or name in ("results", "in", "out", "status"):
+    for name in wanted:
+        while (
+            name in taken or name in names or name in _KEYWORDS or name in ("results", "in", "out", "status")
+        ):
             name += "_"
         names.append(name)
     return names
@@ -519,11 +529,15 @@ def _no_export(wanted: Wanted, reason: str) -> VladError:
     )
 
 
-def _variants(parameters: list[str], shape: _Shape) -> Iterator[tuple[str, list[str], str, str]]:
+def _variants(
+    parameters: list[str], shape: _Shape, derivatives: bool
+) -> Iterator[tuple[str, list[str], str, str]]:
     """Suffix, further parameters, text and description of what is exported of a procedure."""
     xs = [f"x{index}" for index in range(1, len(parameters) + 1)]
     ds = [f"d{index}" for index in range(1, len(parameters) + 1)]
     ss = [f"s{index}" for index in range(1, shape.count + 1)]
+    tangents = _free_names([f"d_{name}" for name in parameters], parameters)
+    sensitivities = _free_names(["s"] if shape.count == 1 else ss, parameters)
     x, d = _tuple(xs), _tuple(ds)
     count = len(shape.reals("v"))
     values = f"results[0..{count - 1}]: its value" if count > 1 else "results[0]: its value"
@@ -533,12 +547,14 @@ def _variants(parameters: list[str], shape: _Shape) -> Iterator[tuple[str, list[
         f"(lambda ({' '.join(xs)}) (let ((v (f {' '.join(xs)}))) {_list_text(shape.reals('v'))}))",
         values,
     )
+    if not derivatives:
+        return
     yield (
         "_jvp",
-        [f"d_{name}" for name in parameters],
+        tangents,
         f"(lambda ({' '.join(xs + ds)}) (let ((y (jvp-F f {x} {d})))"
         f" {_list_text(shape.reals('(car y)') + shape.reals('(cdr y)'))}))",
-        f"{values}; then its derivative along d_{', d_'.join(parameters)}",
+        f"{values}; then its derivative along {', '.join(tangents)}",
     )
     places = []
     for index in range(len(xs)):
@@ -546,10 +562,10 @@ def _variants(parameters: list[str], shape: _Shape) -> Iterator[tuple[str, list[
         places.append(f"(real (car {path}))" if index + 1 < len(xs) else f"(real {path})")
     yield (
         "_vjp",
-        ["s"] if shape.count == 1 else ss,
+        sensitivities,
         f"(lambda ({' '.join(xs + ss)}) (let* ((y (vjp-R f {x})) (v (car y)) (g ((cdr y) {shape.sensitivity})))"
         f" {_list_text(shape.reals('v') + places)}))",
-        f"{values}; then the sensitivities of {', '.join(parameters)} to the value times s",
+        f"{values}; then the sensitivities of {', '.join(parameters)} to the value times {', '.join(sensitivities)}",
     )
 
 

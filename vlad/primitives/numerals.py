@@ -84,7 +84,9 @@ def _is_numeral(state: Value) -> Value:
 def _real(state: Value, high: Value, low: Value, places: Value, power: Value) -> Value:
     if state in (INFINITY, NOT_A_NUMBER):
         return math.inf if state == INFINITY else math.nan
-    return float(f"{high:.0f}{f'{low:.0f}'[1:]}e{int(places + power)}")
+    if not (0 <= high < 1e15 and 1 <= low < 1e16 and abs(places) <= 1e10 and abs(power) <= 1e9):
+        return math.nan
+    return float(f"{int(high)}{str(int(low))[1:]}e{int(places + power)}")
 
 
 def _real_character(x: Value, i: Value) -> Value:

@@ -1,0 +1,239 @@
+"""What all rewriting of first-order code is made of: leaves put for leaves, calls put in place, what calls what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vlad.compile.first_order import (
+    Block,
+    Box,
+    Branch,
+    Compute,
+    Effect,
+    End,
+    Function,
+    Invoke,
+    Leaf,
+    Load,
+    Program,
+    Return,
+    Slot,
+    Statement,
+    Static,
+    Store,
+    Switch,
+    TailInvoke,
+    Unbox,
+    Unreachable,
+    Yield,
+    blocks,
+    inner_blocks,
+    leaves_read,
+    statements,
+)
+from vlad.core.types import Cell
+
+
+def reachable(program: Program) -> list[Function]:
+    """The functions that the entries may come to, the entries first."""
+    found = dict.fromkeys(program.entries)
+    work = list(reversed(program.entries))
+    while work:
+        for callee in callees(work.pop()):
+            if callee not in found:
+                found[callee] = None
+                work.append(callee)
+    return list(found)
+
+
+def callees(function: Function) -> list[Function]:
+    found = [s.function for s in statements(function.body) if type(s) is Invoke]
+    return found + [b.end.function for b in blocks(function.body) if type(b.end) is TailInvoke]
+
+
+def leaf_kind(leaf: Leaf) -> str:
+    if type(leaf) is Slot:
+        return leaf.kind
+    return "d" if type(leaf) is float else "b" if type(leaf) is bool else "p"
+
+
+def substitute(block: Block, leaves: dict[Slot, Leaf], begin: int = 0) -> None:
+    """Replace slots from a statement of a block on, in place."""
+    if not leaves:
+        return
+
+    def new(leaf: Leaf) -> Leaf:
+        return leaves.get(leaf, leaf) if type(leaf) is Slot else leaf
+
+    work: list[tuple[Block, int]] = [(block, begin)]
+    while work:
+        current, start = work.pop()
+        for statement in current.statements[start:]:
+            replace_leaves(statement, new)
+            work += [(inner, 0) for inner in inner_blocks(statement)]
+        replace_leaves(current.end, new)
+
+
+def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
+    match node:
+        case Compute() | Invoke() | Effect() | TailInvoke():
+            node.operands = tuple([new(leaf) for leaf in node.operands])
+        case Box() | Store() | Yield() | Return():
+            node.leaves = tuple([new(leaf) for leaf in node.leaves])
+        case Unbox() | Switch():
+            node.pointer = new(node.pointer)
+        case Branch():
+            node.test = new(node.test)
+
+
+def put(block: Block, call: Invoke) -> bool:
+    """Put a copy of the callee's body where the call was. Does the block go on behind it? If not, what came there is gone."""
+    copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
+    at = block.statements.index(call)
+    made = Block()
+    results = copy.answer(call.function.body, made)
+    rest = block.statements[at + 1 :]
+    block.statements[at:] = made.statements
+    if results is None:  # it never answers
+        block.end = made.end
+        return False
+    block.statements += rest
+    substitute(block, dict(zip(call.slots, results, strict=False)), at + len(made.statements))
+    return True
+
+
+def put_last(block: Block, call: TailInvoke) -> None:
+    """Put a copy of the callee's body where a block ended in a call of it."""
+    copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
+    made = copy.block(call.function.body)
+    block.statements += made.statements
+    block.end = made.end
+
+
+class Copy:
+    """Copies of code with new slots."""
+
+    def __init__(self, leaves: dict[Slot, Leaf]) -> None:
+        self.leaves = leaves
+
+    def leaf(self, leaf: Leaf) -> Leaf:
+        return self.leaves.get(leaf, leaf) if type(leaf) is Slot else leaf
+
+    def all(self, leaves: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
+        return tuple([self.leaf(leaf) for leaf in leaves])
+
+    def new(self, slot: Slot) -> Slot:
+        made = Slot(slot.kind, slot.name)
+        self.leaves[slot] = made
+        return made
+
+    def statement(self, statement: Statement) -> Statement:
+        read = self.all(leaves_read(statement))
+        match statement:
+            case Compute():
+                return Compute(self.new(statement.slot), statement.row, read, statement.span)
+            case Invoke():
+                slots = tuple([self.new(slot) for slot in statement.slots])
+                return Invoke(slots, statement.function, read, statement.span)
+            case Effect():
+                slots = tuple([self.new(slot) for slot in statement.slots])
+                return Effect(statement.what, slots, read, statement.text, statement.span)
+            case Load():
+                slots = tuple([self.new(slot) for slot in statement.slots])
+                return Load(slots, statement.cell, statement.span)
+            case Store():
+                return Store(statement.cell, read)
+            case Box():
+                return Box(self.new(statement.slot), statement.member, read)
+            case Unbox():
+                return Unbox(tuple([self.new(slot) for slot in statement.slots]), statement.member, read[0])
+            case Branch():
+                arms = [self.block(statement.consequent), self.block(statement.alternative)]
+                slots = tuple([self.new(slot) for slot in statement.slots])
+                return Branch(slots, read[0], arms[0], arms[1], statement.span)
+        cases = [(member, self.block(block)) for member, block in statement.cases]
+        return Switch(tuple([self.new(slot) for slot in statement.slots]), read[0], cases, statement.span)
+
+    def block(self, block: Block) -> Block:
+        """A copy of a block that ends as the original does."""
+        made = Block()
+        for statement in block.statements:
+            made.statements.append(self.statement(statement))
+        read = self.all(leaves_read(block.end))
+        match block.end:
+            case Yield():
+                made.end = Yield(read)
+            case Return():
+                made.end = Return(read)
+            case TailInvoke():
+                made.end = TailInvoke(block.end.function, read, block.end.span)
+            case end:
+                made.end = end
+        return made
+
+    def answer(self, block: Block, made: Block) -> tuple[Leaf, ...] | None:
+        """Copy a body in tail position into `made`; the leaves of its answer, None where it has none."""
+        end = block.end
+        last = len(block.statements) - 1
+        for index, statement in enumerate(block.statements):
+            if index == last and type(end) is Unreachable and type(statement) in (Branch, Switch):
+                return self._arms(statement, made)
+            made.statements.append(self.statement(statement))
+        match end:
+            case Return():
+                return self.all(end.leaves)
+            case TailInvoke():
+                slots = tuple([Slot(kind, "t") for kind in end.function.results])
+                made.statements.append(Invoke(slots, end.function, self.all(end.operands), end.span))
+                return slots if end.function.origin.result is not None else None  # it may never answer
+        made.end = end
+        return None
+
+    def _arms(self, statement: Statement, made: Block) -> tuple[Leaf, ...] | None:
+        """A branch whose arms answer becomes one that yields."""
+        arms = []
+        for block in inner_blocks(statement):
+            arm = Block()
+            leaves = self.answer(block, arm)
+            if leaves is not None:
+                arm.end = Yield(leaves)
+            arms.append(arm)
+        yields = [arm.end.leaves for arm in arms if type(arm.end) is Yield]
+        kinds = [leaf_kind(leaf) for leaf in yields[0]] if yields else []
+        slots = tuple([Slot(kind, "t") for kind in kinds])
+        test = self.leaf(leaves_read(statement)[0])
+        if type(statement) is Branch:
+            made.statements.append(Branch(slots, test, arms[0], arms[1], statement.span))
+        else:
+            assert type(statement) is Switch
+            cases = [(member, arm) for (member, _), arm in zip(statement.cases, arms, strict=True)]
+            made.statements.append(Switch(slots, test, cases, statement.span))
+        return slots if yields else None
+
+
+def same_operands(leaves: tuple[Leaf, ...]) -> tuple[object, ...]:
+    """Equal for leaves that are the same."""
+    return tuple(
+        [
+            leaf.hex() if type(leaf) is float else leaf if type(leaf) is not Static else id(leaf)
+            for leaf in leaves
+        ]
+    )
+
+
+def fixed_cells(program: Program) -> set[Cell]:
+    """The unions whose boxes the outside makes or reads: their layout stays."""
+    found: set[Cell] = set()
+    work = [c for e in program.entries for c in (*e.parameter_cells, *e.result_cells) if c is not None]
+    work += [s.member.cell for f in program.functions for s in _statics(f)]
+    while work:
+        cell = work.pop()
+        if cell not in found:
+            found.add(cell)
+            work += [inner for member in program.members.get(cell, ()) for inner in member.cells]
+    return found
+
+
+def _statics(function: Function) -> list[Static]:
+    nodes: list[Statement | End] = [*statements(function.body), *[b.end for b in blocks(function.body)]]
+    return [leaf for node in nodes for leaf in leaves_read(node) if type(leaf) is Static]
