@@ -18,12 +18,15 @@ ROOT = Path(__file__).parent.parent
 
 # From the first to the last; a file may import what stands above it or, in its line, before it.
 ROOMS = (
-    ("vlad", "source values write errors"),
+    ("vlad", "source values tensors write errors"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
-    ("vlad.primitives", "special numbers data walking numerals strings control tensors transforms table"),
+    (
+        "vlad.primitives",
+        "special elementwise numbers data walking numerals strings tensors control transforms table",
+    ),
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",
@@ -38,7 +41,7 @@ ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
 
 # Packages that are not Python's own: who may import them. Nobody else.
 FOREIGN = {
-    "numpy": ("vlad.primitives.", "vlad.convert"),
+    "numpy": ("vlad.primitives.", "vlad.tensors"),
     "cffi": ("vlad.compile.",),
     "_cffi_backend": ("vlad.compile.",),
     "platformdirs": ("vlad.compile.", "vlad.repl."),

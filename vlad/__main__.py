@@ -189,7 +189,7 @@ def _check(line: CommandLine) -> None:
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a file")
     if line.exports and not line.library:
-        raise UsageError("--export goes with --lib")
+        raise UsageError("--export and --export-value go with --lib")
     if line.library and not line.exports:
         raise UsageError("--lib needs the procedures to export: --export PROCEDURE")
     if line.command in ("expand", "show", "check", "build") and len(line.words) > 1:

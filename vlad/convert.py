@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vlad.tensors import Tensor, frozen, made
 from vlad.values import (
     FALSE,
     NIL,
@@ -27,6 +28,7 @@ from vlad.values import (
     Unspecified,
     Value,
     is_procedure,
+    list_of,
     look,
 )
 from vlad.write import written
@@ -80,13 +82,6 @@ def tuple_of(values: list[Value]) -> Value:
     return packed
 
 
-def list_of(values: list[Value]) -> Value:
-    result: Value = NIL
-    for value in reversed(values):
-        result = (value, result)
-    return result
-
-
 def from_python(value: Any) -> Value:
     """The value of the language. Deep nesting costs no C stack."""
     if isinstance(value, bool):
@@ -109,7 +104,17 @@ def from_python(value: Any) -> Value:
         for part in value:
             parts.append(from_python(part))
         return tuple_of(parts)
+    if hasattr(value, "__array_namespace__"):
+        return tensor_of(value)
     raise TypeError(f"a Python {type(value).__name__} has no counterpart in the language")
+
+
+def tensor_of(array: Any) -> Value:
+    """An array of Python's as a tensor, without a copy: nobody may write to it as long as the tensor lives.
+    Raises TypeError where its entries are no numbers or booleans."""
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8 or str(array.dtype) == "float16":
+        raise TypeError(f"an array of {array.dtype} has no counterpart in the language")
+    return made(frozen(array))
 
 
 def to_python(value: Value, apply: Apply) -> Any:
@@ -125,6 +130,8 @@ def to_python(value: Value, apply: Apply) -> Any:
         return value.name
     if isinstance(value, Unspecified):
         return None
+    if type(value) is Tensor:
+        return frozen(value.array)
     if value == ():
         return []
     if type(value) is tuple and len(value) == 2:

@@ -485,6 +485,7 @@ class Session:
             header = None
             if library:
                 base = re.sub(r"\W", "_", os.path.basename(output).partition(".")[0])
+                base = base if not base[:1].isdigit() else "_" + base
                 wanted = [self._wanted(name, derivatives) for name, derivatives in (exports or {}).items()]
                 text, header = whole.library_text(self.machine, steps, wanted, base)
             else:

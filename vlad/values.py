@@ -11,6 +11,7 @@ Representation. Speed and memory of the evaluator follow from these choices, so 
     AD values            procedures too: (*j v) is a closure of the code `reverse` over v, and so on; these codes are
                          written in the language itself (primitives/transforms.py)
     symbol, string       Symbol, String
+    tensor               tensors.Tensor
     known zero           ZERO, the sensitivity or tangent of anything to which nothing contributed
     not yet looked at    Deferred: the zero of a structure, a sum of two; becomes a tuple when somebody looks
 
@@ -22,7 +23,7 @@ itself through its code, never through its environment, so reference counts free
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 Value = Any
 NIL: tuple[()] = ()
+NUMBERS = frozenset({"real", "number"})  # in rows' types: a real, and a real or a tensor
 
 
 class Boolean:
@@ -95,6 +97,14 @@ def character_list(text: str) -> Value:
     result: Value = NIL
     for character in reversed(text):
         result = (float(ord(character)), result)
+    return result
+
+
+def list_of(values: Sequence[Value]) -> Value:
+    """The list of these."""
+    result: Value = NIL
+    for value in reversed(values):
+        result = (value, result)
     return result
 
 
@@ -303,7 +313,8 @@ class Primitive:
                 procedures or need the machine take it as first argument (`needs_machine`)
     python      the fast form as a Python expression over the operands' names. It may raise any Python exception where
                 `value` would raise VladError or answer otherwise; then `value` is asked. May use the names in `uses`
-    type        operand kinds and result kind: "real real -> real". A result "boolean" means `python` gives a Python bool
+    type        operand kinds and result kind: "real real -> real". A result "boolean" means `python` gives a Python bool.
+                A "number" is a real or a tensor
     partials    for a real function of reals: each operand's partial derivative, as language text over the operands
                 and r, the result. Both directions follow
     forward     otherwise: text for the result's tangent, over the operands, r, and the tangents, named d + operand
@@ -317,7 +328,7 @@ class Primitive:
     with_zero   for a row with `c`: what is known when an operand is the known zero (compile/analyze.py's Walker is the
                 first argument); None where nothing is
     abstract    for a row whose operands are not just reals: its rule on what is known of them, Walker first
-    array       for tensors; filled when those arrive
+    array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)
     """
 
     __slots__ = (

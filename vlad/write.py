@@ -6,6 +6,9 @@ long lists and deep nests cost no stack; with a limit, time is bounded by the li
 
 from __future__ import annotations
 
+from typing import Any
+
+from vlad.tensors import Tensor
 from vlad.values import ZERO, Code, Deferred, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
@@ -115,11 +118,34 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
         return _procedure(value, work) if value else "()"
     if value is ZERO:
         return "0"
+    if type(value) is Tensor:
+        return tensor_text(value)
     if isinstance(value, String):
         return string_text(value.text) if quoting else value.text
     if isinstance(value, Symbol):
         return symbol_text(value.name) if quoting else value.name
     return repr(value)
+
+
+def tensor_text(value: Tensor) -> str:
+    """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
+    text = _entries(value.array)
+    kind = str(value.like.dtype)
+    return f"#{text}" if kind == "float64" else f"#<tensor {kind} {text}>"
+
+
+LONGEST_AXIS = 1000
+
+
+def _entries(array: Any) -> str:
+    if array.ndim == 0:
+        return ("#t" if bool(array) else "#f") if array.dtype.kind == "b" else real_text(float(array))
+    count = array.shape[0]
+    if count > LONGEST_AXIS:
+        parts = [*map(_entries, array[:3]), "…", *map(_entries, array[-3:])]
+    else:
+        parts = [_entries(part) for part in array]
+    return f"[{' '.join(parts)}]"
 
 
 def _procedure(value: tuple[Value, ...], work: list[object]) -> str:

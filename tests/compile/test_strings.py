@@ -143,6 +143,18 @@ def test_read_numbers(both: tuple[vlad.Session, vlad.Session], text: str) -> Non
 
 def test_the_first_thirty_digits_decide(both: tuple[vlad.Session, vlad.Session]) -> None:
     """Halfway between two reals, and a little more."""
-    for text in ("9007199254740993", "9007199254740993." + "0" * 30 + "1", "0." + "0" * 400 + "1", "1" * 400):
+    texts = ["1174660986676400421843324895232", "136560788925310629212420308992.000000001",
+             "6257.16808219056792950141243636608123779296875", "9007199254740993",
+             "9007199254740993." + "0" * 30 + "1", "0." + "0" * 400 + "1", "1" * 400]  # fmt: skip
+    for text in texts:
         expected, got = outcomes(both, "read", text)
         assert got == expected, text
+
+
+def test_what_prints_is_what_python_says(both: tuple[vlad.Session, vlad.Session]) -> None:
+    printed = []
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier, write=printed.append)
+        session.eval("(define (f a) (write a))")
+        session["f"]("\u200b\u0378\u2028é\U0010ffff\ue000\x00\x7f\xa0\xad\ud800")
+    assert len(printed) == 2 and printed[0] == printed[1]

@@ -112,6 +112,8 @@ def worded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [],
         ["1", "2.5", "-1e-3", "x"],
         ["", "ünï €", "𝄞", '"', "+inf.0"],
+        [str(number) for number in range(200)],
+        ["é" * 30_000],
         [
             b"\xff",
             b"\xe2\x82",
@@ -262,6 +264,33 @@ int main(void) {
             2 * x[:, 0] * numpy.sin(angle), 2 * x[:, 2] * numpy.sin(angle), 2 * x[:, 2] * x[:, 0] * numpy.cos(angle)
         ], 1)  # fmt: skip
         assert numpy.allclose(out, expected, rtol=1e-13)
+
+    def test_names_that_mean_something_in_c(self, tmp_path: Path) -> None:
+        text = "(define (f new class) (* new class)) (define (h linux vlad_run) (+ linux vlad_run))"
+        (tmp_path / "it.vlad").write_text(text, encoding="utf-8")
+        words = ["--export", "f", "--export", "h", "-o", "3 d-x.so"]
+        done = command("build", "it.vlad", "--lib", *words, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        for compiler in (["gcc"], ["g++", "-x", "c++"]):
+            header = subprocess.run(
+                [*compiler, "-Wall", "-Werror", "-c", "3 d-x.h", "-o", "x.gch"],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+            )
+            assert (header.returncode, header.stderr) == (0, "")
+
+    @pytest.mark.parametrize(
+        ("names", "taken"),
+        [(["f", "f_rows"], "f_rows"), (["f", "f_jvp"], "f_jvp"), (["vlad_run"], "vlad_run"), (["memcpy"], "memcpy"),
+         (["new"], "new"), (["libit_error"], "libit_error"), (["main"], "main")],
+    )  # fmt: skip
+    def test_names_that_are_taken(self, names: list[str], taken: str, tmp_path: Path) -> None:
+        text = " ".join([f"(define ({name} x) x)" for name in names])
+        (tmp_path / "it.vlad").write_text(text, encoding="utf-8")
+        words = [word for name in names for word in ("--export", name)]
+        done = command("build", "it.vlad", "--lib", *words, cwd=tmp_path)
+        assert done.returncode == 1 and f"C would call it `{taken}`, and that is taken" in done.stderr
 
     def test_values_only(self, tmp_path: Path) -> None:
         (tmp_path / "it.vlad").write_text("(define (f x) (* x x)) (define (g x) x)", encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 from vlad.ad.rules import Rule
 from vlad.core.nodes import Apply, Body, Constant, If, Variable
 from vlad.primitives.table import TABLE
-from vlad.values import FALSE, ZERO, Primitive
+from vlad.values import FALSE, TRUE, ZERO, Primitive
 
 
 class Dual:
@@ -50,6 +50,8 @@ def apply(row: Primitive, *operands: Any) -> Any:
     primals = [primal(operand, level) for operand in operands]
     result = apply(row, *primals)
     if row.partials is None:
+        if row.name == "where":
+            return operands[1] if primals[0] is TRUE else operands[2]
         assert row.forward == "zero", row.name
         return result
     total: Any = ZERO

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules
+from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules, needs_shapes
 from vlad.core.names import free_in_body, make_lambda
 from vlad.core.nodes import (
     Apply,
@@ -138,6 +138,7 @@ class _Reverse:
         self.basis = basis
         self.rules = rules
         self.name = name
+        self.shapes: dict[tuple[Variable, str], Atom] = {}
 
     def transform(self, body: Body, steps: list[Step], finish: Finish) -> Body:
         """The forward part of a body, ending in (y . β) or a tail call that answers such a pair."""
@@ -159,7 +160,20 @@ class _Reverse:
             if type(rhs) is If:
                 return self._branch(forward, variable, rhs)
         forward.bindings.append(binding)
+        if type(binding) is Binding and type(binding.rhs) is Apply:
+            self._keep_shapes(forward, binding.rhs, binding.variable)
         return binding
+
+    def _keep_shapes(self, forward: Builder, rhs: Apply, variable: Variable) -> None:
+        """What the way back has to know of operands that broadcast. Of reals that is nothing, so it keeps none of them."""
+        names = rhs.primitive.operands
+        if needs_shapes(rhs.primitive, dict(zip(names, rhs.operands, strict=True))):
+            for name, operand in zip(names, rhs.operands, strict=True):
+                if type(operand) is Variable:
+                    witness = forward.apply(
+                        "shape", self.basis.shape_witness, operand, variable, span=rhs.span
+                    )
+                    self.shapes[variable, "~" + name] = witness
 
     def _take_apart(
         self, forward: Builder, variable: Variable, both: Variable, span: Span | None
@@ -253,6 +267,10 @@ class _Reverse:
             case Apply() as rhs:
                 actual: dict[str, Atom] = dict(zip(rhs.primitive.operands, rhs.operands, strict=True))
                 actual |= {"r": binding.variable, "s": sensitivity}
+                for name in rhs.primitive.operands:
+                    shape = self.shapes.get((binding.variable, "~" + name))
+                    if shape is not None:
+                        actual["~" + name] = shape
                 for name, operand in zip(rhs.primitive.operands, rhs.operands, strict=True):
                     if type(operand) is Variable:
                         rule = self.rules.sensitivity

@@ -44,8 +44,22 @@ class Basis:
         self.times = table["*"]
         self.negate = table["negate"]
         self.accumulate = table["accumulate"]
+        self.sum_like = table["sum-like"]
+        self.broadcast_like = table["broadcast-like"]
+        self.shape_witness = table["shape-witness"]
         self.tail_entry = table["tail-entry"]
         self.forward_entry = table["forward-entry"]
+
+
+def needs_shapes(row: Primitive, actual: Mapping[str, Atom]) -> bool:
+    """Do the reverse rules ask for the shapes of the operands, as ~x?"""
+    return may_spread(row, actual) or row.name in ("sum-like", "broadcast-like")
+
+
+def may_spread(row: Primitive, actual: Mapping[str, Atom]) -> bool:
+    """May an operand have another shape than the result? Tensors broadcast: not along a constant, nor along themselves."""
+    variables = {actual[name] for name in row.operands if type(actual[name]) is not Constant}
+    return len(variables) > 1 and row.type.count("number") > 2
 
 
 class Builder:
@@ -120,7 +134,7 @@ class Rules:
     def _rule(self, row: Primitive, kind: str, text: str) -> Rule:
         rule = self._rules.get((row.name, kind))
         if rule is None:
-            names = (*row.operands, "r", "s", *("d" + name for name in row.operands))
+            names = (*row.operands, "r", "s", *[mark + name for mark in "d~" for name in row.operands])
             rule = self._rules[row.name, kind] = Rule(text, names, self.basis.table)
         return rule
 
@@ -130,7 +144,10 @@ class Rules:
         """What the result's sensitivity `s` contributes to one operand's; None when nothing."""
         if row.partials is not None:
             text = row.partials.get(operand, "zero")
-            return self._scaled(builder, row, operand, text, actual, actual["s"], span)
+            part = self._scaled(builder, row, operand, text, actual, actual["s"], span)
+            if part is None or not may_spread(row, actual):
+                return part
+            return builder.apply("part", self.basis.sum_like, part, actual["~" + operand], span=span)
         text = (row.reverse or {}).get(operand, "zero")
         return (
             None if text == "zero" else self._rule(row, "reverse " + operand, text).put(builder, actual, span)
@@ -150,6 +167,8 @@ class Rules:
             tangent = actual.get("d" + operand)
             if tangent is not None:
                 term = self._scaled(builder, row, operand, text, actual, tangent, span)
+                if text in ("1", "-1") and may_spread(row, actual) and term is not None:
+                    term = builder.apply("spread", self.basis.broadcast_like, term, actual["r"], span=span)
                 total = self.sum(builder, total, term, "sum", span)
         return total
 

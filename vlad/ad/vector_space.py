@@ -12,9 +12,11 @@ a gradient within a constant of the program's (the paper's proviso of laziness a
 from __future__ import annotations
 
 from vlad.errors import VladError
+from vlad.tensors import Tensor, added, zeros_like
 from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, look
 
 Memo = dict[object, Value]
+NUMBER_TYPES = (float, Tensor)
 
 
 def is_structure(value: Value) -> bool:
@@ -55,7 +57,7 @@ def _zero(value: Value, memo: Memo | None) -> Value:
     if type(value) is float:
         return 0.0
     if not is_structure(value):
-        return value
+        return zeros_like(value) if type(value) is Tensor else value
     if type(value) is Deferred and value.zero_of is not None:
         return value
     if memo is not None:
@@ -118,7 +120,9 @@ def _later(a: Value, b: Value) -> Value:
         return a + b
     if is_structure(a) and is_structure(b):
         return Deferred(lambda: _sum_parts(a, b), (a, b))
-    if type(a) is float or type(b) is float or is_structure(a) or is_structure(b):
+    if type(a) is Tensor and type(b) is Tensor and a.shape == b.shape:
+        return added(a, b)
+    if type(a) in NUMBER_TYPES or type(b) in NUMBER_TYPES or is_structure(a) or is_structure(b):
         raise nonconforming("plus", a, b)
     return a
 
@@ -147,6 +151,8 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
         if sensitivity is ZERO:
             return 0.0
         raise nonconforming("plus", primal, sensitivity)
+    if type(primal) is Tensor:
+        return _complete_tensor(primal, sensitivity)
     if not is_structure(primal):
         return primal
     if sensitivity is ZERO:
@@ -169,6 +175,16 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
     return result
 
 
+def _complete_tensor(primal: Tensor, sensitivity: Value) -> Value:
+    if not primal.is_real:
+        return primal
+    if sensitivity is ZERO:
+        return zeros_like(primal)
+    if type(sensitivity) is not Tensor or sensitivity.shape != primal.shape:
+        raise nonconforming("plus", primal, sensitivity)
+    return sensitivity
+
+
 def plus(a: Value, b: Value) -> Value:
     """a ⊕ b of conforming values, checked. A side made by `zero` is returned past without looking."""
     if type(a) is Deferred and a.zero_of is not None:
@@ -186,6 +202,8 @@ def _plus(a: Value, b: Value, memo: Memo) -> Value:
             total: Value = a + b
         elif a is ZERO or b is ZERO:
             total = b if a is ZERO else a
+        elif type(a) is Tensor or type(b) is Tensor:
+            total = _later(a, b)
         elif not is_structure(a) or not is_structure(b):
             if a is not b and not a == () == b:
                 raise nonconforming("plus", a, b)
@@ -228,6 +246,8 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
             return type(primal) is type(tangent) or (type(primal) is float and tangent is ZERO)
         if tangent is ZERO:
             return True
+        if type(primal) is Tensor and primal.is_real:
+            return type(tangent) is Tensor and tangent.is_real and primal.shape == tangent.shape
         if not is_structure(primal) or not is_structure(tangent):
             return primal is tangent or primal == () == tangent
         if type(tangent) is Deferred and tangent.zero_of is primal:
@@ -259,6 +279,8 @@ def shape(value: Value, depth: int = 3) -> str:
         return f"({shape(value[0], depth - 1)} . {shape(value[1], depth - 1)})"
     if value == ():
         return "()"
+    if type(value) is Tensor:
+        return f"tensor ({' '.join(map(str, value.shape))})"
     kinds = {String: "string", Symbol: "symbol", Boolean: "boolean"}
     return "procedure" if type(value) is tuple else kinds.get(type(value), "something else")
 

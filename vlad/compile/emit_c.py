@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
 from vlad.compile.first_order import (
@@ -43,7 +45,7 @@ from vlad.compile.first_order import (
     inner_blocks,
     statements,
 )
-from vlad.compile.functions import needed
+from vlad.compile.functions import ONE, OTHER, TWO, needed
 from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.values import Global
@@ -89,6 +91,17 @@ def _sections() -> dict[str, str]:
     for match in re.finditer(r"/\* section: (\w+)\n(.*?)(?=/\* section|/\* end)", text, re.DOTALL):
         found[match.group(1)] = "/* " + match.group(2).strip() + "\n"
     return found
+
+
+@cache
+def printing() -> str:
+    """The characters at which those that print begin and end by turns."""
+    found, prints = [], False
+    for character in range(sys.maxunicode + 1):
+        if chr(character).isprintable() is not prints:
+            prints = not prints
+            found.append(character)
+    return ", ".join(map(str, found))
 
 
 class Facts:
@@ -227,7 +240,10 @@ class _Unit:
             parts.append(sections["fuel"])
         if facts.acts or self.alone:
             parts.append(needed([*self.expressions, "vlad_real_text()"]))
-            parts += [sections["output"], sections["alone" if self.alone else "host"]]
+            parts += [
+                sections["output"].replace("@printing@", printing()),
+                sections["alone" if self.alone else "host"],
+            ]
         else:
             parts.append(needed(self.expressions))
         parts += self.structures.values()
@@ -468,6 +484,13 @@ static int vlad_begin_once(void) {
 
 def _list(numbers: Iterable[int]) -> str:
     return ", ".join([str(number) for number in numbers]) or "0"
+
+
+@cache
+def own_names() -> frozenset[str]:
+    """What a unit declares itself: no procedure of a library may bear such a name."""
+    text = "\n".join([*_sections().values(), needed([f"{name}(" for name in [*ONE, *TWO, *OTHER]])])
+    return frozenset(re.findall(r"\b([a-z_]\w*)\(", text)) | {"main"}
 
 
 def identifier(name: str) -> str:

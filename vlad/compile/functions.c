@@ -355,11 +355,11 @@ static inline double vlad_numeral_high(double state, double c, double high) {
   return (state == 2 || state == 4) && high < 1e14 && c != '.' ? 10 * high + c - '0' : high;
 }
 
-/* The next fifteen, behind a 1. A digit that is dropped makes no tie of what is kept. */
+/* The next fifteen, behind a 1; and a half, when something was dropped. */
 static inline double vlad_numeral_low(double state, double c, double high, double low) {
   if ((state != 2 && state != 4) || high < 1e14 || c == '.') return low;
   if (low < 1e15) return 10 * low + c - '0';
-  return c != '0' && fmod(low, 5) == 0 ? low + 1 : low;
+  return c != '0' ? floor(low) + 0.5 : low;
 }
 
 /* The power of ten of a numeral's last digit. */
@@ -380,8 +380,9 @@ static inline double vlad_numeral_real(double state, double high, double low, do
   if (state == 14 || state == 19) return state == 14 ? 1e999 : 1e999 - 1e999;
   if (!(high >= 0 && high < 1e15 && low >= 1 && low < 1e16 && fabs(places) <= 1e10 && fabs(power) <= 1e9)) return 1e999 - 1e999;
   char text[80], rest[40];
-  snprintf(rest, 40, "%.0f", trunc(low));
-  snprintf(text, 80, "%.0f%se%.0f", trunc(high) + 0.0, rest + 1, trunc(places + power));
+  int more = low != trunc(low);
+  snprintf(rest, 40, "%.0f%s", trunc(low), more ? "1" : "");
+  snprintf(text, 80, "%.0f%se%.0f", trunc(high) + 0.0, rest + 1, trunc(places + power) - more);
   return strtod(text, 0);
 }
 
@@ -389,10 +390,17 @@ static inline double vlad_numeral_real(double state, double high, double low, do
    surrogate, byte by byte, as Python has it. */
 static int vlad_word_count;
 static unsigned char **vlad_words;
+static const unsigned char *vlad_word_at; /* where character vlad_word_j of word vlad_word_i is: words are read in order */
+static double vlad_word_i = -1, vlad_word_j;
 static inline double vlad_argument_character(double i, double j) {
   if (!(i >= 0 && i < vlad_word_count)) return -2;
-  const unsigned char *at = vlad_words[(int)i];
-  for (;; j--) {
+  if (i != vlad_word_i || j < vlad_word_j) vlad_word_at = vlad_words[(int)i], vlad_word_j = 0;
+  const unsigned char *at = vlad_word_at;
+  double from = vlad_word_j;
+  vlad_word_i = i;
+  for (;; from++) {
+    vlad_word_at = at;
+    vlad_word_j = from;
     if (!*at) return -1;
     int length = *at < 0x80 ? 1 : *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
     int character = length == 1 ? *at : *at & (0x7f >> length), whole = *at < 0x80 || *at >= 0xc2;
@@ -402,7 +410,7 @@ static inline double vlad_argument_character(double i, double j) {
     }
     whole = whole && character < 0x110000 && (character < 0xd800 || character > 0xdfff) &&
             (length < 3 || character >= (length == 3 ? 0x800 : 0x10000));
-    if (j <= 0) return whole ? character : 0xdc00 + *at;
+    if (j <= from) return whole ? character : 0xdc00 + *at;
     at += whole ? length : 1;
   }
 }

@@ -188,6 +188,7 @@ static void vlad_put_character(double x) {
   text[0] = length == 1 ? c : (0xf00 >> length) | c;
   vlad_put(text, length);
 }
+static const unsigned vlad_printing[] = {@printing@};
 static void vlad_put_quoted(double x) { /* as within quotes */
   unsigned c = x;
   char text[16];
@@ -199,7 +200,13 @@ static void vlad_put_quoted(double x) { /* as within quotes */
       return;
     }
   }
-  if (c < 32 || (c > 126 && c < 161) || c == 173 || (c >= 0xd800 && c < 0xe000)) vlad_put(text, snprintf(text, 16, "\\x%x;", c));
+  int low = 0, high = sizeof vlad_printing / sizeof *vlad_printing; /* where printing changes: on, off, on, … */
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (vlad_printing[middle] <= c) low = middle + 1;
+    else high = middle;
+  }
+  if (low % 2 == 0) vlad_put(text, snprintf(text, 16, "\\x%x;", c));
   else vlad_put_character(x);
 }
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }

@@ -399,7 +399,7 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
     whole = Whole.of(machine, Steps([step for step in steps.steps if step.cell is not None], steps.defined))
     real = whole.analysis.types.real
     instances, exports, owners, header = [], [], [], [_HEAD.format(name=name, guard=name.upper())]
-    taken: set[str] = set()
+    taken = {f"{name}_error"}
     for one in wanted:
         parameters = _parameter_names(machine, one.f[0])
         value = whole.solve(one.f, tuple([real] * len(parameters)), one.span).result
@@ -407,9 +407,12 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
             raise _no_export(one, "it never answers when it is given reals")
         shape = _Shape(whole.analysis, value, one)
         base = emit_c.identifier(one.name)
-        if base in taken or base in _KEYWORDS:
-            raise _no_export(one, f"C would call it `{base}`, and that is taken")
-        taken.add(base)
+        suffixes = ("", "_jvp", "_vjp") if one.derivatives else ("",)
+        own = {base + suffix + rows for suffix in suffixes for rows in ("", "_rows")}
+        clash = sorted(own & (taken | _KEYWORDS | emit_c.own_names()))
+        if clash or base.startswith("vlad_"):
+            raise _no_export(one, f"C would call it `{(clash or [base])[0]}`, and that is taken")
+        taken |= own
         for suffix, more, text, told in _variants(parameters, shape, one.derivatives):
             f = one.make(text)
             names = (*parameters, *more)
@@ -453,9 +456,14 @@ _FOOT = """
 #endif
 """
 
-# of C
+_UNIT = frozenset({"results", "in", "out", "status", "linux", "unix"})
+# of C and C++
 _KEYWORDS = frozenset(
     """
+    alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t char8_t class co_await co_return co_yield compl
+    concept const_cast consteval constexpr constinit decltype delete dynamic_cast explicit export false friend mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires
+    static_assert static_cast template this thread_local throw true try typeid typename using virtual wchar_t xor xor_eq
     auto break case char const continue default do double else enum extern float for goto if inline int long register
     restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main
 """.split()  # noqa: SIM905
@@ -472,9 +480,8 @@ def _free_names(wanted: list[str], taken: list[str]) -> list[str]:
     """These names, or longer ones where they are not to be had: taken, or a word of C or of the unit."""
     names: list[str] = []
     for name in wanted:
-        while (
-            name in taken or name in names or name in _KEYWORDS or name in ("results", "in", "out", "status")
-        ):
+        name = "x" + name if name.startswith("vlad_") else name
+        while name in taken or name in names or name in _KEYWORDS | _UNIT:
             name += "_"
         names.append(name)
     return names
@@ -516,6 +523,8 @@ class _Shape:
         what = "a procedure" if type_.kind == "closure" else "a structure whose size is not known"
         if type_.kind == "boolean":
             what = "a boolean"
+        elif type_.kind == "union" and all(member.kind != "pair" for member in self.types.members(type_)):
+            what = "now of one kind, now of another"
         raise _no_export(self.wanted, f"its result is {what}")
 
 

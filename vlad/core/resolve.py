@@ -42,7 +42,7 @@ class _Resolver:
     def __init__(self, note: Note, table: Mapping[str, Primitive]) -> None:
         self.note = note
         self.table = table
-        self.real: set[Variable] = set()
+        self.numbers: set[Variable] = set()
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
         body = self.body(lambda_.body)
@@ -58,8 +58,8 @@ class _Resolver:
                 out.append(make_letrec(tuple(members)))
             else:
                 rhs = self.rhs(binding.rhs, out)
-                if isinstance(rhs, Apply) and rhs.primitive.type.endswith("-> real"):
-                    self.real.add(binding.variable)
+                if isinstance(rhs, Apply) and rhs.primitive.type.endswith(("-> real", "-> number")):
+                    self.numbers.add(binding.variable)
                 out.append(Binding(binding.variable, rhs))
         result = self.result(body.result, out)
         return Body(tuple(out), result)
@@ -137,10 +137,12 @@ class _Resolver:
         return result
 
     def alone(self, row: Primitive, call: Call, out: list[Binding | Letrec]) -> Rhs:
-        """`(- x)`: the unary meaning where x is known to be real, else the tuple rule decides at run time."""
+        """`(- x)`: the unary meaning where x is known to be a number, else the tuple rule decides at run time."""
         (operand,) = call.operands
-        is_real = operand in self.real or (isinstance(operand, Constant) and type(operand.value) is float)
-        return self.unary(row, operand, call.span, out) if is_real else call
+        is_number = operand in self.numbers or (
+            isinstance(operand, Constant) and type(operand.value) is float
+        )
+        return self.unary(row, operand, call.span, out) if is_number else call
 
     def unary(self, row: Primitive, operand: Atom, span: Span | None, out: list[Binding | Letrec]) -> Rhs:
         x = self.bound(operand, "x", out)

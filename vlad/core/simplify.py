@@ -37,7 +37,7 @@ from vlad.core.nodes import (
 )
 from vlad.errors import VladError
 from vlad.source import Span
-from vlad.values import FALSE, NIL, ZERO, Boolean, Primitive, String, Symbol, Value, look
+from vlad.values import FALSE, NIL, NUMBERS, ZERO, Boolean, Primitive, String, Symbol, Value, look
 
 ROUNDS = 4
 SMALL = 4  # bindings of a procedure that is copied to each of its calls
@@ -46,7 +46,14 @@ LONGEST = 1000  # characters of a folded string: texts that double must not do s
 
 PARTS = {"car": 0, "match-car": 0, "cdr": 1, "match-cdr": 1}
 # Kinds whose values `eq?` tells apart only by what they are. Two equal pairs are two: making them is not shared.
-IMMEDIATE = {"real", "boolean", "string", "symbol"}
+IMMEDIATE = NUMBERS | {"boolean", "string", "symbol"}
+TOTAL = {
+    "cons",
+    "stop-gradient",
+    "sum-like",
+    "broadcast-like",
+    "shape-witness",
+}  # answer whatever they are given
 COSTLY = {"polygamma"}  # the cost grows with an operand's value, so it is left to the run, which has limits
 
 
@@ -153,7 +160,7 @@ class _Rewriter:
         self.protected: set[Variable] = set()
         self.become: dict[Variable, Atom] = {}
         self.means: dict[Variable, Rhs] = {}
-        self.real: dict[Variable, None] = {}
+        self.numbers: dict[Variable, None] = {}
         self.shared: dict[Key, Variable] = {}
         self.droppable: set[Variable] = set()
         _walk(lambda_, self.count, self.enters)
@@ -201,9 +208,9 @@ class _Rewriter:
 
     def arm(self, body: Body) -> Body:
         """A body that may not be evaluated: what is learned in it is forgotten after it."""
-        reals, shared = len(self.real), len(self.shared)
+        reals, shared = len(self.numbers), len(self.shared)
         result = self.body(body)
-        forget(self.real, reals)
+        forget(self.numbers, reals)
         forget(self.shared, shared)
         return result
 
@@ -293,28 +300,29 @@ class _Rewriter:
     def note_kinds(self, variable: Variable, rhs: Apply) -> None:
         """The result's kind; and had an operand been of another kind, this would have ended in an error."""
         kinds, answer = kinds_of(rhs.primitive)
-        if answer == "real":
-            self.real[variable] = None
+        if answer in NUMBERS:
+            self.numbers[variable] = None
         for kind, operand in zip(kinds, rhs.operands, strict=False):
-            if kind == "real" and isinstance(operand, Variable):
-                self.real[operand] = None
+            if kind in NUMBERS and isinstance(operand, Variable):
+                self.numbers[operand] = None
 
     def cannot_raise(self, rhs: Apply) -> bool:
-        """Arithmetic on reals answers for all of them; so do `cons` and the tests of anything. To read a global may raise."""
+        """Arithmetic on numbers answers for all of them; so do `cons` and the tests of anything. To read a global may raise.
+        (That shapes of tensors fit is not asked of an operation whose value nobody uses.)"""
         row = rhs.primitive
         if any(isinstance(operand, GlobalReference) for operand in rhs.operands):
             return False
         kinds, answer = kinds_of(row)
         if all(kind == "any" for kind in kinds):
-            return answer == "boolean" or row.name in ("cons", "stop-gradient")
+            return answer == "boolean" or row.name in TOTAL
         known = [
-            kind == "real" and self.is_real(operand)
+            kind in NUMBERS and self.is_number(operand)
             for kind, operand in zip(kinds, rhs.operands, strict=False)
         ]
         return len(kinds) == len(rhs.operands) and row.partials is not None and all(known)
 
-    def is_real(self, atom: Atom) -> bool:
-        return atom in self.real or (isinstance(atom, Constant) and type(atom.value) is float)
+    def is_number(self, atom: Atom) -> bool:
+        return atom in self.numbers or (isinstance(atom, Constant) and type(atom.value) is float)
 
     def known_value(self, rhs: Apply) -> Atom | None:
         """What the application is known to answer: a constant, or a part of a pair that was just made."""

@@ -80,7 +80,7 @@ class ZeroReal(float):
 
 ZERO_REAL = ZeroReal(0.0)
 
-LARGEST = 5_000  # nodes of one type, cells not entered
+LARGEST = 10_000  # nodes of one type, cells not entered
 
 DEEPEST = 300  # joins within each other
 

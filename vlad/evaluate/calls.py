@@ -27,6 +27,7 @@ from vlad.core.text import read_expression
 from vlad.evaluate.emit_python import Family, emit
 from vlad.evaluate.explain import explained, located, not_a_procedure
 from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel
+from vlad.tensors import Booleans, condition
 from vlad.values import (
     FALSE,
     TRUE,
@@ -34,9 +35,11 @@ from vlad.values import (
     Code,
     Global,
     Primitive,
+    String,
     Value,
     closure,
     is_procedure,
+    list_of,
     look,
 )
 
@@ -139,6 +142,7 @@ class Machine:
         self.write = write
         self.read = read
         self.arguments = list(arguments)
+        self.argument_list = list_of([String(word) for word in self.arguments])
         self._pending_words: list[str] = []
         self._bound: dict[str, Callable[..., Value]] = {}
         self._counted: dict[str, Callable[..., Value]] = {}
@@ -154,6 +158,8 @@ class Machine:
             "TRUE": TRUE,
             "FALSE": FALSE,
             "ZERO": ZERO,
+            "BOOLEANS": Booleans({True: TRUE, False: FALSE}),
+            "condition": condition,
             "S": self.steps,
             "exhausted": self._exhausted,
         }

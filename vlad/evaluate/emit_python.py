@@ -36,7 +36,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.values import FALSE, NIL, TRUE, ZERO, Code, Primitive, Value
+from vlad.values import FALSE, NIL, NUMBERS, TRUE, ZERO, Code, Primitive, Value
 
 MOST_OPERANDS = 4  # of an entry; more are packed into the last. The registers of T are as many
 DEEPEST_EXPRESSION = 20
@@ -78,9 +78,9 @@ class Emission:
 class _Pending:
     """An expression not written out yet, for its value is used once, further down."""
 
-    def __init__(self, text: str, test: bool, depth: int, operations: list[Operation]) -> None:
-        self.text = text
-        self.test = test  # a Python bool rather than TRUE or FALSE
+    def __init__(self, text: str, value: str, depth: int, operations: list[Operation]) -> None:
+        self.text = text  # of a test: a Python bool
+        self.value = value  # of a test: TRUE or FALSE, or what it answers on tensors
         self.depth = depth
         self.operations = operations
 
@@ -117,13 +117,13 @@ def _cut(text: str, names: tuple[str, ...]) -> list[str]:
     return pieces[:-1] if pieces[-1] == " " else pieces
 
 
-def accepts_only_reals(row: Primitive) -> bool:
+def accepts_only_numbers(row: Primitive) -> bool:
     kinds = row.type.split("->")[0].split()
-    return bool(kinds) and all(kind == "real" for kind in kinds)
+    return bool(kinds) and NUMBERS.issuperset(kinds)
 
 
-def answers_real(row: Primitive) -> bool:
-    return row.type.split("->")[-1].strip() == "real"
+def answers_number(row: Primitive) -> bool:
+    return row.type.split("->")[-1].strip() in NUMBERS
 
 
 def answers_boolean(row: Primitive) -> bool:
@@ -157,7 +157,7 @@ class _Emitter:
         self.entries: dict[Variable, tuple[tuple[str, ...], Atom]] = {}
         self.made: dict[Variable, list[Operation]] = {}  # how each entry is made
         self.known: dict[Variable, Code] = {}
-        self.real: set[Variable] = set()
+        self.numbers: set[Variable] = set()
         self.uses: dict[Variable, int] = {}
         self.loops = False
         self.counter = 0
@@ -271,7 +271,7 @@ class _Emitter:
         pending = self.pending.pop(atom, None)
         if pending is not None:
             self.operations += pending.operations
-            return f"(TRUE if {pending.text} else FALSE)" if pending.test else pending.text
+            return pending.value or pending.text
         if atom in self.known and atom not in self.names:
             return self.own_closure(atom)
         return self.local(atom)
@@ -369,9 +369,9 @@ class _Emitter:
             case Record():
                 code = self.family.name_of(self.machine.code_of(rhs.owner, self.family), "C")
                 fields = [self.text(field) for field in rhs.fields]
-                self.keep(variable, self.tuple_of(code, fields), False, rhs)
+                self.keep(variable, self.tuple_of(code, fields), rhs)
             case Field():
-                self.keep(variable, f"{self.text(rhs.record)}[{rhs.index + 1}]", False, rhs)
+                self.keep(variable, f"{self.text(rhs.record)}[{rhs.index + 1}]", rhs)
             case _:
                 self.copy(variable, rhs)
 
@@ -380,8 +380,8 @@ class _Emitter:
             if atom in self.pending:
                 self.settle(atom)
             self.uses[atom] = self.uses.get(atom, 0) + self.uses.get(variable, 0)
-            if atom in self.real:
-                self.real.add(variable)
+            if atom in self.numbers:
+                self.numbers.add(variable)
         self.aliases[variable] = atom
 
     @staticmethod
@@ -390,11 +390,11 @@ class _Emitter:
             return f"({head}, {parts[0]}, None)"
         return f"({head}, {', '.join(parts)})" if parts else f"({head},)"
 
-    def keep(self, variable: Variable, text: str, test: bool, rhs: Rhs) -> None:
-        """A pure value: pending when used once, else a line of its own."""
+    def keep(self, variable: Variable, text: str, rhs: Rhs, value: str = "") -> None:
+        """A pure value: pending when used once, else a line of its own. `value`: of a test."""
         operations, self.operations = [*self.operations, (variable, rhs)], []
         depth = text.count("(")
-        self.pending[variable] = _Pending(text, test, depth, operations)
+        self.pending[variable] = _Pending(text, value, depth, operations)
         if self.uses.get(variable, 0) != 1 or depth > DEEPEST_EXPRESSION or len(text) > 2000:
             self.settle(variable)
 
@@ -448,26 +448,30 @@ class _Emitter:
             actual = [self.text(operand) for operand in rhs.operands]
         else:
             actual = [self.name(operand) for operand in rhs.operands]
-        text = template.fill(dict(zip(row.operands, actual, strict=True)))
-        test = answers_boolean(row)
+        text = value = template.fill(dict(zip(row.operands, actual, strict=True)))
+        general = f"{self.function_of(row)}({', '.join(actual)})"
+        is_test = answers_boolean(row)
+        if is_test:
+            # a chain of comparisons is no operator, so it does not go through tensors
+            value = general if row.array and text.count("<") > 1 else f"BOOLEANS[{text}]"
         if guarded:
-            general = f"{self.function_of(row)}({', '.join(actual)})"
-            text = f"{text} if type({actual[0]}) is float else {general}" + (" is TRUE" if test else "")
-        if accepts_only_reals(row):
-            self.real.update([operand for operand in rhs.operands if type(operand) is Variable])
-        if answers_real(row):
-            self.real.add(variable)
-        self.keep(variable, f"({text})", test, rhs)
+            value = f"{value} if type({actual[0]}) is float else {general}"
+            text = f"{text} if type({actual[0]}) is float else condition({general})"
+        if accepts_only_numbers(row):
+            self.numbers.update([operand for operand in rhs.operands if type(operand) is Variable])
+        if answers_number(row):
+            self.numbers.add(variable)
+        self.keep(variable, f"({text})" if is_test else f"({value})", rhs, f"({value})" if is_test else "")
 
     def guard(self, rhs: Apply) -> bool:
         """Would Python's operator accept what the language's does not? Tuples add and compare."""
         row = rhs.primitive
-        if len(rhs.operands) < 2 or not accepts_only_reals(row) or not any(c in row.python for c in "+<>="):
+        if len(rhs.operands) < 2 or not accepts_only_numbers(row) or not any(c in row.python for c in "+<>="):
             return False
-        return not any(self.is_real(operand) for operand in rhs.operands)
+        return not any(self.is_number(operand) for operand in rhs.operands)
 
-    def is_real(self, atom: Atom) -> bool:
-        return (type(atom) is Constant and type(atom.value) is float) or atom in self.real
+    def is_number(self, atom: Atom) -> bool:
+        return (type(atom) is Constant and type(atom.value) is float) or atom in self.numbers
 
     def function_of(self, row: Primitive) -> str:
         if row.needs_machine:
@@ -478,10 +482,10 @@ class _Emitter:
         """The row's complete rule."""
         actual = [self.text(operand) for operand in rhs.operands]
         text = f"{self.function_of(rhs.primitive)}({', '.join(actual)})"
-        if answers_real(rhs.primitive):
-            self.real.add(variable)
+        if answers_number(rhs.primitive):
+            self.numbers.add(variable)
         if is_pure(rhs.primitive):
-            self.keep(variable, text, False, rhs)
+            self.keep(variable, text, rhs)
         else:
             self.effect(variable, text, rhs)
 
@@ -503,7 +507,7 @@ class _Emitter:
             self.aliases[variable] = Constant(code.closed)
         else:
             captured = [self.text(free) for free in rhs.free]
-            self.keep(variable, self.tuple_of(self.family.name_of(code, "C"), captured), False, rhs)
+            self.keep(variable, self.tuple_of(self.family.name_of(code, "C"), captured), rhs)
             if variable not in self.pending:
                 self.known[variable] = code
 
@@ -583,7 +587,7 @@ class _Emitter:
         self.line(f"if {name} is T: {name} = bounce()")
 
     def test(self, atom: Atom) -> str:
-        if type(atom) is Variable and atom in self.pending and self.pending[atom].test:
+        if type(atom) is Variable and atom in self.pending and self.pending[atom].value:
             pending = self.pending.pop(atom)
             self.operations += pending.operations
             return pending.text
@@ -614,7 +618,7 @@ class _Emitter:
     def arm(self, body: Body, name: str) -> None:
         body = self.hoisted(body)
         self.indent += 1
-        real = set(self.real)
+        real = set(self.numbers)
         self.bindings(body)
         if type(body.result) is Variable or not isinstance(body.result, Call | If):
             text = self.text(body.result)
@@ -628,16 +632,16 @@ class _Emitter:
                 self.call(result, body.result)
             else:
                 self.branch(result, body.result)
-        self.real = real
+        self.numbers = real
         self.indent -= 1
 
     def result(self, result: Result) -> None:
         if type(result) is If:
             self.line(f"if {self.settled_test(result)}:")
             self.indent += 1
-            real = set(self.real)
+            real = set(self.numbers)
             self.body(self.hoisted(result.consequent))
-            self.real = real
+            self.numbers = real
             self.indent -= 1
             self.body(result.alternative)
         elif type(result) is Call:

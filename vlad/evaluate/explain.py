@@ -15,6 +15,7 @@ from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.emit_python import Emission, Operation
 from vlad.evaluate.limits import too_deep
 from vlad.source import Span
+from vlad.tensors import NoCondition
 from vlad.values import Backtrace, Code, Global, Value, is_procedure
 
 LONGEST_BACKTRACE = 12
@@ -60,6 +61,12 @@ def _meaning(machine: Any, error: Exception, frames: list[tuple[FrameType, int]]
     emission = emission_of(frame)
     if emission is None:
         return _tuple_mismatch(frame)
+    if isinstance(error, NoCondition):
+        return VladError(
+            "not-a-condition",
+            "A tensor of booleans is no condition",
+            hint="choose entry by entry with `where`, or ask about one number, such as a `sum`",
+        )
     found = _Replay(machine, emission, frame).error(emission.sites.get(line, []))
     if found is None:
         raise error

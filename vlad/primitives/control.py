@@ -99,10 +99,7 @@ def read_real(machine: Any) -> float:
 
 def _arguments(machine: Any, nothing: Value) -> Value:
     _expect_nothing("command-line-arguments", nothing)
-    result: Value = NIL
-    for word in reversed(machine.arguments):
-        result = (String(word), result)
-    return result
+    return machine.argument_list
 
 
 def _abstract_arguments(w: Any) -> Any:

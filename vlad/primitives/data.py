@@ -12,6 +12,7 @@ from typing import Any
 from vlad.core.types import Recursion
 from vlad.errors import VladError
 from vlad.primitives.numbers import invalid
+from vlad.tensors import Tensor, same_numbers
 from vlad.values import (
     FALSE,
     NIL,
@@ -177,11 +178,13 @@ def _expect_constant(x: Value, d: Value) -> Value:
 
 
 def same(a: Value, b: Value) -> bool:
-    """eq?: the same object; reals, strings and () by value."""
+    """eq?: the same object; reals, strings, tensors and () by value."""
     if type(a) is float or type(b) is float:
         return type(a) is type(b) and (a == b or (a != a and b != b))
     if type(a) is String and type(b) is String:
         return bool(a.text == b.text)
+    if type(a) is Tensor and type(b) is Tensor:
+        return a is b or same_numbers(a, b)
     return a is b or (type(a) is tuple is type(b) and not a and not b)
 
 

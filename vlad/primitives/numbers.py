@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from vlad.core.types import is_known_zero
 from vlad.errors import VladError
+from vlad.primitives.elementwise import Formula, elementwise, formula, is_elementwise, shape_text
 from vlad.primitives.special import (
     conic,
     conic_slope,
@@ -38,6 +40,7 @@ from vlad.primitives.special import (
     tanh_second,
     tanh_third,
 )
+from vlad.tensors import Tensor
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, look
 
 INFINITY = math.inf
@@ -49,6 +52,8 @@ def kind(value: Value) -> str:
     value = look(value)
     if type(value) is float:
         return "a real"
+    if type(value) is Tensor:
+        return f"a tensor of shape {shape_text(value)}"
     if type(value) is tuple:
         return "()" if not value else "a pair" if len(value) == 2 else "a procedure"
     return {"Boolean": "a boolean", "Symbol": "a symbol", "String": "a string"}.get(
@@ -78,50 +83,62 @@ Rule1 = Callable[[float], float]
 Rule2 = Callable[[float, float], float]
 
 
-def _checked1(name: str, rule: Callable[[float], Value]) -> Callable[[Value], Value]:
-    def value(x: Value) -> Value:
-        real = _real(x)
-        if real is None:
-            raise invalid(name, "a real", x)
-        return rule(real)
+def _checked(name: str, rule: Callable[..., Value], apply: Formula | None = None) -> Callable[..., Value]:
+    """A rule of reals, complete: on tensors entry by entry, on anything else an error."""
+
+    def value(*operands: Value) -> Value:
+        reals = [_real(operand) for operand in operands]
+        if None not in reals:
+            return rule(*reals)
+        if is_elementwise(operands):
+            return elementwise(name, rule, apply, operands)
+        raise invalid(name, "a real" if len(operands) == 1 else "reals", *operands)
 
     return value
 
 
-def _checked2(name: str, rule: Callable[[float, float], Value]) -> Callable[[Value, Value], Value]:
-    def value(x: Value, y: Value) -> Value:
-        a, b = _real(x), _real(y)
-        if a is None or b is None:
-            raise invalid(name, "reals", x, y)
-        return rule(a, b)
+def _only_reals(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
+    """The same for a row that tensors do not go through."""
 
-    return value
-
-
-def _checked(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
     def value(*operands: Value) -> Value:
         reals = [_real(operand) for operand in operands]
         if None in reals:
-            raise invalid(name, "reals", *operands)
+            raise invalid(name, "a real" if len(operands) == 1 else "reals", *operands)
         return rule(*reals)
 
     return value
 
 
 def _linear2(
-    name: str, rule: Callable[[float, float], float], with_zero: Callable[[Value, Value], Value]
+    name: str, rule: Rule2, with_zero: Callable[[Value, Value], Value], apply: Formula
 ) -> Callable[[Value, Value], Value]:
     """A rule for + - * /, which in adjoint code meet the known zero and keep it known."""
-    checked = _checked2(name, rule)
+    checked = _checked(name, rule, apply)
 
     def value(x: Value, y: Value) -> Value:
-        if x is ZERO or y is ZERO:
-            if _real(x) is None or _real(y) is None:
-                raise invalid(name, "reals", x, y)
+        if (x is ZERO or y is ZERO) and {type(x), type(y)} <= {float, Tensor, type(ZERO)}:
             return with_zero(x, y)
         return checked(x, y)
 
     return value
+
+
+def _quick(rule: Callable[..., Value], value: Callable[..., Value], count: int) -> Callable[..., Value]:
+    """What emitted code calls: the rule at once where it may."""
+
+    def of_one(x: Value) -> Value:
+        return rule(x) if type(x) is float else value(x)
+
+    def of_two(x: Value, y: Value) -> Value:
+        return rule(x, y) if type(x) is float and type(y) is float else value(x, y)
+
+    def of_more(*operands: Value) -> Value:
+        for operand in operands:
+            if type(operand) is not float:
+                return value(*operands)
+        return rule(*operands)
+
+    return of_one if count == 1 else of_two if count == 2 else of_more
 
 
 def divide(x: float, y: float) -> float:
@@ -240,62 +257,47 @@ ceiling = _integral(math.ceil)
 truncate = _integral(math.trunc)
 
 
+def _reals(
+    name: str, operands: str, doc: str, rule: Callable[..., float], *, array: str = "", **columns: Any
+) -> Primitive:
+    """A function of reals, which tensors go through entry by entry. It states its partial derivatives."""
+    names = operands.split()
+    used = "_" + "".join([character if character.isalnum() else "_" for character in name])
+    value = _checked(name, rule, formula(array, tuple(names)) if array else None)
+    return Primitive(
+        name, operands, doc, value=value, python=f"{used}({', '.join(names)})", uses={used: _quick(rule, value, len(names))},
+        type=f"{' '.join(['number'] * len(names))} -> number", array=array, **columns,
+    )  # fmt: skip
+
+
 def _function(
-    name: str,
-    doc: str,
-    rule: Rule1,
-    partial: str,
-    c: str = "",
-    array: str = "",
-    python: str = "",
-    hidden: bool = False,
+    name: str, doc: str, rule: Rule1, partial: str, c: str = "", array: str = "", hidden: bool = False
 ) -> Primitive:
     """A real function of one real."""
-    used = "_" + "".join([character if character.isalnum() else "_" for character in name])
-    return Primitive(
-        name,
-        "x",
-        doc,
-        value=_checked1(name, rule),
-        python=python or f"{used}(x)",
-        uses={} if python else {used: rule},
-        type="real -> real",
-        partials={"x": partial},
-        hidden=hidden,
-        c=c,
-        array=array,
-    )
+    return _reals(name, "x", doc, rule, partials={"x": partial}, hidden=hidden, c=c, array=array)
 
 
 def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str) -> Primitive:
     """A hidden real function of two reals."""
-    used = "_" + name.replace("-", "_")
+    c = f"vlad_{name.replace('-', '_')}({{x}}, {{y}})"
+    return _reals(name, "x y", doc, rule, partials={"x": by_x, "y": by_y}, hidden=True, c=c)
+
+
+def _comparison(
+    name: str, doc: str, rule: Callable[[float, float], bool], python: str, array: str
+) -> Primitive:
     return Primitive(
         name,
         "x y",
         doc,
-        value=_checked2(name, rule),
-        python=f"{used}(x, y)",
-        uses={used: rule},
-        type="real real -> real",
-        partials={"x": by_x, "y": by_y},
-        hidden=True,
-        c=f"vlad{used}({{x}}, {{y}})",
-    )
-
-
-def _comparison(name: str, doc: str, rule: Callable[[float, float], bool], python: str) -> Primitive:
-    return Primitive(
-        name,
-        "x y",
-        doc,
-        value=_checked2(name, lambda x, y: TRUE if rule(x, y) else FALSE),
+        value=_checked(name, lambda x, y: TRUE if rule(x, y) else FALSE, formula(array, ("x", "y"))),
         python=python,
-        type="real real -> boolean",
+        type="number number -> boolean",
         forward="zero",
         reverse={},
         variadic="chain",
         c=f"{{x}} {'==' if name == '=' else name} {{y}}",
+        array=array,
     )
 
 
@@ -304,7 +306,7 @@ def _test(name: str, doc: str, rule: Callable[[float], bool], python: str, c: st
         name,
         "x",
         doc,
-        value=_checked1(name, lambda x: TRUE if rule(x) else FALSE),
+        value=_only_reals(name, lambda x: TRUE if rule(x) else FALSE),
         python=python,
         uses={"isfinite": math.isfinite, "isinf": math.isinf, "isnan": math.isnan},
         type="real -> boolean",
@@ -315,14 +317,14 @@ def _test(name: str, doc: str, rule: Callable[[float], bool], python: str, c: st
 
 
 def _negate(x: Value) -> Value:
-    if type(x) is not float:
+    if type(x) is not float and type(x) is not Tensor:
         raise invalid("-", "reals", x)
     return -x
 
 
 NEGATE = Primitive(
     "negate", "x", "The negative.", value=lambda x: ZERO if x is ZERO else _negate(x), python="-x",
-    type="real -> real", partials={"x": "-1"}, hidden=True, c="-{x}", with_zero=lambda w, x: x, array="negative",
+    type="number -> number", partials={"x": "-1"}, hidden=True, c="-{x}", with_zero=lambda w, x: x, array="negative",
 )  # fmt: skip
 
 
@@ -338,44 +340,46 @@ def _zero_divide(x: Value, y: Value) -> Value:
     return ZERO if x is ZERO else divide(x, 0.0)
 
 
+_add, _subtract, _multiply, _divide = [formula(f"x {sign} y", ("x", "y")) for sign in "+-*/"]
+
 ROWS: list[Primitive] = [
     Primitive(
-        "+", "x y", "Sum.", value=_linear2("+", lambda x, y: x + y, _zero_plus), python="x + y",
-        type="real real -> real", partials={"x": "1", "y": "1"}, variadic="left", unary="(+ x -0.0)", nullary=0.0,
+        "+", "x y", "Sum.", value=_linear2("+", lambda x, y: x + y, _zero_plus, _add), python="x + y",
+        type="number number -> number", partials={"x": "1", "y": "1"}, variadic="left", unary="(+ x -0.0)", nullary=0.0,
         c="{x} + {y}", with_zero=lambda w, x, y: y if is_known_zero(x.type) else x, array="add",
     ),
     Primitive(
-        "-", "x y", "Difference; on one operand its negative.", value=_linear2("-", lambda x, y: x - y, _zero_minus),
-        python="x - y", type="real real -> real", partials={"x": "1", "y": "-1"}, variadic="left", unary="(negate x)",
+        "-", "x y", "Difference; on one operand its negative.", value=_linear2("-", lambda x, y: x - y, _zero_minus, _subtract),
+        python="x - y", type="number number -> number", partials={"x": "1", "y": "-1"}, variadic="left", unary="(negate x)",
         c="{x} - {y}", array="subtract",
         with_zero=lambda w, x, y: x if is_known_zero(y.type) else w.scalar(NEGATE, [y]),
     ),
     Primitive(
-        "*", "x y", "Product.", value=_linear2("*", lambda x, y: x * y, lambda x, y: ZERO), python="x * y",
-        type="real real -> real", partials={"x": "y", "y": "x"}, variadic="left", unary="(* x 1)", nullary=1.0,
+        "*", "x y", "Product.", value=_linear2("*", lambda x, y: x * y, lambda x, y: ZERO, _multiply), python="x * y",
+        type="number number -> number", partials={"x": "y", "y": "x"}, variadic="left", unary="(* x 1)", nullary=1.0,
         c="{x} * {y}", with_zero=lambda w, x, y: x if is_known_zero(x.type) else y, array="multiply",
     ),
     Primitive(
-        "/", "x y", "Quotient; on one operand its reciprocal.", value=_linear2("/", divide, _zero_divide),
-        python="x / y if y else divide(x, y)", uses={"divide": divide}, type="real real -> real",
+        "/", "x y", "Quotient; on one operand its reciprocal.", value=_linear2("/", divide, _zero_divide, _divide),
+        python="divide(x, y) if y == 0.0 else x / y", uses={"divide": divide}, type="number number -> number",
         partials={"x": "(/ 1 y)", "y": "(negate (/ r y))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
         with_zero=lambda w, x, y: x if is_known_zero(x.type) else None, array="divide",
     ),
     NEGATE,
     Primitive(
         "real", "x", "x itself, which must be a real; hides a constant from the compiler.",
-        value=_checked1("real", lambda x: x), type="real -> real", partials={"x": "1"}, c="{x}",
+        value=_only_reals("real", lambda x: x), type="real -> real", partials={"x": "1"}, c="{x}",
         abstract=lambda w, x: w.each(x, lambda x: w.unknown_real(x)),
     ),
     _function("sqrt", "Square root; nan of negatives.", quiet(math.sqrt), "(half-over-root x)", "sqrt({x})", "sqrt"),
-    _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* -0.5 r) x)", "vlad_half_over_root({x})", hidden=True),
+    _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* -0.5 r) x)",
+              "vlad_half_over_root({x})", array="0.5 / xp.abs(xp.sqrt(x))", hidden=True),
     _function("exp", "e to the x.", quiet(math.exp), "r", "exp({x})", "exp"),
     _function("log", "Natural logarithm.", log, "(/ 1 x)", "log({x})", "log"),
     _function("log1p", "log of 1 + x, exact for small x.", log1p, "(one-plus-power 1 x)", "log1p({x})", "log1p"),
-    Primitive(
-        "one-plus-power", "k x", "(1 + x) to the -k, for constant k.", value=_checked2("one-plus-power", one_plus_power),
-        python="_one_plus_power(k, x)", uses={"_one_plus_power": one_plus_power}, type="real real -> real",
-        partials={"k": "zero", "x": "(* (negate k) (one-plus-power (+ k 1) x))"}, hidden=True,
+    _reals(
+        "one-plus-power", "k x", "(1 + x) to the -k, for constant k.", one_plus_power,
+        partials={"k": "zero", "x": "(* (negate k) (one-plus-power (+ k 1) x))"}, hidden=True, array="(1 + x) ** -k",
         c="vlad_one_plus_power({k}, {x})",
     ),
     _function("expm1", "exp x - 1, exact for small x.", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
@@ -384,7 +388,8 @@ ROWS: list[Primitive] = [
     _function("tan", "Tangent of x in radians.", quiet(math.tan), "(sec-squared x)", "tan({x})", "tan"),
     # the slope of tan; all its derivatives are sums of terms of one sign
     _function(
-        "sec-squared", "1 / cos² x.", sec_squared, "(* 2 (* r (tan x)))", "vlad_sec_squared({x})", hidden=True
+        "sec-squared", "1 / cos² x.", sec_squared, "(* 2 (* r (tan x)))", "vlad_sec_squared({x})", hidden=True,
+        array="1 / xp.cos(x) ** 2",
     ),
     _function(
         "asin", "Angle in [-pi/2, pi/2] whose sine is x.", quiet(math.asin), "(conic 1 -1 0 1 x)",
@@ -395,20 +400,14 @@ ROWS: list[Primitive] = [
         "acos({x})", "acos",
     ),
     # one row for the slopes of four inverse functions: its derivatives have the fewest roundings
-    Primitive(
-        "conic", "c d j k x", "x to the j times (c + d x x) to the -k/2, for constant c, d, j and k.",
-        value=_checked("conic", conic), python="_conic(c, d, j, k, x)", uses={"_conic": conic},
-        type="real real real real real -> real",
+    _reals("conic", "c d j k x", "x to the j times (c + d x x) to the -k/2, for constant c, d, j and k.", conic,
         partials={
             "c": "zero", "d": "zero", "j": "zero", "k": "zero",
             "x": "(if (= j 0) (negate (* (* k d) (conic c d 1 (+ k 2) x))) (conic-slope c d j k x))",
         },
         hidden=True, c="vlad_conic({c}, {d}, {j}, {k}, {x})",
     ),
-    Primitive(
-        "conic-slope", "c d j k x", "The derivative of conic by x, for j >= 1; it has zeros.",
-        value=_checked("conic-slope", conic_slope), python="_conic_slope(c, d, j, k, x)",
-        uses={"_conic_slope": conic_slope}, type="real real real real real -> real",
+    _reals("conic-slope", "c d j k x", "The derivative of conic by x, for j >= 1; it has zeros.", conic_slope,
         partials={
             "c": "zero", "d": "zero", "j": "zero", "k": "zero",
             "x": """(let ((first (if (= j 1) (negate (* (* k d) (conic c d 1 (+ k 2) x)))
@@ -421,17 +420,18 @@ ROWS: list[Primitive] = [
     # 1 - r² would cancel
     _function("tanh", "Hyperbolic tangent.", quiet(math.tanh), "(sech-squared x)", "tanh({x})", "tanh"),
     _function(
-        "sech-squared", "1 / cosh² x.", sech_squared, "(tanh-second x)", "vlad_sech_squared({x})", hidden=True
+        "sech-squared", "1 / cosh² x.", sech_squared, "(tanh-second x)", "vlad_sech_squared({x})", hidden=True,
+        array="1 / xp.cosh(x) ** 2",
     ),
     _function("tanh-second", "The second derivative of tanh.", tanh_second, "(tanh-third x)", "vlad_tanh_second({x})",
-              hidden=True),
+              array="-2 * xp.tanh(x) / xp.cosh(x) ** 2", hidden=True),
     _function(
         "tanh-third", "The third derivative of tanh.", tanh_third,
         "(let ((s (sech-squared x)) (t (sharp-tanh x))) (* 4 (* t (* s (+ 1 (* 3 (- s (* t t))))))))",
         "vlad_tanh_third({x})", hidden=True,),
     _function(
         "sharp-tanh", "tanh x, to the last place: what its derivatives are made of.", sharp_tanh, "(sech-squared x)",
-        "vlad_sharp_tanh({x})", hidden=True,
+        "vlad_sharp_tanh({x})", array="tanh", hidden=True,
     ),
     _function(
         "asinh", "Inverse of sinh.", quiet(math.asinh), "(conic 1 1 0 1 x)", "asinh({x})", "asinh"
@@ -446,13 +446,13 @@ ROWS: list[Primitive] = [
         "erfc", "1 - erf x, exact for large x.", math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})"
     ),
     _function(
-        "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "vlad_gaussian({x})", hidden=True
+        "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "vlad_gaussian({x})", array="xp.exp(-x * x)", hidden=True
     ),
     _function("gaussian-slope", "-2 x exp(-x x).", gaussian_slope, "(gaussian-curve x)",
               "vlad_gaussian_slope({x})", hidden=True),
     _function(
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
-        "(let ((g (gaussian x))) (if (= g 0) 0 (* g (* 4 (* x (- 3 (* 2 (* x x))))))))",
+        "(let ((g (gaussian x))) (where (= g 0) 0 (* g (* 4 (* x (- 3 (* 2 (* x x))))))))",
         "vlad_gaussian_curve({x})", hidden=True,),
     _function("gamma", "The gamma function.", gamma, "(gamma-slope x)", "tgamma({x})"),
     _function("gamma-slope", "The derivative of gamma.", gamma_slope, "(gamma-curve x)",
@@ -469,14 +469,10 @@ ROWS: list[Primitive] = [
     _function("log-gamma", "log of |gamma x|.", log_gamma, "(digamma x)", "lgamma({x})"),
     _function("digamma", "Derivative of log-gamma.", lambda x: polygamma(0.0, x), "(polygamma 1 x)",
               "vlad_polygamma(0.0, {x})"),
-    Primitive(
-        "polygamma", "n x", "n-th derivative of digamma, n = 0, 1, 2, …", value=_checked2("polygamma", polygamma),
-        python="_polygamma(n, x)", uses={"_polygamma": polygamma}, type="real real -> real",
+    _reals("polygamma", "n x", "n-th derivative of digamma, n = 0, 1, 2, …", polygamma,
         partials={"n": "zero", "x": "(polygamma (+ n 1) x)"}, c="vlad_polygamma({n}, {x})",
     ),
-    Primitive(
-        "atan", "y x", "Angle of the point (x, y) in radians, in (-pi, pi].", value=_checked2("atan", math.atan2),
-        python="_atan2(y, x)", uses={"_atan2": math.atan2}, type="real real -> real",
+    _reals("atan", "y x", "Angle of the point (x, y) in radians, in (-pi, pi].", math.atan2,
         partials={
             "y": "(inversion x y)",
             "x": "(negate (inversion y x))",
@@ -484,9 +480,7 @@ ROWS: list[Primitive] = [
         c="atan2({y}, {x})", array="atan2",
     ),
     # with v = y/(x² + y²): the parts of 1/z, whose derivative is -1/z²
-    Primitive(
-        "inversion", "x y", "x / (x x + y y).", value=_checked2("inversion", inversion),
-        python="_inversion(x, y)", uses={"_inversion": inversion}, type="real real -> real",
+    _reals("inversion", "x y", "x / (x x + y y).", inversion,
         partials={
             "x": "(inversion-slope x y)",
             "y": "(inversion-cross x y)",
@@ -506,54 +500,43 @@ ROWS: list[Primitive] = [
         "(let ((a (inversion-slope x y)) (b (inversion-cross x y))) (* -6 (* (- a b) (+ a b))))",
         "(* -12 (* (inversion-slope x y) (inversion-cross x y)))",
     ),
-    Primitive(
-        "hypot", "x y", "Distance of (x, y) from the origin, without overflow.", value=_checked2("hypot", math.hypot),
-        python="_hypot(x, y)", uses={"_hypot": math.hypot}, type="real real -> real",
+    _reals("hypot", "x y", "Distance of (x, y) from the origin, without overflow.", math.hypot,
         partials={"x": "(direction x y)", "y": "(direction y x)"}, c="hypot({x}, {y})", array="hypot",
     ),
     # its own slope is (y/h)²/h, where differentiating x/h would cancel
-    Primitive(
-        "direction", "x y", "x / hypot(x, y); 0 at the origin.", value=_checked2("direction", direction),
-        python="_direction(x, y)", uses={"_direction": direction}, type="real real -> real",
+    _reals("direction", "x y", "x / hypot(x, y); 0 at the origin.", direction,
         partials={
-            "x": "(if (if (= x 0) (= y 0) #f) 0 (* (direction y x) (inversion y x)))",
-            "y": "(if (if (= x 0) (= y 0) #f) 0 (negate (* r (inversion y x))))",
+            "x": "(where (= (hypot x y) 0) 0 (* (direction y x) (inversion y x)))",
+            "y": "(where (= (hypot x y) 0) 0 (negate (* r (inversion y x))))",
         },
         hidden=True, c="vlad_direction({x}, {y})",
     ),
-    Primitive(
-        "expt", "x y", "x to the y.", value=_checked2("expt", power), python="_power(x, y)", uses={"_power": power},
-        type="real real -> real",
+    _reals("expt", "x y", "x to the y.", power,
         partials={
-            "x": "(if (if (= x 0) (= y 0) #f) 0 (* y (power-log x y 1 0)))",
-            "y": "(if (> x 0) (power-log x y 0 1) (* 0 r))",
+            "x": "(let ((slope (* y (power-log x y 1 0)))) (where (= x 0) (where (= y 0) 0 slope) slope))",
+            "y": "(where (> x 0) (power-log x y 0 1) (* 0 r))",
         },
         c="pow({x}, {y})", array="pow",
     ),
-    Primitive(
-        "power-log", "x y n m", "x to the (y - n), times log x to the m, for constant n and m.",
-        value=_checked("power-log", power_log), python="_power_log(x, y, n, m)", uses={"_power_log": power_log},
-        type="real real real real -> real",
+    _reals("power-log", "x y n m", "x to the (y - n), times log x to the m, for constant n and m.", power_log,
         partials={
             "x": """(let ((next (+ n 1)))
-                      (let ((first (if (if (= x 0) (= y n) #f) 0 (* (- y n) (power-log x y next m)))))
-                        (if (= m 0) first (+ first (* m (power-log x y next (- m 1)))))))""",
-            "y": "(if (> x 0) (power-log x y n (+ m 1)) (* 0 r))",
+                      (let ((term (* (- y n) (power-log x y next m))))
+                       (let ((first (where (= x 0) (where (= y n) 0 term) term)))
+                        (if (= m 0) first (+ first (* m (power-log x y next (- m 1))))))))""",
+            "y": "(where (> x 0) (power-log x y n (+ m 1)) (* 0 r))",
             "n": "zero", "m": "zero",
         },
-        hidden=True, c="vlad_power_log({x}, {y}, {n}, {m})",
+        array="x ** (y - n) * xp.log(xp.where((x > 0) & (x < xp.inf), x, xp.nan)) ** m", hidden=True,
+        c="vlad_power_log({x}, {y}, {n}, {m})",
     ),
     _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs"),
-    Primitive(
-        "max", "x y", "The larger one; nan if either is.", value=_checked2("max", larger), python="_larger(x, y)",
-        uses={"_larger": larger}, type="real real -> real",
-        partials={"x": "(if (> x y) 1 (if (= x y) 0.5 0))", "y": "(if (> y x) 1 (if (= x y) 0.5 0))"},
+    _reals("max", "x y", "The larger one; nan if either is.", larger,
+        partials={"x": "(where (> x y) 1 (where (= x y) 0.5 0))", "y": "(where (> y x) 1 (where (= x y) 0.5 0))"},
         variadic="left", unary="(max x x)", c="vlad_max({x}, {y})", array="maximum",
     ),
-    Primitive(
-        "min", "x y", "The smaller one; nan if either is.", value=_checked2("min", smaller), python="_smaller(x, y)",
-        uses={"_smaller": smaller}, type="real real -> real",
-        partials={"x": "(if (< x y) 1 (if (= x y) 0.5 0))", "y": "(if (< y x) 1 (if (= x y) 0.5 0))"},
+    _reals("min", "x y", "The smaller one; nan if either is.", smaller,
+        partials={"x": "(where (< x y) 1 (where (= x y) 0.5 0))", "y": "(where (< y x) 1 (where (= x y) 0.5 0))"},
         variadic="left", unary="(min x x)", c="vlad_min({x}, {y})", array="minimum",
     ),
     _function("floor", "The largest integer not above x.", floor, "zero", "floor({x})", "floor"),
@@ -561,27 +544,22 @@ ROWS: list[Primitive] = [
     _function("truncate", "x without its fraction.", truncate, "zero", "trunc({x})", "trunc"),
     _function("round", "The nearest integer, halves to even.", _integral(round), "zero", "rint({x})", "round"),
     _function("sign", "-1, 0 or 1.", sign, "zero", "vlad_sign({x})", "sign"),
-    Primitive(
-        "modulo", "x y", "x - y floor(x/y): the sign of y.", value=_checked2("modulo", modulo), python="_modulo(x, y)",
-        uses={"_modulo": modulo}, type="real real -> real", partials={"x": "1", "y": "(round (/ (- r x) y))"},
+    _reals("modulo", "x y", "x - y floor(x/y): the sign of y.", modulo,
+        partials={"x": "1", "y": "(round (/ (- r x) y))"},
         c="vlad_modulo({x}, {y})", array="remainder",
     ),
-    Primitive(
-        "remainder", "x y", "x - y truncate(x/y): the sign of x.", value=_checked2("remainder", remainder),
-        python="_remainder(x, y)", uses={"_remainder": remainder}, type="real real -> real",
+    _reals("remainder", "x y", "x - y truncate(x/y): the sign of x.", remainder,
         partials={"x": "1", "y": "(round (/ (- r x) y))"}, c="fmod({x}, {y})",
     ),
-    Primitive(
-        "quotient", "x y", "truncate(x/y).", value=_checked2("quotient", quotient), python="_quotient(x, y)",
-        uses={"_quotient": quotient}, type="real real -> real",
+    _reals("quotient", "x y", "truncate(x/y).", quotient,
         partials={"x": "zero", "y": "zero"}, c="vlad_quotient({x}, {y})",
     ),
     # `x <= y <= x` rather than `x == y`, which would answer for an operand that is no real instead of raising
-    _comparison("=", "Equal reals?", lambda x, y: x == y, "x <= y <= x"),
-    _comparison("<", "Increasing?", lambda x, y: x < y, "x < y"),
-    _comparison(">", "Decreasing?", lambda x, y: x > y, "x > y"),
-    _comparison("<=", "Not decreasing?", lambda x, y: x <= y, "x <= y"),
-    _comparison(">=", "Not increasing?", lambda x, y: x >= y, "x >= y"),
+    _comparison("=", "Equal reals?", lambda x, y: x == y, "x <= y <= x", "equal"),
+    _comparison("<", "Increasing?", lambda x, y: x < y, "x < y", "less"),
+    _comparison(">", "Decreasing?", lambda x, y: x > y, "x > y", "greater"),
+    _comparison("<=", "Not decreasing?", lambda x, y: x <= y, "x <= y", "less_equal"),
+    _comparison(">=", "Not increasing?", lambda x, y: x >= y, "x >= y", "greater_equal"),
     _test("zero?", "Is x 0?", lambda x: x == 0, "0.0 <= x <= 0.0", "{x} == 0"),
     _test("positive?", "Is x above 0?", lambda x: x > 0, "x > 0.0", "{x} > 0"),
     _test("negative?", "Is x below 0?", lambda x: x < 0, "x < 0.0", "{x} < 0"),

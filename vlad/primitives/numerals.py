@@ -62,7 +62,7 @@ def _low(state: Value, c: Value, high: Value, low: Value) -> Value:
         return low
     if low < _FULL_LOW:
         return 10 * low + c - 48
-    return low + 1 if c != 48 and low % 5 == 0 else low  # whatever is dropped, it is no tie
+    return math.floor(low) + 0.5 if c != 48 else low  # half: something was dropped
 
 
 def _places(state: Value, c: Value, high: Value, low: Value, places: Value) -> Value:
@@ -86,7 +86,8 @@ def _real(state: Value, high: Value, low: Value, places: Value, power: Value) ->
         return math.inf if state == INFINITY else math.nan
     if not (0 <= high < 1e15 and 1 <= low < 1e16 and abs(places) <= 1e10 and abs(power) <= 1e9):
         return math.nan
-    return float(f"{int(high)}{str(int(low))[1:]}e{int(places + power)}")
+    more = "1" if low % 1 else ""
+    return float(f"{int(high)}{str(int(low))[1:]}{more}e{int(places + power) - len(more)}")
 
 
 def _real_character(x: Value, i: Value) -> Value:
@@ -166,7 +167,15 @@ def _numeral(w: Any, characters: Any, state: Any, high: Any, low: Any, places: A
         return choose(w, (key, "on"), scalar(w, "<", now, w.constant(0.0)), none, lambda: more(a, c, now))
 
     def whole() -> Any:
-        return scalar(w, "numeral-real", state, high, low, places, power)
+        real = scalar(w, "numeral-real", state, high, low, places, power)
+        if (
+            w.tells
+        ):  # there is no tier 0: of a tie that more than thirty digits decide, the last bit may be wrong
+            return real
+        is_exact = scalar(w, "whole?", low)
+        return choose(
+            w, (key, "exact"), is_exact, lambda: real, lambda: w.fail("A numeral has more than thirty digits")
+        )
 
     def none() -> Any:
         return w.truth(False)

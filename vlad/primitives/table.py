@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from vlad.primitives import control, data, numbers, numerals, strings, transforms
+from vlad.primitives import control, data, numbers, numerals, strings, tensors, transforms
 from vlad.values import Primitive
 
 TABLE: dict[str, Primitive] = {
-    row.name: row for room in (numbers, data, strings, numerals, control, transforms) for row in room.ROWS
+    row.name: row
+    for room in (numbers, data, strings, numerals, tensors, control, transforms)
+    for row in room.ROWS
 }

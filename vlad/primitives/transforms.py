@@ -20,6 +20,7 @@ from vlad.ad.vector_space import (
 )
 from vlad.core.types import Recursion
 from vlad.errors import VladError
+from vlad.tensors import Tensor
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, is_procedure, look
 
 # Codes of the system: how each is told to people, the names it is closed over, its lambda; for `with-derivative` also its tail
@@ -408,6 +409,8 @@ def _is_forward(machine: Any, x: Value) -> Value:
 def _check_sensitivity(y: Value, s: Value) -> Value:
     if (type(y) is float) != (type(s) is float) and s is not ZERO:
         raise nonconforming("plus", y, s)
+    if type(y) is Tensor or type(s) is Tensor:
+        complete(y, s)
     return s
 
 

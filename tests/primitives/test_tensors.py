@@ -1,0 +1,195 @@
+"""Tensors: values beside NumPy's; derivatives in both modes, nested, beside each other and beside differences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vlad
+from vlad import VladError
+from vlad.primitives.elementwise import formula
+from vlad.primitives.numbers import ROWS
+from vlad.values import Primitive
+
+SETUP = """
+(define (first-R h x d) (sum (* ((gradient-R h) x) d)))
+(define (first-F h x d) ((derivative-F (lambda (t) (h (+ x (* t d))))) 0))
+(define (second first-1 first-2) (lambda (h x d e) (first-1 (lambda (y) (first-2 h y d)) x e)))
+(define second-RR (second first-R first-R))
+(define second-RF (second first-R first-F))
+(define second-FR (second first-F first-R))
+(define second-FF (second first-F first-F))
+(define (third-R h x d) (first-R (lambda (z) (second-RR h z d d)) x d))
+(define (third-F h x d) (first-F (lambda (z) (second-FR h z d d)) x d))
+(define (weighted f w) (lambda (x) (sum (* w (f x)))))
+(define (flat l)
+  (cond ((null? l) '()) ((tensor? l) (tensor->list (reshape l -1))) ((real? l) (list l))
+        (else (append (flat (car l)) (flat (cdr l))))))
+(define (flattening f) (lambda (x) (tensor (flat (f x)))))
+"""
+
+
+@pytest.fixture(scope="module")
+def session() -> vlad.Session:
+    session = vlad.Session()
+    session.eval(SETUP)
+    return session
+
+
+# Functions of x, and of c where there is one; with the shapes of x and c, or what makes them, and the numbers they take.
+UNARY = {
+    **dict.fromkeys(["sin", "cos", "exp", "expm1", "sinh", "cosh", "tanh", "asinh", "erf"], (-2.0, 2.0)),
+    **dict.fromkeys(["log", "sqrt", "log1p", "tan"], (0.3, 2.0)),
+    "asin": (-0.8, 0.8), "acos": (-0.8, 0.8), "atanh": (-0.8, 0.8), "acosh": (1.2, 3.0), "abs": (0.2, 2.0),
+    "(lambda (x) (- x))": (-2.0, 2.0), "(lambda (x) (/ x))": (0.4, 2.0), "(lambda (x) (expt x 3))": (-2.0, 2.0),
+    "(lambda (x) (expt x -0.5))": (0.4, 2.0), "(lambda (x) (expt 2 x))": (-2.0, 2.0), "(lambda (x) (max x 0.1))": (0.3, 2.0),
+    "(lambda (x) (where (> x 1) (* x x) (sin x)))": (0.0, 0.9), "(lambda (x) (* x (sum x)))": (-1.0, 1.0),
+    "(lambda (x) (sum x))": (-1.0, 1.0), "(lambda (x) (* (mean (* x x)) 2))": (0.5, 1.0),
+    "(lambda (x) (logsumexp x))": (-3.0, 3.0), "(lambda (x) (norm x))": (0.5, 1.0),
+    "(lambda (x) (reshape (* x x) (list (size x))))": (-1.0, 1.0), "(lambda (x) (transpose (* x x)))": (-1.0, 1.0),
+    "(lambda (x) (maximum (* x x)))": (0.5, 2.0), "(lambda (x) (minimum (sin x)))": (0.1, 1.0),
+    "(lambda (x) (stack (list x (* x x) (sin x)) #:axis -1))": (-1.0, 1.0),
+    "(lambda (x) (broadcast-to (sin x) (cons 2 (shape x))))": (-1.0, 1.0),
+    "(lambda (x) (tensor (list (sin x) (* x x))))": (-1.0, 1.0), "(lambda (x) (tensor->list (exp x)))": (-1.0, 1.0),
+    "(lambda (x) (+ (floor x) (* x (sign x))))": (0.2, 0.8),
+}  # fmt: skip
+BINARY = {
+    "+": (-2.0, 2.0), "-": (-2.0, 2.0), "*": (-2.0, 2.0), "/": (0.4, 2.0), "atan": (0.4, 2.0), "hypot": (0.4, 2.0),
+    "expt": (0.4, 2.0), "max": (-2.0, 2.0), "min": (-2.0, 2.0), "(lambda (a b) (modulo (+ a 0.3) 5))": (0.0, 2.0),
+    "(lambda (a b) (where (> a b) (* a b) (+ a b)))": (-2.0, 2.0),
+}  # fmt: skip
+AXIS = {
+    "(sum x #:axis A)": (-2.0, 2.0), "(sum (* x x) #:axis A #:keep #t)": (-2.0, 2.0), "(mean (* x x) #:axis A)": (-2.0, 2.0),
+    "(maximum x #:axis A)": (-2.0, 2.0), "(minimum x #:axis A #:keep #t)": (-2.0, 2.0), "(softmax x #:axis A)": (-3.0, 3.0),
+    "(log-softmax x #:axis A)": (-3.0, 3.0), "(logsumexp x #:axis A)": (-3.0, 3.0),
+    "(concatenate (list x (* x x) (sin x)) #:axis A)": (-1.0, 1.0), "(unstack (* x x) #:axis A)": (-1.0, 1.0),
+    "(gather (* x x) #[0 0 -1] #:axis A)": (-1.0, 1.0), "(slice (sin x) 0 1 #:axis A)": (-1.0, 1.0),
+    "(split (* x x) 1 #:axis A)": (-1.0, 1.0), "(scatter-add (* x x) 0 (gather (sin x) 0 #:axis A) #:axis A)": (-1.0, 1.0),
+}  # fmt: skip
+PRODUCTS: dict[str, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {
+    "matmul": [((2, 3), (3, 4)), ((3,), (3, 2)), ((2, 3), (3,)), ((3,), (3,)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 2)),
+               ((4, 1, 2, 3), (5, 3, 1)), ((0, 3), (3, 2)), ((2, 0), (0, 2)), ((5, 2, 3), (3,))],
+    "dot": [((3,), (3,)), ((1,), (1,)), ((0,), (0,))],
+    "outer": [((3,), (2,)), ((1,), (4,)), ((0,), (2,))],
+    "(lambda (a b) (solve (+ a (* 4 (eye 3))) b))": [((3, 3), (3,)), ((3, 3), (3, 2))],
+    "(lambda (a b) (matmul (inverse (+ a (* 4 (eye 3)))) b))": [((3, 3), (3,)), ((3, 3), (3, 2))],
+}  # fmt: skip
+SHAPES = [(), (1,), (3,), (0,), (2, 3), (1, 1), (3, 1), (0, 2), (2, 1, 3), (4, 2, 2)]
+
+
+def random(seed: int, shape: tuple[int, ...], low: float, high: float) -> Any:
+    """Numbers of a shape, of which every other time the entries do not lie side by side."""
+    r = np.random.default_rng(seed)
+    whole = r.uniform(low, high, (*shape[:-1], 2 * shape[-1])) if shape else r.uniform(low, high)
+    if not shape:
+        return float(whole)
+    return whole[..., ::2] if seed % 2 else np.ascontiguousarray(whole[..., ::2])
+
+
+def check(session: vlad.Session, f: Any, x: Any, seed: int) -> None:
+    """Derivatives to the third of a weighted sum of what the function answers, every way."""
+    if isinstance(f(x), list):
+        f = session["flattening"](f)
+    d, e, w = [
+        random(seed + k, s, -1, 1) for k, s in ((1, np.shape(x)), (2, np.shape(x)), (3, np.shape(f(x))))
+    ]
+    h = session["weighted"](f, w)
+
+    def along(direction: Any, of: Any) -> Any:
+        return (of(x + 1e-5 * direction) - of(x - 1e-5 * direction)) / 2e-5
+
+    slope = along(d, h)
+    firsts = [session[name](h, x, d) for name in ("first-R", "first-F")]
+    assert firsts == pytest.approx([slope] * 2, rel=1e-6, abs=1e-6 * max(1.0, abs(slope)))
+    curve = along(e, lambda at: session["first-R"](h, at, d))
+    seconds = [session[name](h, x, d, e) for name in ("second-RR", "second-RF", "second-FR", "second-FF")]
+    assert seconds == pytest.approx([curve] * 4, rel=1e-5, abs=1e-5 * max(1.0, abs(curve)))
+    assert seconds == pytest.approx([seconds[0]] * 4, rel=1e-11, abs=1e-11 * max(1.0, abs(curve)))
+    thirds = [session[name](h, x, d) for name in ("third-R", "third-F")]
+    assert thirds[0] == pytest.approx(thirds[1], rel=1e-10, abs=1e-10 * max(1.0, abs(thirds[1])))
+
+
+seeds = st.integers(0, 10_000)
+
+
+@pytest.mark.parametrize("text", UNARY)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_unary(session: vlad.Session, text: str, shape: tuple[int, ...]) -> None:
+    if 0 in shape and any(word in text for word in ("mean", "maximum", "minimum", "logsumexp")):
+        with pytest.raises(VladError, match="of nothing"):
+            session.eval(text)(np.zeros(shape))
+        return
+    for seed in range(5):
+        check(session, session.eval(text), random(seed, shape, *UNARY[text]), seed)
+
+
+@st.composite
+def broadcast(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two shapes that broadcast."""
+    whole = draw(st.lists(st.integers(0, 3), max_size=3))
+    shapes = []
+    for _ in range(2):
+        kept = draw(st.integers(0, len(whole)))
+        shapes.append(tuple([1 if draw(st.booleans()) else length for length in whole[len(whole) - kept :]]))
+    return shapes[0], shapes[1]
+
+
+@pytest.mark.parametrize("text", BINARY)
+@settings(max_examples=50, deadline=None)
+@given(shapes=broadcast(), seed=seeds)
+def test_binary(session: vlad.Session, text: str, shapes: Any, seed: int) -> None:
+    low, high = BINARY[text]
+    a, b = [random(seed + 7 * k, shape, low, high) for k, shape in enumerate(shapes)]
+    for operand, other, order in ((a, b, "x c"), (b, a, "c x")):
+        check(session, session.eval(f"(lambda (c) (lambda (x) ({text} {order})))")(other), operand, seed)
+
+
+@pytest.mark.parametrize("text", AXIS)
+@settings(max_examples=50, deadline=None)
+@given(
+    shape=st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple), axis=st.integers(0, 5), seed=seeds
+)
+def test_along_an_axis(session: vlad.Session, text: str, shape: Any, axis: int, seed: int) -> None:
+    axis = axis % (2 * len(shape)) - len(shape)
+    f = session.eval(f"(lambda (x) {text.replace(' A', f' {axis}')})")
+    check(session, f, random(seed, shape, *AXIS[text]), seed)
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"), [(text, pair) for text, pairs in PRODUCTS.items() for pair in pairs]
+)
+def test_products(session: vlad.Session, text: str, shapes: Any) -> None:
+    for seed in range(6):
+        a, b = [random(seed + 7 * k, shape, -1, 1) for k, shape in enumerate(shapes)]
+        for operand, other, order in ((a, b, "x c"), (b, a, "c x")):
+            check(session, session.eval(f"(lambda (c) (lambda (x) ({text} {order})))")(other), operand, seed)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.array and row.partials is not None], ids=lambda row: str(row.name)
+)
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_entry_by_entry_it_is_the_rule_of_reals(row: Primitive, data: st.DataObject) -> None:
+    """NumPy's functions beside the C library's, which the rules are made of; also at the edges."""
+    reals = st.one_of(
+        st.floats(-50, 50), st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, math.inf, -math.inf, math.nan])
+    )
+    constants = {
+        "n": st.sampled_from([1.0, 2.0]),
+        "m": st.sampled_from([0.0, 1.0]),
+        "k": st.sampled_from([1.0, 2.0]),
+    }
+    operands = [data.draw(constants.get(name, reals)) for name in row.operands]
+    expected = row.value(*operands)
+    with np.errstate(all="ignore"):
+        found = float(formula(row.array, row.operands)(np, *[np.asarray([x]) for x in operands])[0])
+    same_kind = math.isnan(found) == math.isnan(expected)
+    assert same_kind and (math.isnan(found) or found == pytest.approx(expected, rel=1e-9, abs=1e-300)), (
+        operands
+    )

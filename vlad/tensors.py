@@ -1,0 +1,206 @@
+"""Tensors as values: arrays of one kind of number, which never change.
+
+    Tensor      a rectangular array of rank 1 or more: reals (float64, float32), integers (int64, …) or booleans. What would
+                have rank 0 is a real or a boolean
+    array       its array, of NumPy or another library that follows the array-API standard; nobody writes to it
+    terms       instead of an array, until somebody asks for it: what it is the sum of. A sum of sensitivities that are zero
+                but in one place costs O(1) a term, and one array in all
+
+Python's operators between tensors and reals are the language's, with broadcasting; anything else is a TypeError or a ValueError,
+which evaluate/explain.py turns into an error of the language. Only tensors of reals have tangents: any other stands for its
+own zero. NumPy is imported when the first tensor is made.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from vlad.values import FALSE, TRUE, ZERO, Value
+
+Array = Any
+
+
+class NoCondition(TypeError):
+    """A tensor of booleans was tested as if it were one."""
+
+
+class Booleans(dict[Any, Value]):
+    """From Python's booleans; a comparison of tensors answers a tensor, which stays what it is."""
+
+    def __missing__(self, value: Value) -> Value:
+        return value
+
+
+def condition(value: Value) -> bool:
+    """The answer of a test as a Python bool. Raises NoCondition."""
+    if value is not TRUE and value is not FALSE:
+        raise NoCondition
+    return value is TRUE
+
+
+class Put:
+    """Zeros of a shape but at an index."""
+
+    __slots__ = ("like", "index", "array")
+
+    def __init__(self, like: Array, index: Any, array: Array) -> None:
+        self.like = like  # has the shape and the kind of number
+        self.index = index
+        self.array = array
+
+
+class Tensor:
+    """See above. Made by `tensor` or, of rank 1 and more, by `Tensor(array)`."""
+
+    __slots__ = ("_array", "_terms", "shape", "is_real")
+
+    def __init__(self, array: Array, terms: tuple[Tensor | Put, ...] = ()) -> None:
+        """Of terms, `array` has the shape and kind only."""
+        self._array = array
+        self._terms = terms
+        self.shape: tuple[int, ...] = array.shape
+        self.is_real: bool = array.dtype.kind == "f"
+
+    @property
+    def array(self) -> Array:
+        if self._terms:
+            self._array, self._terms = _total(self), ()
+        return self._array
+
+    @property
+    def like(self) -> Array:
+        """An array of the same shape and kind."""
+        return self._array
+
+    def __bool__(self) -> bool:
+        raise NoCondition
+
+    def __add__(self, other: Value) -> Value:
+        return _operated(operator.add, self, other)
+
+    def __radd__(self, other: Value) -> Value:
+        return _operated(operator.add, other, self)
+
+    def __sub__(self, other: Value) -> Value:
+        return _operated(operator.sub, self, other)
+
+    def __rsub__(self, other: Value) -> Value:
+        return _operated(operator.sub, other, self)
+
+    def __mul__(self, other: Value) -> Value:
+        return _operated(operator.mul, self, other)
+
+    def __rmul__(self, other: Value) -> Value:
+        return _operated(operator.mul, other, self)
+
+    def __truediv__(self, other: Value) -> Value:
+        return _operated(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: Value) -> Value:
+        return _operated(operator.truediv, other, self)
+
+    def __neg__(self) -> Value:
+        return Tensor(-numbers(self))
+
+    def __lt__(self, other: Value) -> Value:
+        return _operated(operator.lt, self, other)
+
+    def __gt__(self, other: Value) -> Value:
+        return _operated(operator.gt, self, other)
+
+    def __le__(self, other: Value) -> Value:
+        return _operated(operator.le, self, other)
+
+    def __ge__(self, other: Value) -> Value:
+        return _operated(operator.ge, self, other)
+
+
+def _operated(operation: Callable[[Any, Any], Any], a: Value, b: Value) -> Value:
+    for operand in (a, b):
+        if type(operand) is not Tensor and type(operand) is not float:
+            return NotImplemented
+    with quiet():
+        return Tensor(operation(numbers(a), numbers(b)))
+
+
+def quiet() -> Any:
+    """Values follow IEEE arithmetic: an overflow or a division by zero is no reason to say something."""
+    import numpy
+
+    return numpy.errstate(all="ignore")
+
+
+def numbers(value: Value) -> Any:
+    """The array to compute with, or the float. Booleans count as 0 and 1."""
+    if type(value) is not Tensor:
+        return 0.0 if value is ZERO else value
+    array = value.array
+    return array.astype(namespace(array).float64) if array.dtype.kind == "b" else array
+
+
+def namespace(array: Array) -> Any:
+    """The library of an array."""
+    return array.__array_namespace__()
+
+
+def made(array: Array) -> Value:
+    """The value that an array is: of rank 0 a real or a boolean."""
+    if array.ndim:
+        return Tensor(array)
+    if array.dtype.kind == "b":
+        return TRUE if bool(array) else FALSE
+    return float(array)
+
+
+def frozen(array: Array) -> Array:
+    """A view of it through which nobody writes."""
+    view = array[...] if array.ndim else array
+    if hasattr(view, "setflags"):
+        view.setflags(write=False)
+    return view
+
+
+def zeros_like(value: Tensor) -> Tensor:
+    """The zero of its tangent space."""
+    if not value.is_real:
+        return value
+    like = value.like
+    return Tensor(namespace(like).zeros(like.shape, dtype=like.dtype))
+
+
+def put(like: Tensor, index: Any, array: Array) -> Value:
+    """Zeros like a tensor but at an index; ZERO where it has no tangents."""
+    return Tensor(like.like, (Put(like.like, index, array),)) if like.is_real else ZERO
+
+
+def added(a: Tensor, b: Tensor) -> Tensor:
+    """The sum of two sensitivities of one tensor."""
+    if a._terms or b._terms:
+        return Tensor(a._array, (a, b))
+    return Tensor(a._array + b._array) if a.is_real else a
+
+
+def _total(tensor: Tensor) -> Array:
+    """All terms, added up in one array, however deep the sums nest."""
+    like = tensor._array
+    total = namespace(like).zeros(like.shape, dtype=like.dtype)
+    work: list[Tensor | Put] = list(tensor._terms)
+    while work:
+        term = work.pop()
+        if isinstance(term, Put):
+            total[term.index] += term.array
+        elif term._terms:
+            work += term._terms
+        else:
+            total += term._array
+    return total
+
+
+def same_numbers(a: Tensor, b: Tensor) -> bool:
+    """Equal shapes and entries; nan equals nan, as for reals."""
+    x, y = a.array, b.array
+    if x.shape != y.shape or x.dtype.kind != y.dtype.kind:
+        return False
+    return bool(((x == y) | ((x != x) & (y != y))).all())
