@@ -263,7 +263,7 @@ WRONG = {
     "-e does not go with `vlad run`": ["run", "-e", "1"],
     "`vlad repl` is not there yet": ["repl"],
     "--lib needs the procedures": ["build", "x.vlad", "--lib"],
-    "--export goes with --lib": ["build", "x.vlad", "--export", "f"],
+    "--export and --export-value go with --lib": ["build", "x.vlad", "--export", "f"],
     "--lib belongs to `vlad build`": ["--lib", "x.vlad"],
     "`vlad check` needs a file": ["check"],
 }

@@ -130,7 +130,7 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
 def tensor_text(value: Tensor) -> str:
     """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
     text = _entries(value.array)
-    kind = str(value.like.dtype)
+    kind = "boolean" if value.like.dtype.kind == "b" else str(value.like.dtype)
     return f"#{text}" if kind == "float64" else f"#<tensor {kind} {text}>"
 
 

@@ -193,3 +193,136 @@ def test_entry_by_entry_it_is_the_rule_of_reals(row: Primitive, data: st.DataObj
     assert same_kind and (math.isnan(found) or found == pytest.approx(expected, rel=1e-9, abs=1e-300)), (
         operands
     )
+
+
+TIERS = ["evaluate", "compile"]
+ERRORS = {
+    "(+ #[1 2] #[1 2 3])": "Shapes given to + do not fit: (2) and (3)",
+    "(hypot #[1 2] #[1 2 3])": "Shapes given to hypot do not fit: (2) and (3)",
+    "(if (> #[1 2] 0) 1 2)": "A tensor of booleans is no condition",
+    "((lambda (a b) (if (= a b) 1 2)) #[1 2] #[1 2])": "A tensor of booleans is no condition",
+    "(tensor (list 1 (list 2)))": "Shapes given to tensor do not fit: () and (1)",
+    "#[[1 2] [3]]": "Shapes given to tensor do not fit: (2) and (1)",
+    "(tensor '(1 a))": "Argument to tensor is invalid",
+    "(reshape #[1 2 3] '(2 2))": "Shapes given to reshape do not fit: (3) and (2 2)",
+    "(reshape #[1 2 3] '(-1 -1))": "Shapes given to reshape do not fit",
+    "(broadcast-to #[1 2] 3)": "Shapes given to broadcast-to do not fit: (2) and (3)",
+    "(concatenate (list #[1] #[[1]]))": "Shapes given to concatenate do not fit: (1) and (1 1)",
+    "(stack '())": "List given to stack is empty",
+    "(split #[1 2 3] 2)": "An axis of length 3 cannot be split into 2",
+    "(tensor-ref #[1 2] 2)": "Index given to tensor-ref is out of range: 2",
+    "(tensor-ref #[1 2] 0.5)": "Argument to tensor-ref is invalid",
+    "(tensor-ref #[1 2] 0 0)": "Too many indices given to tensor-ref: 2",
+    "(slice #[1 2] 1 3)": "Slice given to slice is out of range: from 1 to 3 by 1",
+    "(gather #[1 2] #[0 2])": "Index given to gather is out of range",
+    "(scatter-add #[1 2] #[0 1] #[1])": "Shapes given to scatter-add do not fit: (2) and (1)",
+    "(sum #[1 2] #:axis 1)": "Axis given to sum is out of range: 1",
+    "(maximum (zeros 0))": "maximum of nothing",
+    "(argmax (zeros 0))": "argmax of nothing",
+    "(matmul #[1 2] #[1 2 3])": "Shapes given to matmul do not fit: (2) and (3)",
+    "(dot #[1 2] #[1 2 3])": "Shapes given to dot do not fit: (2) and (3)",
+    "(solve #[[1 2]] #[1])": "Shapes given to solve do not fit: (1 2) and (1)",
+    "(inverse #[[1 2] [2 4]])": "Matrix given to inverse is singular",
+    "(as-type #[1] 'float128)": "Argument to as-type is invalid",
+    "(zeros '(100000 100000 100000))": "Shape given to zeros is impossible",
+    "(zeros -1)": "Shape given to zeros is impossible: (-1)",
+    "(arange 5 #:step 0)": "Range given to arange has no end",
+    "(+ #[1 2] '(1 2))": "Argument to + is invalid",
+    "(sum 'a)": "Argument to sum is invalid",
+    "((gradient (lambda (x) (* x 2))) #[1 2])": "A gradient is that of a procedure whose value is a real",
+    "((derivative-F sin) #[1 2])": "Arguments to bundle do not conform",
+    "((cdr ((J sin) (J #[1 2]))) 1)": "Arguments to plus do not conform",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("text", ERRORS)
+def test_errors(text: str, tier: str) -> None:
+    with pytest.raises(VladError) as caught:
+        vlad.Session(tier=tier).eval(text)
+    assert caught.value.message.startswith(ERRORS[text])
+    assert caught.value.span is not None
+    assert caught.value.hint or "gradient" in text
+
+
+PRINTED = {
+    "#[]": "#[]", "#[[1 -2.5] [+inf.0 +nan.0]]": "#[[1 -2.5] [+inf.0 +nan.0]]", "(> #[1 2] 1)": "#<tensor boolean [#f #t]>",
+    "(as-type #[1 2] 'float32)": "#<tensor float32 [1 2]>", "(sum #[1 2])": "3", "(maximum (> #[1 2] 1))": "1",
+    "(map sum (list #[1 2] #[3 4]))": "(3 7)", "(map zeros '(1 2))": "(#[0] #[0 0])", "(shape #[[1 2]])": "(1 2)",
+    "(equal? #[1 2] #[1 2])": "#t", "(equal? #[1 2] #[[1 2]])": "#f", "(eq? #[1] #[1])": "#t", "(tensor? 1)": "#f",
+    "(dtype (arange 3))": "float64", "(dtype (argmax #[[1 2] [4 3]] #:axis 1))": "int64", "(argmax #[[1 2] [4 3]] #:axis 1)":
+    "#<tensor int64 [1 0]>", "(transpose (reshape (arange 6) '(1 2 3)) #:axes '(2 0 1))": "#[[[0 3]] [[1 4]] [[2 5]]]",
+    "(sum (reshape (arange 8) '(2 2 2)) #:axis '(0 -1))": "#[10 18]", "((gradient sum) #[1 2])": "#[1 1]",
+    "(zero (cons #[1 2] 'a))": "(#[0 0] . a)", "(norm #[3 4])": "5", "((gradient norm) #[0 0])": "#[0 0]",
+    "((gradient (lambda (x) (sum (/ x)))) #[0 1])": "#[-inf.0 -1]", "(logsumexp #[-inf.0 -inf.0])": "-inf.0",
+    "((gradient logsumexp) #[1000 1000])": "#[0.5 0.5]", "(let ((m (> #[1 2] 1))) (where m 1 0))": "#[0 1]",
+    "((gradient (lambda (x) (sum (softmax x)))) #[1000 0])": "#[0 0]", "(real? (tensor-ref #[1] 0))": "#t",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("text", PRINTED)
+def test_prints(text: str, tier: str) -> None:
+    printed: list[str] = []
+    vlad.Session(tier=tier, write=printed.append).run_text(text)
+    assert "".join(printed).strip() == PRINTED[text]
+
+
+def test_arrays_cross_without_a_copy(session: vlad.Session) -> None:
+    given = np.arange(1e6)
+    got = session.eval("(lambda (x) x)")(given)
+    assert np.shares_memory(got, given)
+    assert not got.flags.writeable and given.flags.writeable
+    for array in (np.array(["a"]), np.array([1j]), np.array([None])):
+        with pytest.raises(TypeError):
+            session["flat"](array)
+
+
+def test_kinds_of_number(session: vlad.Session) -> None:
+    """A sensitivity is of the kind of its primal; what is no real has none."""
+    single = np.array([1.0, 2.0], dtype=np.float32)
+    got = session.eval("(gradient-R (lambda (x) (sum (* (exp x) #[1 2]))))")(single)
+    assert got.dtype == np.float32 and got == pytest.approx(np.exp(single) * [1, 2], rel=1e-6)
+    assert session.eval("(lambda (x) (* 2 x))")(single).dtype == np.float32
+    whole = np.array([1, 2])
+    parts = session.eval("(gradient-R (lambda (p) (sum (* (car p) (cdr p)))))")((whole, np.array([3.0, 4.0])))
+    assert parts[0].dtype == whole.dtype and list(parts[1]) == [1, 2]
+
+
+def test_a_gradient_through_indices_costs_as_much_as_the_loop(
+    session: vlad.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that the entries contribute is added up in one array."""
+    import vlad.tensors
+
+    totals = 0
+    total = vlad.tensors._total
+
+    def counted(tensor: vlad.tensors.Tensor) -> Any:
+        nonlocal totals
+        totals += 1
+        return total(tensor)
+
+    monkeypatch.setattr(vlad.tensors, "_total", counted)
+    session.eval("""(define (squares x)
+      (let loop ((i 0) (s 0)) (if (= i (size x)) s (loop (+ i 1) (+ s (* i (tensor-ref x i) (tensor-ref x i)))))))""")
+    for count in (10, 20_000):
+        totals = 0
+        x = np.ones(count)
+        assert np.array_equal(session.eval("(gradient-R squares)")(x), 2 * np.arange(count))
+        assert totals == 1
+
+
+def test_training(session: vlad.Session) -> None:
+    """Logistic regression by gradient descent finds the line between two clouds."""
+    r = np.random.default_rng(0)
+    x = np.concatenate([r.normal(-1, 0.5, (50, 2)), r.normal(1, 0.5, (50, 2))])
+    y = np.repeat([0.0, 1.0], 50)
+    session.eval("""
+(define (loss w x y)
+  (let ((z (+ (matmul x (slice w 0 2)) (tensor-ref w 2)))) (mean (- (log (+ 1 (exp z))) (* y z)))))
+(define (train x y steps)
+  (let loop ((i 0) (w (zeros 3)))
+    (if (= i steps) w (loop (+ i 1) (- w ((gradient-R (lambda (w) (loss w x y))) w))))))""")
+    w = session["train"](x, y, 200)
+    assert ((x @ w[:2] + w[2] > 0) == (y > 0.5)).mean() >= 0.98

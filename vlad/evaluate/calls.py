@@ -23,7 +23,7 @@ from vlad.core.nodes import Body, Lambda, Letrec, Variable
 from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
-from vlad.core.text import read_expression
+from vlad.core.text import constant_text, read_expression
 from vlad.evaluate.emit_python import Family, emit
 from vlad.evaluate.explain import explained, located, not_a_procedure
 from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel
@@ -354,7 +354,7 @@ class Machine:
         """The first-class value of a primitive: a closure whose lambda applies it."""
         value = self._primitives.get(row.name)
         if value is None:
-            arity = 1 if row.variadic else len(row.operands)
+            arity = 1 if row.variadic else len(row.operands) - len(row.keywords)
             value = self._primitives[row.name] = self._system_closure(closed_form(row), row.name, arity)
             value[0].primitive = row
         return value
@@ -527,10 +527,12 @@ def _count(rule: Callable[..., Value], counts: dict[str, int], name: str) -> Cal
 
 
 def closed_form(row: Primitive) -> str:
-    """A primitive as a procedure. A variadic one folds over its argument, whatever its length."""
-    name, operands = row.name, " ".join(row.operands)
+    """A primitive as a procedure. A variadic one folds over its argument, whatever its length; operands with names of their
+    own have their defaults."""
+    name, operands = row.name, " ".join(row.operands[: len(row.operands) - len(row.keywords)])
     if not row.variadic:
-        return f"(lambda ({operands}) ({name} {operands}))"
+        defaults = [f" {constant_text(default)}" for default in row.keywords.values()]
+        return f"(lambda ({operands}) ({name} {operands}{''.join(defaults)}))"
     alone = f"(let ((x t)) {row.unary})"
     if row.nullary is not None:
         alone = f"(if (null? t) {int(row.nullary)} {alone})"

@@ -543,9 +543,14 @@ def _spread(x: Value, t: Value, axis: Value) -> Value:
     return made(xp.broadcast_to(xp.asarray(array), t.shape))
 
 
-def _logsumexp(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
+def _top(xp: Any, array: Array, axes: Any) -> Array:
+    """The largest entries, where exp(x - top) cannot overflow."""
     top = xp.max(array, axis=axes, keepdims=True)
-    top = xp.where(xp.isfinite(top), top, 0.0)
+    return xp.where(xp.isfinite(top), top, 0.0)
+
+
+def _logsumexp(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
+    top = _top(xp, array, axes)
     total = xp.log(xp.sum(xp.exp(array - top), axis=axes, keepdims=True)) + top
     return total if keep else xp.squeeze(total, axis=tuple(range(array.ndim)) if axes is None else axes)
 
@@ -772,8 +777,8 @@ ROWS: list[Primitive] = [
     _constant("same-rank", "x t", "Have two tensors as many axes?", hidden=True,
               value=lambda x, t: boolean(type(x) is Tensor is type(t) and len(x.shape) == len(t.shape))),
     _row("logsumexp", "t axis keep", "log of the sum of exp, without overflow.", _reduction("logsumexp", _logsumexp, False),
-         keywords=_REDUCED, forward="(sum (* (exp (- t (spread r t axis))) dt) axis keep)",
-         reverse={"t": "(* (spread s t axis) (exp (- t (spread r t axis))))"}),
+         keywords=_REDUCED, forward="(sum (* (softmax t axis) dt) axis keep)",
+         reverse={"t": "(* (spread s t axis) (softmax t axis))"}),
     _row("softmax", "t axis", "exp, divided by its sum along an axis.", keywords=_LAST,
          value=lambda t, axis: _shifted("softmax", t, axis, True),
          forward="(* r (- dt (sum (* r dt) axis #t)))", reverse={"t": "(* r (- s (sum (* r s) axis #t)))"}),
@@ -832,8 +837,10 @@ def _shifted(name: str, t: Value, axis: Value, exponential: bool) -> Value:
     if not array.size:
         return made(array)
     with quiet():
-        result = array - _logsumexp(xp, array, axes, True)
-        return made(xp.exp(result) if exponential else result)
+        below = array - _top(xp, array, axes)
+        powers = xp.exp(below)
+        total = xp.sum(powers, axis=axes, keepdims=True)
+        return made(powers / total if exponential else below - xp.log(total))
 
 
 def _norm(t: Value) -> Value:
