@@ -43,6 +43,7 @@ def session() -> vlad.Session:
 
 # Functions of x, and of c where there is one; with the shapes of x and c, or what makes them, and the numbers they take.
 UNARY = {
+    **dict.fromkeys(["sigmoid", "softplus", "gelu"], (-3.0, 3.0)), "(lambda (x) (prod (+ x 1)))": (-0.5, 0.5),
     **dict.fromkeys(["sin", "cos", "exp", "expm1", "sinh", "cosh", "tanh", "asinh", "erf"], (-2.0, 2.0)),
     **dict.fromkeys(["log", "sqrt", "log1p", "tan"], (0.3, 2.0)),
     "asin": (-0.8, 0.8), "acos": (-0.8, 0.8), "atanh": (-0.8, 0.8), "acosh": (1.2, 3.0), "abs": (0.2, 2.0),
@@ -66,6 +67,7 @@ BINARY = {
 AXIS = {
     "(sum x #:axis A)": (-2.0, 2.0), "(sum (* x x) #:axis A #:keep #t)": (-2.0, 2.0), "(mean (* x x) #:axis A)": (-2.0, 2.0),
     "(maximum x #:axis A)": (-2.0, 2.0), "(minimum x #:axis A #:keep #t)": (-2.0, 2.0), "(softmax x #:axis A)": (-3.0, 3.0),
+    "(prod x #:axis A)": (-2.0, 2.0),
     "(log-softmax x #:axis A)": (-3.0, 3.0), "(logsumexp x #:axis A)": (-3.0, 3.0),
     "(concatenate (list x (* x x) (sin x)) #:axis A)": (-1.0, 1.0), "(unstack (* x x) #:axis A)": (-1.0, 1.0),
     "(gather (* x x) #[0 0 -1] #:axis A)": (-1.0, 1.0), "(slice (sin x) 0 1 #:axis A)": (-1.0, 1.0),
@@ -228,6 +230,7 @@ ERRORS = {
     "(zeros -1)": "Shape given to zeros is impossible: (-1)",
     "(arange 5 #:step 0)": "Range given to arange has no end",
     "(+ #[1 2] '(1 2))": "Argument to + is invalid",
+    "(prod #[[1]] #:axis '(0 1))": "Argument to prod is invalid",
     "(sum 'a)": "Argument to sum is invalid",
     "((gradient (lambda (x) (* x 2))) #[1 2])": "A gradient is that of a procedure whose value is a real",
     "((derivative-F sin) #[1 2])": "Arguments to bundle do not conform",
@@ -250,8 +253,11 @@ PRINTED = {
     "(as-type #[1 2] 'float32)": "#<tensor float32 [1 2]>", "(sum #[1 2])": "3", "(maximum (> #[1 2] 1))": "1",
     "(map sum (list #[1 2] #[3 4]))": "(3 7)", "(map zeros '(1 2))": "(#[0] #[0 0])", "(shape #[[1 2]])": "(1 2)",
     "(equal? #[1 2] #[1 2])": "#t", "(equal? #[1 2] #[[1 2]])": "#f", "(eq? #[1] #[1])": "#t", "(tensor? 1)": "#f",
-    "(dtype (arange 3))": "float64", "(dtype (argmax #[[1 2] [4 3]] #:axis 1))": "int64", "(argmax #[[1 2] [4 3]] #:axis 1)":
-    "#<tensor int64 [1 0]>", "(transpose (reshape (arange 6) '(1 2 3)) #:axes '(2 0 1))": "#[[[0 3]] [[1 4]] [[2 5]]]",
+    "(dtype (arange 3))": "float64", "((gradient prod) #[0 2 3])": "#[6 0 0]",
+    "((gradient prod) #[[0 2] [0 3]])": "#[[0 0] [0 0]]",
+    "((derivative (lambda (t) ((gradient prod) (+ #[0 0 3] (* t #[1 1 0]))))) 0)": "#[3 3 0]", "(prod (zeros 0))": "1",
+    "((gradient (lambda (x) (sum (relu x)))) #[-1 0 2])": "#[0 0 1]", "(dtype (argmax #[[1 2] [4 3]] #:axis 1))": "int64",
+    "(argmax #[[1 2] [4 3]] #:axis 1)": "#<tensor int64 [1 0]>", "(transpose (reshape (arange 6) '(1 2 3)) #:axes '(2 0 1))": "#[[[0 3]] [[1 4]] [[2 5]]]",
     "(sum (reshape (arange 8) '(2 2 2)) #:axis '(0 -1))": "#[10 18]", "((gradient sum) #[1 2])": "#[1 1]",
     "(zero (cons #[1 2] 'a))": "(#[0 0] . a)", "(norm #[3 4])": "5", "((gradient norm) #[0 0])": "#[0 0]",
     "((gradient (lambda (x) (sum (/ x)))) #[0 1])": "#[-inf.0 -1]", "(logsumexp #[-inf.0 -inf.0])": "-inf.0",

@@ -243,6 +243,21 @@ def smaller(x: float, y: float) -> float:
     return y if x > y or y != y else -(-x - y) if x == 0 else x  # of 0 and -0 it is -0
 
 
+def sigmoid(x: float) -> float:
+    try:
+        return 1 / (1 + math.exp(-x))
+    except OverflowError:
+        return 0.0
+
+
+def softplus(x: float) -> float:
+    return math.log1p(math.exp(-abs(x))) + (x if x > 0 else 0.0)
+
+
+def gelu(x: float) -> float:
+    return 0.5 * x * math.erfc(-0.7071067811865476 * x)
+
+
 def half_over_root(x: float) -> float:
     try:
         return 0.5 / math.sqrt(x)
@@ -454,6 +469,16 @@ ROWS: list[Primitive] = [
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
         "(let ((g (gaussian x))) (where (= g 0) 0 (* g (* 4 (* x (- 3 (* 2 (* x x))))))))",
         "vlad_gaussian_curve({x})", hidden=True,),
+    _function("sigmoid", "1 / (1 + exp(-x)).", sigmoid, "(* r (sigmoid (negate x)))", "1 / (1 + exp(-{x}))",
+              "1 / (1 + xp.exp(-x))"),
+    _function("softplus", "log(1 + exp x), without overflow.", softplus, "(sigmoid x)",
+              "log1p(exp(-fabs({x}))) + ({x} > 0 ? {x} : 0)", "xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, 0.0)"),
+    _function("relu", "x where it is above 0, else 0.", lambda x: 0.0 if x <= 0 else x, "(where (> x 0) 1 0)",
+              "({x} <= 0 ? 0 : {x})", "xp.where(x <= 0, 0.0, x)"),
+    _function("gelu", "x times the normal distribution's share below x.", gelu,
+              """(+ (* 0.5 (erfc (* x -0.7071067811865476)))
+                    (* x (* 0.3989422804014327 (gaussian (* x 0.7071067811865476)))))""",
+              "0.5 * {x} * erfc(-0.7071067811865476 * {x})"),
     _function("gamma", "The gamma function.", gamma, "(gamma-slope x)", "tgamma({x})"),
     _function("gamma-slope", "The derivative of gamma.", gamma_slope, "(gamma-curve x)",
               "vlad_gamma_slope({x})", hidden=True),

@@ -514,10 +514,16 @@ _CHOICE = formula("xp.where(c != 0, a, b)", ("c", "a", "b"))
 # Reducing.
 
 
-def _reduction(name: str, rule: Callable[..., Array], empty: bool = True) -> Callable[..., Value]:
+def _reduction(
+    name: str, rule: Callable[..., Array], empty: bool = True, most_axes: int = 99
+) -> Callable[..., Value]:
     def value(t: Value, axis: Value, keep: Value) -> Value:
         array = array_of(name, t)
         axes = _axes(name, axis, array.ndim)
+        if axes is not None and len(axes) > most_axes:
+            raise VladError(
+                "invalid-argument", f"Argument to {name} is invalid", hint=f"{name} takes one axis, or all"
+            )
         over = range(array.ndim) if axes is None else axes
         if not empty and any(array.shape[one] == 0 for one in over):
             raise VladError(
@@ -529,6 +535,27 @@ def _reduction(name: str, rule: Callable[..., Array], empty: bool = True) -> Cal
             return made(rule(namespace(array), array, axes, keep is not FALSE))
 
     return value
+
+
+def _repeated(t: Value, axis: Value) -> Value:
+    array = array_of("prod", t)
+    xp, at = namespace(array), _axis("prod", axis, array.ndim)
+    whole = xp.expand_dims(xp.moveaxis(array, at, -1), at)
+    return made(xp.broadcast_to(whole, (*array.shape, array.shape[at])))
+
+
+def _gathered(x: Value, axis: Value) -> Value:
+    array = array_of("prod", x)
+    at = _axis("prod", axis, array.ndim - 1)
+    return made(namespace(array).moveaxis(array.sum(axis=at), -1, at))
+
+
+def _is_own(t: Value, axis: Value) -> Value:
+    array = array_of("prod", t)
+    xp, at = namespace(array), _axis("prod", axis, array.ndim)
+    length = array.shape[at]
+    own = xp.arange(length).reshape((length,) + (1,) * (array.ndim - at)) == xp.arange(length)
+    return made(xp.broadcast_to(own, (*array.shape, length)))
 
 
 def _spread(x: Value, t: Value, axis: Value) -> Value:
@@ -672,6 +699,11 @@ _FLOAT64: dict[str, Value] = {"dtype": symbol("float64")}
 _HOLDS = "(let ((m (where (= t (spread r t axis)) 1 0)))"
 
 
+# For each entry the product of the others: exact where entries are zero, which the product by the entry is not.
+_OTHERS = """(if axis (prod (where (is-own t axis) 1 (repeated t axis)) -1 #f)
+    (let ((u (reshape t -1))) (reshape (prod (where (is-own u 0) 1 (repeated u 0)) -1 #f) (shape t))))"""
+
+
 def _extreme(name: str, doc: str, rule: Callable[..., Array]) -> Primitive:
     return _row(
         name, "t axis keep", doc, _reduction(name, rule, empty=False), keywords=_REDUCED,
@@ -804,6 +836,15 @@ ROWS: list[Primitive] = [
     _row("outer", "a b", "The products of all entries of two vectors.", linear="a b", value=_outer,
          forward="(accumulate (outer da b) (outer a db))",
          reverse={"a": "(sum-like (matmul s b) a)", "b": "(sum-like (matmul a s) b)"}),
+    _row("prod", "t axis keep", "The product of the entries; of one axis, or of all.", keywords=_REDUCED, linear="t",
+         value=_reduction("prod", lambda xp, a, axes, keep: xp.prod(a, axis=axes, keepdims=keep), most_axes=1),
+         forward=f"(let ((others {_OTHERS})) (sum (* others dt) axis keep))",
+         reverse={"t": f"(let ((others {_OTHERS})) (* (spread s t axis) others))"}),
+    _row("repeated", "t axis", "The tensor, with each entry of an axis replaced by all of them, on a new last axis.", _repeated,
+         linear="t", hidden=True, forward="(repeated dt axis)", reverse={"t": "(gathered s axis)"}),
+    _row("gathered", "x axis", "The transpose of repeated.", _gathered, linear="x", hidden=True,
+         forward="(gathered dx axis)", reverse={"x": "(repeated s axis)"}),
+    _constant("is-own", "t axis", "Where repeated has the entry itself.", _is_own, hidden=True, linear="t"),
     _row("norm", "t", "The square root of the sum of the squares.", forward="(/ (sum (* t dt) #f #f) (where (= r 0) 1 r))",
          value=lambda t: _norm(t), reverse={"t": "(* s (/ t (where (= r 0) 1 r)))"}),
     _row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve,
