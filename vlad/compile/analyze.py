@@ -121,6 +121,7 @@ class Walker:
         self.longest = LONGEST_CHAIN  # in an operand
         self.patient = False  # are calls that are sure to happen followed one by one?
         self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
+        self.unknown: frozenset[Global] = frozenset()  # globals that are computed by what is not looked at
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[
             int, tuple[Value, Type]
@@ -857,6 +858,8 @@ class Analysis(Walker):
         self.cells[cell] = cell.value
 
     def load(self, cell: Global) -> Result:
+        if cell in self.unknown:
+            raise Unbounded(f"`{cell.name}` is not known", self.span)
         self._readers.setdefault(cell, {})[self.instance] = None
         type_ = self.variables[cell]
         return None if type_ is None else Known(self.types.canonical(type_))

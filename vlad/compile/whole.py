@@ -138,6 +138,7 @@ class Whole:
         self.analysis.variables = {
             step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None
         }
+        self.analysis.unknown = frozenset([step.cell for step in left_out or () if step.cell is not None])
         self.patient = patient
         self.at: Step | None = None  # the step that is being analysed
         main = _main(self, left_out is not None)
