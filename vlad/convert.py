@@ -114,6 +114,8 @@ def tensor_of(array: Any) -> Value:
     Raises TypeError where its entries are no numbers or booleans."""
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8 or str(array.dtype) == "float16":
         raise TypeError(f"an array of {array.dtype} has no counterpart in the language")
+    if hasattr(array, "setflags"):  # a subclass of NumPy's may multiply in its own way
+        array = array.view(array.__array_namespace__().ndarray)
     return made(frozen(array))
 
 

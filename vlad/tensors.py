@@ -183,7 +183,30 @@ def added(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _total(tensor: Tensor) -> Array:
-    """All terms, added up in one array, however deep the sums nest."""
+    """All terms, added up in one array, however deep the sums nest. A sum that occurs in several others is added up once."""
+    for shared in _shared(tensor):
+        shared._array, shared._terms = _added_up(shared), ()
+    return _added_up(tensor)
+
+
+def _shared(tensor: Tensor) -> list[Tensor]:
+    """The sums within a sum that occur more than once, inner ones first."""
+    counts: dict[int, int] = {}
+    order: list[Tensor] = []
+    work: list[tuple[Tensor, bool]] = [(tensor, False)]
+    while work:
+        node, done = work.pop()
+        if done:
+            order.append(node)
+            continue
+        counts[id(node)] = counts.get(id(node), 0) + 1
+        if counts[id(node)] == 1:
+            work.append((node, True))
+            work += [(term, False) for term in node._terms if isinstance(term, Tensor) and term._terms]
+    return [node for node in order if counts[id(node)] > 1]
+
+
+def _added_up(tensor: Tensor) -> Array:
     like = tensor._array
     total = namespace(like).zeros(like.shape, dtype=like.dtype)
     work: list[Tensor | Put] = list(tensor._terms)

@@ -231,6 +231,12 @@ ERRORS = {
     "(arange 5 #:step 0)": "Range given to arange has no end",
     "(+ #[1 2] '(1 2))": "Argument to + is invalid",
     "(prod #[[1]] #:axis '(0 1))": "Argument to prod is invalid",
+    "(eye '(2 3))": "Argument to eye is invalid", "(linspace 0 1 '(2 3))": "Argument to linspace is invalid",
+    "(zeros '(0 1e300))": "Shape given to zeros is impossible", "(sum #[[1 2]] #:axis '(0 0))": "Argument to sum is invalid",
+    "(reshape #[1] (map (lambda (i) 1) (iota 40)))": "Too many axes given to reshape", "'#[1 2]": "Invalid expression",
+    "(letrec ((nest (lambda (n x) (if (= n 0) x (nest (- n 1) (list x)))))) (tensor (nest 100000 1)))": "Too many axes given",
+    "(where 1 2 3)": "Argument to where is invalid", '(where #t "a" 2)': "Argument to where is invalid",
+    "(gather #[1 2] #[+nan.0])": "Argument to gather is invalid",
     "(sum 'a)": "Argument to sum is invalid",
     "((gradient (lambda (x) (* x 2))) #[1 2])": "A gradient is that of a procedure whose value is a real",
     "((derivative-F sin) #[1 2])": "Arguments to bundle do not conform",
@@ -253,6 +259,14 @@ PRINTED = {
     "(as-type #[1 2] 'float32)": "#<tensor float32 [1 2]>", "(sum #[1 2])": "3", "(maximum (> #[1 2] 1))": "1",
     "(map sum (list #[1 2] #[3 4]))": "(3 7)", "(map zeros '(1 2))": "(#[0] #[0 0])", "(shape #[[1 2]])": "(1 2)",
     "(equal? #[1 2] #[1 2])": "#t", "(equal? #[1 2] #[[1 2]])": "#f", "(eq? #[1] #[1])": "#t", "(tensor? 1)": "#f",
+    "(argmin (lambda (x) (sum (square (- x #[1 2])))) #[0 0] 1e-6)": "#[1 2]", "(magnitude (list 3 #[4]))": "5",
+    "(round-to 6 ((gradient (lambda (c) (sum (argmin (lambda (x) (sum (square (- x (* c #[1 2]))))) #[0 0] 1e-9)))) 3))": "3",
+    "((gradient (lambda (x) (sum (as-type x 'int64)))) #[1.5 2.5])": "#[0 0]", "(/ #[1 -2] 0)": "#[+inf.0 -inf.0]",
+    "((derivative-F (lambda (t) (sum (as-type (* t #[1.5 2.5]) 'int64)))) 1)": "0", "(where #f #[1 2] 2)": "#[2 2]",
+    "(scatter-add (as-type #[1 2] 'int64) #[0] #[1.5])": "#[2.5 2]", "((gradient (lambda (t) (sum (/ #[1 2] t)))) 0)": "-inf.0",
+    "(expt (as-type #[2 3] 'int64) (as-type #[-1 2] 'int64))": "#[0.5 9]", "(v+ (list 1 #[1 2]) (list 1 #[1 2]))": "(2 #[2 4])",
+    "(letrec ((f (lambda (x n) (if (= n 0) x (f (+ x x) (- n 1)))))) ((gradient (lambda (x) (tensor-ref (f x 40) 0))) #[1 2]))":
+    "#[1099511627776 0]", "(dtype ((gradient (lambda (x) (mean (sqrt x)))) (as-type #[1 4] 'float32)))": "float32",
     "(dtype (arange 3))": "float64", "((gradient prod) #[0 2 3])": "#[6 0 0]",
     "((gradient prod) #[[0 2] [0 3]])": "#[[0 0] [0 0]]",
     "((derivative (lambda (t) ((gradient prod) (+ #[0 0 3] (* t #[1 1 0]))))) 0)": "#[3 3 0]", "(prod (zeros 0))": "1",
@@ -333,3 +347,8 @@ def test_training(session: vlad.Session) -> None:
     (if (= i steps) w (loop (+ i 1) (- w ((gradient-R (lambda (w) (loss w x y))) w))))))""")
     w = session["train"](x, y, 200)
     assert ((x @ w[:2] + w[2] > 0) == (y > 0.5)).mean() >= 0.98
+
+
+def test_an_array_that_multiplies_in_its_own_way(session: vlad.Session) -> None:
+    matrix = np.array([[1.0, 2.0], [3.0, 4.0]]).view(np.matrix)
+    assert session.eval("(lambda (x) (* x x))")(matrix).tolist() == [[1, 4], [9, 16]]

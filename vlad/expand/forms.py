@@ -531,6 +531,15 @@ def _quote(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 def quoted(syntax: Syntax, form: Syntax) -> Any:
     """The value of a quoted datum."""
+    work = [syntax]
+    while work:
+        item = work.pop()
+        if isinstance(item, TensorLiteral):
+            raise invalid(
+                item, "a tensor literal stands for itself: it is not quoted, and no part of what is"
+            )
+        if isinstance(item, Form):
+            work += [*item.items, *([item.tail] if item.tail is not None else [])]
     try:
         return datum(syntax)
     except VladError as error:

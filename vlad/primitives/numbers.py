@@ -357,6 +357,8 @@ def _zero_divide(x: Value, y: Value) -> Value:
 
 _add, _subtract, _multiply, _divide = [formula(f"x {sign} y", ("x", "y")) for sign in "+-*/"]
 
+QUOTIENT = _linear2("/", divide, _zero_divide, _divide)
+
 ROWS: list[Primitive] = [
     Primitive(
         "+", "x y", "Sum.", value=_linear2("+", lambda x, y: x + y, _zero_plus, _add), python="x + y",
@@ -375,8 +377,8 @@ ROWS: list[Primitive] = [
         c="{x} * {y}", with_zero=lambda w, x, y: x if is_known_zero(x.type) else y, array="multiply",
     ),
     Primitive(
-        "/", "x y", "Quotient; on one operand its reciprocal.", value=_linear2("/", divide, _zero_divide, _divide),
-        python="divide(x, y) if y == 0.0 else x / y", uses={"divide": divide}, type="number number -> number",
+        "/", "x y", "Quotient; on one operand its reciprocal.", value=QUOTIENT,
+        python="divide(x, y) if y == 0.0 else x / y", uses={"divide": QUOTIENT}, type="number number -> number",
         partials={"x": "(/ 1 y)", "y": "(negate (/ r y))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
         with_zero=lambda w, x, y: x if is_known_zero(x.type) else None, array="divide",
     ),
@@ -467,7 +469,7 @@ ROWS: list[Primitive] = [
               "vlad_gaussian_slope({x})", hidden=True),
     _function(
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
-        "(let ((g (gaussian x))) (where (= g 0) 0 (* g (* 4 (* x (- 3 (* 2 (* x x))))))))",
+        "(let ((g (gaussian x))) (let ((u (where (= g 0) 0 x))) (* g (* 4 (* u (- 3 (* 2 (* u u))))))))",
         "vlad_gaussian_curve({x})", hidden=True,),
     _function("sigmoid", "1 / (1 + exp(-x)).", sigmoid, "(* r (sigmoid (negate x)))", "1 / (1 + exp(-{x}))",
               "1 / (1 + xp.exp(-x))"),
@@ -531,25 +533,29 @@ ROWS: list[Primitive] = [
     # its own slope is (y/h)²/h, where differentiating x/h would cancel
     _reals("direction", "x y", "x / hypot(x, y); 0 at the origin.", direction,
         partials={
-            "x": "(where (= (hypot x y) 0) 0 (* (direction y x) (inversion y x)))",
-            "y": "(where (= (hypot x y) 0) 0 (negate (* r (inversion y x))))",
+            "x": """(let ((none (= (hypot x y) 0)))
+                (let ((u (where none 1 x))) (where none 0 (* (direction y u) (inversion y u)))))""",
+            "y": """(let ((none (= (hypot x y) 0)))
+                (let ((u (where none 1 x))) (where none 0 (negate (* r (inversion y u))))))""",
         },
         hidden=True, c="vlad_direction({x}, {y})",
     ),
+    # where a formula has no value it is asked for another point, so that what is not chosen has derivatives
     _reals("expt", "x y", "x to the y.", power,
         partials={
-            "x": "(let ((slope (* y (power-log x y 1 0)))) (where (= x 0) (where (= y 0) 0 slope) slope))",
-            "y": "(where (> x 0) (power-log x y 0 1) (* 0 r))",
+            "x": """(let ((none (where (= x 0) (where (= y 0) 1 0) 0)))
+                (let ((slope (* y (power-log (+ x none) y 1 0)))) (where (= none 1) 0 slope)))""",
+            "y": "(where (> x 0) (power-log (where (> x 0) x 1) y 0 1) (* 0 r))",
         },
-        c="pow({x}, {y})", array="pow",
+        c="pow({x}, {y})", array="xp.pow(x * 1.0, y)",
     ),
     _reals("power-log", "x y n m", "x to the (y - n), times log x to the m, for constant n and m.", power_log,
         partials={
             "x": """(let ((next (+ n 1)))
-                      (let ((term (* (- y n) (power-log x y next m))))
-                       (let ((first (where (= x 0) (where (= y n) 0 term) term)))
+                      (let ((none (where (= x 0) (where (= y n) 1 0) 0)))
+                       (let ((first (where (= none 1) 0 (* (- y n) (power-log (+ x none) y next m)))))
                         (if (= m 0) first (+ first (* m (power-log x y next (- m 1))))))))""",
-            "y": "(where (> x 0) (power-log x y n (+ m 1)) (* 0 r))",
+            "y": "(where (> x 0) (power-log (where (> x 0) x 1) y n (+ m 1)) (* 0 r))",
             "n": "zero", "m": "zero",
         },
         array="x ** (y - n) * xp.log(xp.where((x > 0) & (x < xp.inf), x, xp.nan)) ** m", hidden=True,

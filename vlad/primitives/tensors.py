@@ -18,6 +18,7 @@ from vlad.tensors import Array, Tensor, made, namespace, numbers, put, quiet
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Symbol, Value, list_of, look, symbol
 
 KINDS = {"float64": "f8", "float32": "f4", "int64": "i8", "int32": "i4", "boolean": "bool"}
+MOST_AXES = 32
 MOST_ENTRIES = 1 << 34  # of a tensor that a program asks for by its shape
 
 
@@ -72,15 +73,29 @@ def dimensions(name: str, value: Value) -> tuple[int, ...]:
     value = look(value)
     parts = [value] if type(value) is float else elements(name, value)
     shape = tuple([whole(name, part, "the length of an axis") for part in parts])
+    if len(shape) > MOST_AXES:
+        raise too_many_axes(name)
     total = 1
     for length in shape:
         total *= length
-        if length < 0 or total > MOST_ENTRIES:
+        if not 0 <= length <= MOST_ENTRIES or total > MOST_ENTRIES:
             raise VladError(
                 "wrong-shape", f"Shape given to {name} is impossible: ({' '.join(map(str, shape))})",
                 hint="lengths are not negative, and a tensor has to fit in the memory",
             )  # fmt: skip
     return shape
+
+
+def too_many_axes(name: str) -> VladError:
+    return VladError(
+        "wrong-shape", f"Too many axes given to {name}", hint=f"a tensor has at most {MOST_AXES}"
+    )
+
+
+def _length(name: str, value: Value) -> int:
+    if type(value) is not float:
+        raise invalid(name, "a number of entries", value)
+    return dimensions(name, value)[0]
 
 
 def _axis(name: str, axis: Value, rank: int) -> int:
@@ -100,7 +115,10 @@ def _axes(name: str, axis: Value, rank: int) -> tuple[int, ...] | None:
     if axis is FALSE:
         return None
     parts = [axis] if type(axis) is float else elements(name, axis)
-    return tuple([_axis(name, part, rank) for part in parts])
+    found = tuple([_axis(name, part, rank) for part in parts])
+    if len(set(found)) < len(found):
+        raise VladError("invalid-argument", f"Argument to {name} is invalid", hint="each axis is named once")
+    return found
 
 
 def _kind_of(name: str, dtype: Value) -> str:
@@ -120,8 +138,10 @@ def _tensor(data: Value) -> Value:
     return made(_stacked(data))
 
 
-def _stacked(data: Value) -> Array:
+def _stacked(data: Value, depth: int = 0) -> Array:
     data = look(data)
+    if depth > MOST_AXES:
+        raise too_many_axes("tensor")
     if type(data) is Tensor:
         return data.array
     if type(data) is float:
@@ -133,7 +153,7 @@ def _stacked(data: Value) -> Array:
     parts = elements("tensor", data)
     if parts and all(type(part) is float for part in parts):
         return _numpy().asarray(parts)
-    arrays = [_stacked(part) for part in parts]
+    arrays = [_stacked(part, depth + 1) for part in parts]
     if not arrays:
         return _numpy().zeros(0)
     for array in arrays[1:]:
@@ -184,7 +204,7 @@ def _full(dims: Value, x: Value) -> Value:
 
 
 def _eye(n: Value) -> Value:
-    (count,) = dimensions("eye", n)
+    count = _length("eye", n)
     return made(_numpy().eye(count))
 
 
@@ -199,7 +219,7 @@ def _arange(stop: Value, start: Value, step: Value) -> Value:
 def _linspace(a: Value, b: Value, n: Value) -> Value:
     if type(a) is not float or type(b) is not float:
         raise invalid("linspace", "two reals and a number of points", a, b, n)
-    (count,) = dimensions("linspace", n)
+    count = _length("linspace", n)
     w = _numpy().arange(count) / max(count - 1, 1)
     with quiet():
         return made(a * (1 - w) + b * w)
@@ -360,6 +380,8 @@ def _split_like(x: Value, ts: Value, axis: Value) -> Value:
 def _stack(ts: Value, axis: Value) -> Value:
     xp, values, arrays = _arrays("stack", ts)
     at = _axis("stack", axis, arrays[0].ndim + 1)
+    if arrays[0].ndim == MOST_AXES:
+        raise too_many_axes("stack")
     try:
         return made(xp.stack(arrays, axis=at))
     except ValueError:
@@ -451,7 +473,8 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
     found = array_of(name, indices)
     length = array.shape[axis]
     if found.dtype.kind == "f":
-        rounded = found.astype("i8")
+        with quiet():
+            rounded = found.astype("i8")
         if not bool((rounded == found).all()):
             raise VladError(
                 "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers"
@@ -480,7 +503,8 @@ def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value
     at = _axis("scatter-add", axis, array.ndim)
     found, more = _indices("scatter-add", array, indices, at), array_of("scatter-add", updates)
     xp = namespace(array)
-    total = array.copy()
+    kind = "f8" if array.dtype.kind != "f" and more.dtype.kind == "f" else array.dtype
+    total = array.astype(kind)  # a copy
     place = (slice(None),) * at + (found,)
     if more.shape != total[place].shape:
         raise VladError(
@@ -560,14 +584,14 @@ def _is_own(t: Value, axis: Value) -> Value:
 
 def _spread(x: Value, t: Value, axis: Value) -> Value:
     """What a reduction of t answered, repeated over t."""
-    if x is ZERO or type(t) is not Tensor:
+    if type(t) is not Tensor:
         return x
     axes = _axes("spread", axis, len(t.shape))
     array = numbers(x)
     if type(x) is Tensor and axes is not None and array.ndim < len(t.shape):
         array = namespace(array).expand_dims(array, tuple(sorted(axes)))
     xp = namespace(t.like)
-    return made(xp.broadcast_to(xp.asarray(array), t.shape))
+    return made(xp.broadcast_to(xp.asarray(array, dtype=t.like.dtype if t.is_real else None), t.shape))
 
 
 def _top(xp: Any, array: Array, axes: Any) -> Array:
@@ -726,7 +750,7 @@ ROWS: list[Primitive] = [
     _constant("size", "t", "The number of entries.", linear="t", value=lambda t: float(array_of("size", t).size)),
     _constant("dtype", "t", "The kind of number: float64, float32, int64, int32 or boolean.", _dtype),
     _row("as-type", "t dtype", "The same numbers as another kind.", linear="t", value=_as_type, forward="(broadcast-like dt r)",
-         reverse={"t": "(sum-like s t)"}),
+         reverse={"t": "(sum-like (broadcast-like s r) t)"}),
     _constant("zeros", "dims dtype", "Zeros of a shape.", _filled("zeros", 0.0), keywords=_FLOAT64),
     _constant("ones", "dims dtype", "Ones of a shape.", _filled("ones", 1.0), keywords=_FLOAT64),
     _row("full", "dims x", "x in every entry of a shape.", _full, forward="(broadcast-like dx r)",
@@ -789,7 +813,8 @@ ROWS: list[Primitive] = [
          keywords=_FIRST, forward="(scatter-add (complete t dt) indices (complete updates dupdates) axis)",
          reverse={"t": "s", "updates": "(gather s indices axis)"}),
     _row("where", "c a b", "a where c holds, else b.", _where, type="any number number -> number",
-         python="a if c is TRUE else b if c is FALSE else where(c, a, b)", uses={"where": _where},
+         python="(a if c == TRUE else b) if type(a) is type(b) is float and type(c) is Boolean else where(c, a, b)",
+         uses={"where": _where, "Boolean": Boolean},
          forward="(broadcast-like (where c da db) r)",
          reverse={"a": "(sum-like (where c s zero) a)", "b": "(sum-like (where c zero s) b)"},
          abstract=lambda w, c, a, b: _abstract_where(w, c, a, b)),
