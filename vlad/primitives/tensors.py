@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from vlad.core.types import is_known_zero, is_real
 from vlad.errors import VladError
 from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.elementwise import elementwise, formula, is_elementwise, unlike
@@ -893,6 +894,10 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
             return w.fail("Argument to where is invalid")
         return w.branch((w.key, "where"), c, lambda: a, lambda: b, False)
 
+    for number in (a, b):
+        type_ = w.types.canonical(number.type)
+        if type_.kind != "union" and not is_real(type_) and not is_known_zero(type_):
+            return w.fail("Argument to where is invalid")
     return w.each(c, of_one)
 
 
