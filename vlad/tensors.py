@@ -40,13 +40,19 @@ def condition(value: Value) -> bool:
     return value is TRUE
 
 
+def holds(value: Value) -> bool:
+    """Is a value that is no boolean a true one? All are; a tensor of booleans is asked by mistake. Raises NoCondition."""
+    if type(value) is Tensor and value.like.dtype.kind == "b":
+        raise NoCondition
+    return True
+
+
 class Put:
-    """Zeros of a shape but at an index."""
+    """A sensitivity that is zero but at an index."""
 
-    __slots__ = ("like", "index", "array")
+    __slots__ = ("index", "array")
 
-    def __init__(self, like: Array, index: Any, array: Array) -> None:
-        self.like = like  # has the shape and the kind of number
+    def __init__(self, index: Any, array: Array) -> None:
         self.index = index
         self.array = array
 
@@ -156,7 +162,7 @@ def made(array: Array) -> Value:
 
 def frozen(array: Array) -> Array:
     """A view of it through which nobody writes."""
-    view = array[...] if array.ndim else array
+    view = array[...]
     if hasattr(view, "setflags"):
         view.setflags(write=False)
     return view
@@ -172,7 +178,7 @@ def zeros_like(value: Tensor) -> Tensor:
 
 def put(like: Tensor, index: Any, array: Array) -> Value:
     """Zeros like a tensor but at an index; ZERO where it has no tangents."""
-    return Tensor(like.like, (Put(like.like, index, array),)) if like.is_real else ZERO
+    return Tensor(like.like, (Put(index, array),)) if like.is_real else ZERO
 
 
 def added(a: Tensor, b: Tensor) -> Tensor:

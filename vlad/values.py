@@ -319,6 +319,7 @@ class Primitive:
                 and r, the result. Both directions follow
     forward     otherwise: text for the result's tangent, over the operands, r, and the tangents, named d + operand
     reverse     otherwise: for each operand text for its sensitivity, over the operands, r, and s, the result's sensitivity;
+                ~x is the operand x where it is not shaped like the result, else #f, which costs nothing to keep;
                 an operand that receives nothing is left out. `zero` for forward and {} for reverse say: constant
     variadic    "left" folds more operands from the left, "chain" compares neighbours; `unary` is then the text of a
                 call on x alone and `nullary` the value of a call on nothing

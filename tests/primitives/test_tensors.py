@@ -203,6 +203,8 @@ ERRORS = {
     "(hypot #[1 2] #[1 2 3])": "Shapes given to hypot do not fit: (2) and (3)",
     "(if (> #[1 2] 0) 1 2)": "A tensor of booleans is no condition",
     "((lambda (a b) (if (= a b) 1 2)) #[1 2] #[1 2])": "A tensor of booleans is no condition",
+    "(let ((m (> #[1 2] 5))) (begin (write m) (if m 1 2)))": "A tensor of booleans is no condition",
+    "(let ((m (> #[1 2] 5))) (cond (m 1) (else 2)))": "A tensor of booleans is no condition",
     "(tensor (list 1 (list 2)))": "Shapes given to tensor do not fit: () and (1)",
     "#[[1 2] [3]]": "Shapes given to tensor do not fit: (2) and (1)",
     "(tensor '(1 a))": "Argument to tensor is invalid",
@@ -352,3 +354,12 @@ def test_training(session: vlad.Session) -> None:
 def test_an_array_that_multiplies_in_its_own_way(session: vlad.Session) -> None:
     matrix = np.array([[1.0, 2.0], [3.0, 4.0]]).view(np.matrix)
     assert session.eval("(lambda (x) (* x x))")(matrix).tolist() == [[1, 4], [9, 16]]
+
+
+def test_a_condition_when_operations_are_counted() -> None:
+    with pytest.raises(VladError, match="A tensor of booleans is no condition"):
+        vlad.Session(metered=True).eval("(if (> #[1 2] 0) 1 2)")
+
+
+def test_any_other_tensor_is_a_true_value(session: vlad.Session) -> None:
+    assert list(session.eval("(let ((found #[0 1])) (if found found 2))")) == [0, 1]

@@ -53,11 +53,11 @@ class Basis:
 
 def needs_shapes(row: Primitive, actual: Mapping[str, Atom]) -> bool:
     """Do the reverse rules ask for the shapes of the operands, as ~x?"""
-    return may_spread(row, actual) or row.name in ("sum-like", "broadcast-like")
+    return may_spread(row, actual) or any("~" in text for text in (row.reverse or {}).values())
 
 
 def may_spread(row: Primitive, actual: Mapping[str, Atom]) -> bool:
-    """May an operand have another shape than the result? Tensors broadcast: not along a constant, nor along themselves."""
+    """May an operand have another shape than the result? Of two numbers either; not of one and a constant, or of one twice."""
     variables = {actual[name] for name in row.operands if type(actual[name]) is not Constant}
     return len(variables) > 1 and row.type.count("number") > 2
 

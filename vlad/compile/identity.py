@@ -241,7 +241,7 @@ class _Walk:
     def _given(self, primitive: Primitive) -> None:
         """What an application looks at that is in no operand: the words that the session was started with."""
         if primitive.name == "command-line-arguments":
-            self.words += [str(len(self.machine.arguments)), *map(_spelt, self.machine.arguments)]
+            self.value(self.machine.arguments)
 
     def _lambda(self, lambda_: Lambda) -> None:
         number, is_new = self.number(lambda_)

@@ -28,7 +28,7 @@ from vlad.core.nodes import (
 )
 from vlad.core.text import read_expression
 from vlad.source import Span
-from vlad.values import FALSE, Global, Primitive
+from vlad.values import FALSE, NUMBERS, Global, Primitive
 
 Note = Callable[[Global], None]
 
@@ -58,7 +58,7 @@ class _Resolver:
                 out.append(make_letrec(tuple(members)))
             else:
                 rhs = self.rhs(binding.rhs, out)
-                if isinstance(rhs, Apply) and rhs.primitive.type.endswith(("-> real", "-> number")):
+                if isinstance(rhs, Apply) and rhs.primitive.type.split()[-1] in NUMBERS:
                     self.numbers.add(binding.variable)
                 out.append(Binding(binding.variable, rhs))
         result = self.result(body.result, out)

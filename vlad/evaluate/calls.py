@@ -27,7 +27,7 @@ from vlad.core.text import constant_text, read_expression
 from vlad.evaluate.emit_python import Family, emit
 from vlad.evaluate.explain import explained, located, not_a_procedure
 from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel
-from vlad.tensors import Booleans, condition
+from vlad.tensors import Booleans, condition, holds
 from vlad.values import (
     FALSE,
     TRUE,
@@ -141,8 +141,9 @@ class Machine:
         self.steps: list[float] = [0, float("inf")]
         self.write = write
         self.read = read
-        self.arguments = list(arguments)
-        self.argument_list = list_of([String(word) for word in self.arguments])
+        self.arguments = list_of(
+            [String(word) for word in arguments]
+        )  # one value, so that it is analysed once
         self._pending_words: list[str] = []
         self._bound: dict[str, Callable[..., Value]] = {}
         self._counted: dict[str, Callable[..., Value]] = {}
@@ -160,6 +161,7 @@ class Machine:
             "ZERO": ZERO,
             "BOOLEANS": Booleans({True: TRUE, False: FALSE}),
             "condition": condition,
+            "holds": holds,
             "S": self.steps,
             "exhausted": self._exhausted,
         }

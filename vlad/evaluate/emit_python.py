@@ -449,11 +449,14 @@ class _Emitter:
         else:
             actual = [self.name(operand) for operand in rhs.operands]
         text = value = template.fill(dict(zip(row.operands, actual, strict=True)))
-        general = f"{self.function_of(row)}({', '.join(actual)})"
         is_test = answers_boolean(row)
+        # a chain of comparisons is no operator, so it does not go through tensors
+        is_chain = bool(row.array) and row.python.count("<") > 1
+        general = f"{self.function_of(row)}({', '.join(actual)})" if guarded or is_chain else ""
         if is_test:
-            # a chain of comparisons is no operator, so it does not go through tensors
-            value = general if row.array and text.count("<") > 1 else f"BOOLEANS[{text}]"
+            value = (
+                general if is_chain else f"BOOLEANS[{text}]" if row.array else f"TRUE if {text} else FALSE"
+            )
         if guarded:
             value = f"{value} if type({actual[0]}) is float else {general}"
             text = f"{text} if type({actual[0]}) is float else condition({general})"
@@ -591,7 +594,8 @@ class _Emitter:
             pending = self.pending.pop(atom)
             self.operations += pending.operations
             return pending.text
-        return f"{self.text(atom)} is not FALSE"
+        name = self.name(atom)
+        return f"{name} is TRUE or ({name} is not FALSE and holds({name}))"
 
     def branch(self, variable: Variable, branch: If) -> None:
         test = self.settled_test(branch)
@@ -618,7 +622,7 @@ class _Emitter:
     def arm(self, body: Body, name: str) -> None:
         body = self.hoisted(body)
         self.indent += 1
-        real = set(self.numbers)
+        numbers = set(self.numbers)
         self.bindings(body)
         if type(body.result) is Variable or not isinstance(body.result, Call | If):
             text = self.text(body.result)
@@ -632,16 +636,16 @@ class _Emitter:
                 self.call(result, body.result)
             else:
                 self.branch(result, body.result)
-        self.numbers = real
+        self.numbers = numbers
         self.indent -= 1
 
     def result(self, result: Result) -> None:
         if type(result) is If:
             self.line(f"if {self.settled_test(result)}:")
             self.indent += 1
-            real = set(self.numbers)
+            numbers = set(self.numbers)
             self.body(self.hoisted(result.consequent))
-            self.numbers = real
+            self.numbers = numbers
             self.indent -= 1
             self.body(result.alternative)
         elif type(result) is Call:

@@ -99,7 +99,7 @@ def read_real(machine: Any) -> float:
 
 def _arguments(machine: Any, nothing: Value) -> Value:
     _expect_nothing("command-line-arguments", nothing)
-    return machine.argument_list
+    return machine.arguments
 
 
 def _abstract_arguments(w: Any) -> Any:

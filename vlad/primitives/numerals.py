@@ -1,7 +1,7 @@
 """The rows that read and write reals as text.
 
 Compiled code has a string as the list of its characters (strings.py). The text of a real is asked for character by character.
-A text is read by a machine with ten states, a character a step; thirty decimal digits and an exponent are what it remembers.
+A text is read by a machine with twenty states, a character a step; thirty decimal digits and an exponent are what it remembers.
 """
 
 from __future__ import annotations
@@ -168,10 +168,8 @@ def _numeral(w: Any, characters: Any, state: Any, high: Any, low: Any, places: A
 
     def whole() -> Any:
         real = scalar(w, "numeral-real", state, high, low, places, power)
-        if (
-            w.tells
-        ):  # there is no tier 0: of a tie that more than thirty digits decide, the last bit may be wrong
-            return real
+        if w.tells:
+            return real  # no tier 0 is there: of a tie that more than thirty digits decide, the last bit may be wrong
         is_exact = scalar(w, "whole?", low)
         return choose(
             w, (key, "exact"), is_exact, lambda: real, lambda: w.fail("A numeral has more than thirty digits")

@@ -684,6 +684,47 @@ def _solved(name: str, rule: Callable[[], Array]) -> Value:
         ) from None
 
 
+def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
+    """A test between two values that are there: what follows knows which."""
+
+    def of_one(c: Any) -> Any:
+        if c.type.kind == "constant" and type(c.type.of) is Boolean:
+            return a if c.type.of is TRUE else b
+        if c.type.kind != "boolean":
+            return w.fail("Argument to where is invalid")
+        return w.branch((w.key, "where"), c, lambda: a, lambda: b, False)
+
+    for number in (a, b):
+        type_ = w.types.canonical(number.type)
+        if type_.kind != "union" and not is_real(type_) and not is_known_zero(type_):
+            return w.fail("Argument to where is invalid")
+    return w.each(c, of_one)
+
+
+def _shifted(name: str, t: Value, axis: Value, exponential: bool) -> Value:
+    array = numbers(t) if type(t) is Tensor else array_of(name, t)
+    xp = namespace(array)
+    axes = _axes(name, axis, array.ndim)
+    if not array.size:
+        return made(array)
+    with quiet():
+        below = array - _top(xp, array, axes)
+        powers = xp.exp(below)
+        total = xp.sum(powers, axis=axes, keepdims=True)
+        return made(powers / total if exponential else below - xp.log(total))
+
+
+def _norm(t: Value) -> Value:
+    array = array_of("norm", t)
+    with quiet():
+        return float(_library(t).linalg.norm(numbers(t).reshape(-1) if array.ndim else array.reshape(-1)))
+
+
+def _solve_slope(g: Value, x: Value) -> Value:
+    a, b = g.array, x.array
+    return made(-(a[:, None] * b[None, :]) if a.ndim == 1 else -(a @ b.T))
+
+
 def _left_out(w: Any, *operands: Any) -> Any:
     return w.left_out("tensors are")
 
@@ -817,8 +858,8 @@ ROWS: list[Primitive] = [
          python="(a if c == TRUE else b) if type(a) is type(b) is float and type(c) is Boolean else where(c, a, b)",
          uses={"where": _where, "Boolean": Boolean},
          forward="(broadcast-like (where c da db) r)",
-         reverse={"a": "(sum-like (where c s zero) a)", "b": "(sum-like (where c zero s) b)"},
-         abstract=lambda w, c, a, b: _abstract_where(w, c, a, b)),
+         reverse={"a": "(sum-like (where c s zero) ~a)", "b": "(sum-like (where c zero s) ~b)"},
+         abstract=_abstract_where),
     _row("sum", "t axis keep", "The sum of the entries.", linear="t", keywords=_REDUCED,
          value=_reduction("sum", lambda xp, a, axes, keep: xp.sum(a, axis=axes, keepdims=keep)),
          forward="(sum dt axis keep)", reverse={"t": "(spread s t axis)"}),
@@ -872,54 +913,13 @@ ROWS: list[Primitive] = [
          forward="(gathered dx axis)", reverse={"x": "(repeated s axis)"}),
     _constant("is-own", "t axis", "Where repeated has the entry itself.", _is_own, hidden=True, linear="t"),
     _row("norm", "t", "The square root of the sum of the squares.", forward="(/ (sum (* t dt) #f #f) (where (= r 0) 1 r))",
-         value=lambda t: _norm(t), reverse={"t": "(* s (/ t (where (= r 0) 1 r)))"}),
+         value=_norm, reverse={"t": "(* s (/ t (where (= r 0) 1 r)))"}),
     _row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve,
          forward="(solve a (complete r (accumulate db (negate (matmul da r)))))",
          reverse={"a": "(solve-slope (solve (swap a) s) r)", "b": "(solve (swap a) s)"}),
-    _row("solve-slope", "g x", "Minus g times x transposed.", linear="g x", hidden=True, value=lambda g, x: _solve_slope(g, x),
+    _row("solve-slope", "g x", "Minus g times x transposed.", linear="g x", hidden=True, value=_solve_slope,
          forward="(accumulate (solve-slope dg x) (solve-slope g dx))",
          reverse={"g": "(negate (matmul s x))", "x": "(negate (matmul (swap s) g))"}),
     _row("inverse", "a", "The inverse of a square matrix.", _inverse, forward="(negate (matmul r (matmul da r)))",
          reverse={"a": "(negate (matmul (swap r) (matmul s (swap r))))"}),
 ]  # fmt: skip
-
-
-def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
-    """A test between two values that are there: what follows knows which."""
-
-    def of_one(c: Any) -> Any:
-        if c.type.kind == "constant" and type(c.type.of) is Boolean:
-            return a if c.type.of is TRUE else b
-        if c.type.kind != "boolean":
-            return w.fail("Argument to where is invalid")
-        return w.branch((w.key, "where"), c, lambda: a, lambda: b, False)
-
-    for number in (a, b):
-        type_ = w.types.canonical(number.type)
-        if type_.kind != "union" and not is_real(type_) and not is_known_zero(type_):
-            return w.fail("Argument to where is invalid")
-    return w.each(c, of_one)
-
-
-def _shifted(name: str, t: Value, axis: Value, exponential: bool) -> Value:
-    array = numbers(t) if type(t) is Tensor else array_of(name, t)
-    xp = namespace(array)
-    axes = _axes(name, axis, array.ndim)
-    if not array.size:
-        return made(array)
-    with quiet():
-        below = array - _top(xp, array, axes)
-        powers = xp.exp(below)
-        total = xp.sum(powers, axis=axes, keepdims=True)
-        return made(powers / total if exponential else below - xp.log(total))
-
-
-def _norm(t: Value) -> Value:
-    array = array_of("norm", t)
-    with quiet():
-        return float(_library(t).linalg.norm(numbers(t).reshape(-1) if array.ndim else array.reshape(-1)))
-
-
-def _solve_slope(g: Value, x: Value) -> Value:
-    a, b = g.array, x.array
-    return made(-(a[:, None] * b[None, :]) if a.ndim == 1 else -(a @ b.T))

@@ -73,7 +73,7 @@ Syntax: TypeAlias = Name | Literal | Form | Keyword | TensorLiteral
 
 _QUOTES = {"'": "quote", "`": "quasiquote", ",": "unquote", ",@": "unquote-splicing"}
 _BOOLEANS = {"#t": TRUE, "#true": TRUE, "#f": FALSE, "#false": FALSE}
-SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "-nan.0": math.nan}
+_SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "-nan.0": math.nan}
 _RADICES = {"b": 2, "o": 8, "x": 16}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", '"': '"', "\\": "\\", "|": "|"}
 
@@ -333,8 +333,8 @@ def number(text: str) -> float | None:
     first = text[0]
     if not (first in "0123456789" or (first in "+-." and len(text) > 1)):
         return None
-    if text in SPECIAL_REALS:
-        return SPECIAL_REALS[text]
+    if text in _SPECIAL_REALS:
+        return _SPECIAL_REALS[text]
     if not all(c in "0123456789+-.eE" for c in text) or not any(c in "0123456789" for c in text[:3]):
         return None
     try:
