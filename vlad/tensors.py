@@ -151,6 +151,11 @@ def namespace(array: Array) -> Any:
     return array.__array_namespace__()
 
 
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as the language writes it."""
+    return f"({' '.join(map(str, shape))})"
+
+
 def made(array: Array) -> Value:
     """The value that an array is: of rank 0 a real or a boolean."""
     if array.ndim:

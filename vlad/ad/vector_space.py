@@ -12,7 +12,7 @@ a gradient within a constant of the program's (the paper's proviso of laziness a
 from __future__ import annotations
 
 from vlad.errors import VladError
-from vlad.tensors import Tensor, added, zeros_like
+from vlad.tensors import Tensor, added, shape_text, zeros_like
 from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, look
 
 Memo = dict[object, Value]
@@ -280,7 +280,7 @@ def shape(value: Value, depth: int = 3) -> str:
     if value == ():
         return "()"
     if type(value) is Tensor:
-        return f"tensor ({' '.join(map(str, value.shape))})"
+        return f"tensor {shape_text(value.shape)}"
     kinds = {String: "string", Symbol: "symbol", Boolean: "boolean"}
     return "procedure" if type(value) is tuple else kinds.get(type(value), "something else")
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from vlad.errors import VladError
-from vlad.tensors import Tensor, made, namespace, numbers, quiet
+from vlad.tensors import Tensor, made, namespace, numbers, quiet, shape_text
 from vlad.values import ZERO, Value
 
 Formula = Callable[..., Any]
@@ -54,12 +54,8 @@ def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: list[Any]) -> Any:
     return xp.asarray(results, dtype=xp.float32 if single else xp.float64).reshape(spread[0].shape)
 
 
-def shape_text(value: Value) -> str:
-    return f"({' '.join(map(str, value.shape))})" if type(value) is Tensor else "()"
-
-
 def unlike(name: str, operands: tuple[Value, ...], hint: str = "") -> VladError:
     """Shapes that do not go together."""
-    shapes = " and ".join([shape_text(operand) for operand in operands])
+    shapes = [shape_text(operand.shape if type(operand) is Tensor else ()) for operand in operands]
     hint = hint or "axes, counted from the last, have to be equal or 1"
-    return VladError("wrong-shape", f"Shapes given to {name} do not fit: {shapes}", hint=hint)
+    return VladError("wrong-shape", f"Shapes given to {name} do not fit: {' and '.join(shapes)}", hint=hint)

@@ -13,7 +13,7 @@ from typing import Any
 
 from vlad.core.types import is_known_zero
 from vlad.errors import VladError
-from vlad.primitives.elementwise import Formula, elementwise, formula, is_elementwise, shape_text
+from vlad.primitives.elementwise import Formula, elementwise, formula, is_elementwise
 from vlad.primitives.special import (
     conic,
     conic_slope,
@@ -40,7 +40,7 @@ from vlad.primitives.special import (
     tanh_second,
     tanh_third,
 )
-from vlad.tensors import Tensor
+from vlad.tensors import Tensor, shape_text
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, look
 
 INFINITY = math.inf
@@ -53,7 +53,7 @@ def kind(value: Value) -> str:
     if type(value) is float:
         return "a real"
     if type(value) is Tensor:
-        return f"a tensor of shape {shape_text(value)}"
+        return f"a tensor of shape {shape_text(value.shape)}"
     if type(value) is tuple:
         return "()" if not value else "a pair" if len(value) == 2 else "a procedure"
     return {"Boolean": "a boolean", "Symbol": "a symbol", "String": "a string"}.get(

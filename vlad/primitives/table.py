@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from vlad.primitives import control, data, numbers, numerals, strings, tensors, transforms
+from vlad.primitives import (
+    control,
+    data,
+    indexing,
+    linear_algebra,
+    numbers,
+    numerals,
+    reductions,
+    strings,
+    tensors,
+    transforms,
+)
 from vlad.values import Primitive
 
 TABLE: dict[str, Primitive] = {
     row.name: row
-    for room in (numbers, data, strings, numerals, tensors, control, transforms)
+    for room in (
+        numbers,
+        data,
+        strings,
+        numerals,
+        tensors,
+        indexing,
+        reductions,
+        linear_algebra,
+        control,
+        transforms,
+    )
     for row in room.ROWS
 }

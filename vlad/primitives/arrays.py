@@ -1,0 +1,167 @@
+"""What the rows of tensors have in common: operands as arrays, shapes, axes, kinds of number, and how a row is stated.
+
+Values come from the array library of the operands. Derivatives are language text over rows of this table, so each has derivatives
+of its own. An axis counts from 0, or from the end when it is negative; #f as axis is all of them. A result of rank 0 is a real.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from vlad.errors import VladError
+from vlad.primitives.numbers import invalid
+from vlad.tensors import Array, Tensor, namespace, shape_text
+from vlad.values import FALSE, ZERO, Primitive, Symbol, Value, look
+
+KINDS = {"float64": "f8", "float32": "f4", "int64": "i8", "int32": "i4", "boolean": "bool"}
+MOST_AXES = 32
+MOST_ENTRIES = 1 << 34  # of a tensor that a program asks for by its shape
+
+
+def numpy() -> Any:
+    import numpy
+
+    return numpy
+
+
+def array_of(name: str, value: Value) -> Array:
+    """The array of a tensor or a real. Raises VladError."""
+    if type(value) is Tensor:
+        return value.array
+    if type(value) is float:
+        return numpy().asarray(value)
+    raise invalid(name, "a tensor", value)
+
+
+def library(*values: Value) -> Any:
+    """The array library of the first tensor among some values."""
+    for value in values:
+        if type(value) is Tensor:
+            return namespace(value.like)
+    return numpy()
+
+
+def whole(name: str, value: Value, what: str) -> int:
+    if type(value) is not float or value % 1:
+        raise VladError(
+            "invalid-argument",
+            f"Argument to {name} is invalid",
+            hint=f"{what} is a whole number",
+            irritants=(value,),
+        )
+    return int(value)
+
+
+def elements(name: str, value: Value) -> list[Value]:
+    """Of a list. Raises VladError."""
+    found = []
+    rest = look(value)
+    while type(rest) is tuple and len(rest) == 2:
+        found.append(rest[0])
+        rest = look(rest[1])
+    if rest != ():
+        raise invalid(name, "a list", value)
+    return found
+
+
+def dimensions(name: str, value: Value) -> tuple[int, ...]:
+    """A shape: a list of whole numbers, or one of them."""
+    value = look(value)
+    parts = [value] if type(value) is float else elements(name, value)
+    shape = tuple([whole(name, part, "the length of an axis") for part in parts])
+    if len(shape) > MOST_AXES:
+        raise too_many_axes(name)
+    total = 1
+    for length in shape:
+        total *= length
+        if not 0 <= length <= MOST_ENTRIES or total > MOST_ENTRIES:
+            raise VladError(
+                "wrong-shape", f"Shape given to {name} is impossible: {shape_text(shape)}",
+                hint="lengths are not negative, and a tensor has to fit in the memory",
+            )  # fmt: skip
+    return shape
+
+
+def too_many_axes(name: str) -> VladError:
+    return VladError(
+        "wrong-shape", f"Too many axes given to {name}", hint=f"a tensor has at most {MOST_AXES}"
+    )
+
+
+def length_of(name: str, value: Value) -> int:
+    if type(value) is not float:
+        raise invalid(name, "a number of entries", value)
+    return dimensions(name, value)[0]
+
+
+def axis_of(name: str, axis: Value, rank: int) -> int:
+    number = whole(name, axis, "an axis")
+    if not -rank <= number < rank:
+        raise VladError(
+            "out-of-range",
+            f"Axis given to {name} is out of range: {number}",
+            hint=f"the tensor has rank {rank}",
+        )
+    return number % rank
+
+
+def axes_of(name: str, axis: Value, rank: int) -> tuple[int, ...] | None:
+    """One axis, several, or None for all."""
+    axis = look(axis)
+    if axis is FALSE:
+        return None
+    parts = [axis] if type(axis) is float else elements(name, axis)
+    found = tuple([axis_of(name, part, rank) for part in parts])
+    if len(set(found)) < len(found):
+        raise VladError("invalid-argument", f"Argument to {name} is invalid", hint="each axis is named once")
+    return found
+
+
+def dtype_of(name: str, dtype: Value) -> str:
+    kind = KINDS.get(dtype.name) if type(dtype) is Symbol else None
+    if kind is None:
+        raise VladError(
+            "invalid-argument", f"Argument to {name} is invalid",
+            hint=f"the kinds of number are {', '.join(KINDS)}", irritants=(dtype,),
+        )  # fmt: skip
+    return kind
+
+
+def left_out(w: Any, *operands: Any) -> Any:
+    return w.left_out("tensors are")
+
+
+def _known_zeros(value: Callable[..., Value], places: tuple[int, ...]) -> Callable[..., Value]:
+    """In derivatives an operand may be the known zero: then so is the answer."""
+
+    @functools.wraps(value)
+    def rule(*operands: Value) -> Value:
+        for place in places:
+            if operands[place] is ZERO:
+                return ZERO
+        return value(*operands)
+
+    return rule
+
+
+def row(
+    name: str, operands: str, doc: str, value: Callable[..., Value], linear: str = "", **columns: Any
+) -> Primitive:
+    """`linear`: operands of which a known zero makes the result one."""
+    columns.setdefault("abstract", left_out)
+    if linear:
+        names = operands.split()
+        value = _known_zeros(value, tuple([names.index(one) for one in linear.split()]))
+    columns.setdefault("type", f"{' '.join(['any'] * len(operands.split()))} -> any")
+    return Primitive(name, operands, doc, value=value, **columns)
+
+
+def constant(name: str, operands: str, doc: str, value: Callable[..., Value], **columns: Any) -> Primitive:
+    return row(name, operands, doc, value, forward="zero", reverse={}, **columns)
+
+
+REDUCED: dict[str, Value] = {"axis": FALSE, "keep": FALSE}
+FIRST: dict[str, Value] = {"axis": 0.0}
+LAST: dict[str, Value] = {"axis": -1.0}

@@ -1,0 +1,184 @@
+"""The rows of tensors by index: entries, slices, gathering and scattering, choosing (arrays.py has the conventions)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vlad.core.types import is_known_zero, is_real
+from vlad.errors import VladError
+from vlad.primitives.arrays import (
+    FIRST,
+    array_of,
+    axis_of,
+    row,
+    whole,
+)
+from vlad.primitives.elementwise import elementwise, formula, is_elementwise
+from vlad.primitives.numbers import invalid
+from vlad.tensors import Array, Tensor, made, namespace, numbers, put, quiet, shape_text
+from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
+
+
+def _place(name: str, array: Array, index: Value) -> tuple[int, ...]:
+    index = look(index)
+    parts = []
+    while type(index) is tuple and len(index) == 2:
+        parts.append(index[0])
+        index = look(index[1])
+    if type(index) is float:
+        parts.append(index)
+    place = tuple([whole(name, part, "an index") for part in parts])
+    if len(place) > array.ndim:
+        raise VladError(
+            "out-of-range",
+            f"Too many indices given to {name}: {len(place)}",
+            hint=f"the tensor has rank {array.ndim}",
+        )
+    for number, length in zip(place, array.shape, strict=False):
+        if not -length <= number < length:
+            raise VladError(
+                "out-of-range", f"Index given to {name} is out of range: {number}",
+                hint=f"the tensor has the shape {shape_text(array.shape)}",
+            )  # fmt: skip
+    return place
+
+
+def _tensor_ref(t: Value, index: Value) -> Value:
+    if type(t) is not Tensor:
+        raise invalid("tensor-ref", "a tensor and indices", t)
+    return made(t.array[_place("tensor-ref", t.like, index)])
+
+
+def _tensor_put(x: Value, like: Value, index: Value) -> Value:
+    place = _place("tensor-ref", like.like, index)
+    return put(like, place, numbers(x))
+
+
+def _cut(name: str, array: Array, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
+    at = axis_of(name, axis, array.ndim)
+    begin, end, by = [whole(name, x, "a bound or step") for x in (start, stop, step)]
+    length = array.shape[at]
+    if not 0 <= begin <= end <= length or by < 1:
+        raise VladError(
+            "out-of-range", f"Slice given to {name} is out of range: from {begin} to {end} by {by}",
+            hint=f"axis {at} has the length {length}",
+        )  # fmt: skip
+    return (*[slice(None)] * at, slice(begin, end, by))
+
+
+def _slice(t: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
+    array = array_of("slice", t)
+    return made(array[_cut("slice", array, start, stop, axis, step)])
+
+
+def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
+    return put(like, _cut("slice", like.like, start, stop, axis, step), numbers(x))
+
+
+def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
+    found = array_of(name, indices)
+    length = array.shape[axis]
+    if found.dtype.kind == "f":
+        with quiet():
+            rounded = found.astype("i8")
+        if not bool((rounded == found).all()):
+            raise VladError(
+                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers"
+            )
+        found = rounded
+    if found.dtype.kind not in "iu":
+        raise invalid(name, "whole numbers as indices", indices)
+    if found.size and not bool(((found >= -length) & (found < length)).all()):
+        raise VladError(
+            "out-of-range", f"Index given to {name} is out of range",
+            hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
+        )  # fmt: skip
+    return found
+
+
+def _gather(t: Value, indices: Value, axis: Value) -> Value:
+    array = array_of("gather", t)
+    at = axis_of("gather", axis, array.ndim)
+    return made(namespace(array).take(array, _indices("gather", array, indices, at), axis=at))
+
+
+def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value:
+    if updates is ZERO:
+        return t
+    array = array_of("scatter-add", t)
+    at = axis_of("scatter-add", axis, array.ndim)
+    found, more = _indices("scatter-add", array, indices, at), array_of("scatter-add", updates)
+    xp = namespace(array)
+    kind = "f8" if array.dtype.kind != "f" and more.dtype.kind == "f" else array.dtype
+    total = array.astype(kind)  # a copy
+    place = (slice(None),) * at + (found,)
+    if more.shape != total[place].shape:
+        raise VladError(
+            "wrong-shape",
+            f"Shapes given to scatter-add do not fit: {shape_text(total[place].shape)} and {shape_text(more.shape)}",
+            hint="the updates have the shape that `gather` answers for these indices",
+        )  # fmt: skip
+    xp.add.at(total, place, more)
+    return made(total)
+
+
+def _where(c: Value, a: Value, b: Value) -> Value:
+    if a is ZERO is b:
+        return ZERO
+    if c is TRUE or c is FALSE:
+        if {type(a), type(b)} <= {float, type(ZERO)}:
+            return a if c is TRUE else b
+        c = 1.0 if c is TRUE else 0.0
+    operands = (c, a, b)
+    if not is_elementwise(operands):
+        raise invalid("where", "a boolean or a tensor of them, and two reals or tensors", *operands)
+    return elementwise("where", _chosen, _CHOICE, operands)
+
+
+def _chosen(c: float, a: float, b: float) -> float:
+    return a if c else b
+
+
+_CHOICE = formula("xp.where(c != 0, a, b)", ("c", "a", "b"))
+
+
+def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
+    """A test between two values that are there: what follows knows which."""
+
+    def of_one(c: Any) -> Any:
+        if c.type.kind == "constant" and type(c.type.of) is Boolean:
+            return a if c.type.of is TRUE else b
+        if c.type.kind != "boolean":
+            return w.fail("Argument to where is invalid")
+        return w.branch((w.key, "where"), c, lambda: a, lambda: b, False)
+
+    for number in (a, b):
+        type_ = w.types.canonical(number.type)
+        if type_.kind != "union" and not is_real(type_) and not is_known_zero(type_):
+            return w.fail("Argument to where is invalid")
+    return w.each(c, of_one)
+
+
+ROWS: list[Primitive] = [
+    row("tensor-ref", "t index", "The entry at an index, or the part at fewer of them.", linear="t", value=_tensor_ref,
+         forward="(tensor-ref dt index)", reverse={"t": "(tensor-put s t index)"}),
+    row("tensor-put", "x like index", "Zeros but at an index.", linear="x like", value=_tensor_put, hidden=True,
+         forward="(tensor-put dx like index)", reverse={"x": "(tensor-ref s index)"}),
+    row("slice", "t start stop axis step", "The part from start up to stop along an axis.", linear="t", value=_slice,
+         keywords={"axis": 0.0, "step": 1.0}, forward="(slice dt start stop axis step)",
+         reverse={"t": "(unslice s t start stop axis step)"}),
+    row("unslice", "x like start stop axis step", "Zeros but in a slice.", linear="x like", value=_unslice, hidden=True,
+         forward="(unslice dx like start stop axis step)", reverse={"x": "(slice s start stop axis step)"}),
+    row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather, keywords=FIRST,
+         forward="(gather dt indices axis)", reverse={"t": "(scatter-add (zero t) indices s axis)"}),
+    row("scatter-add", "t indices updates axis", "t, with updates added at indices along an axis.",
+         linear="t", value=_scatter_add,
+         keywords=FIRST, forward="(scatter-add (complete t dt) indices (complete updates dupdates) axis)",
+         reverse={"t": "s", "updates": "(gather s indices axis)"}),
+    row("where", "c a b", "a where c holds, else b.", _where, type="any number number -> number",
+         python="(a if c == TRUE else b) if type(a) is type(b) is float and type(c) is Boolean else where(c, a, b)",
+         uses={"where": _where, "Boolean": Boolean},
+         forward="(broadcast-like (where c da db) r)",
+         reverse={"a": "(sum-like (where c s zero) ~a)", "b": "(sum-like (where c zero s) ~b)"},
+         abstract=_abstract_where),
+]  # fmt: skip

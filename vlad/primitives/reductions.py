@@ -1,0 +1,166 @@
+"""The rows that reduce the axes of tensors, and what is done along an axis (arrays.py has the conventions)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vlad.errors import VladError
+from vlad.primitives.arrays import (
+    LAST,
+    REDUCED,
+    array_of,
+    axes_of,
+    axis_of,
+    constant,
+    row,
+)
+from vlad.primitives.data import boolean
+from vlad.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
+from vlad.values import FALSE, Primitive, Value
+
+
+def _reduction(
+    name: str, rule: Callable[..., Array], empty: bool = True, most_axes: int = 99
+) -> Callable[..., Value]:
+    def value(t: Value, axis: Value, keep: Value) -> Value:
+        array = array_of(name, t)
+        axes = axes_of(name, axis, array.ndim)
+        if axes is not None and len(axes) > most_axes:
+            raise VladError(
+                "invalid-argument", f"Argument to {name} is invalid", hint=f"{name} takes one axis, or all"
+            )
+        over = range(array.ndim) if axes is None else axes
+        if not empty and any(array.shape[one] == 0 for one in over):
+            raise VladError(
+                "wrong-shape",
+                f"{name} of nothing",
+                hint=f"the tensor has the shape {shape_text(array.shape)}",
+            )
+        if array.dtype.kind == "b":
+            array = array.astype("f8")
+        with quiet():
+            return made(rule(namespace(array), array, axes, keep is not FALSE))
+
+    return value
+
+
+def _repeated(t: Value, axis: Value) -> Value:
+    array = array_of("prod", t)
+    xp, at = namespace(array), axis_of("prod", axis, array.ndim)
+    whole = xp.expand_dims(xp.moveaxis(array, at, -1), at)
+    return made(xp.broadcast_to(whole, (*array.shape, array.shape[at])))
+
+
+def _gathered(x: Value, axis: Value) -> Value:
+    array = array_of("prod", x)
+    at = axis_of("prod", axis, array.ndim - 1)
+    return made(namespace(array).moveaxis(array.sum(axis=at), -1, at))
+
+
+def _is_own(t: Value, axis: Value) -> Value:
+    array = array_of("prod", t)
+    xp, at = namespace(array), axis_of("prod", axis, array.ndim)
+    length = array.shape[at]
+    own = xp.arange(length).reshape((length,) + (1,) * (array.ndim - at)) == xp.arange(length)
+    return made(xp.broadcast_to(own, (*array.shape, length)))
+
+
+def _spread(x: Value, t: Value, axis: Value) -> Value:
+    """What a reduction of t answered, repeated over t."""
+    if type(t) is not Tensor:
+        return x
+    axes = axes_of("spread", axis, len(t.shape))
+    array = numbers(x)
+    if type(x) is Tensor and axes is not None and array.ndim < len(t.shape):
+        array = namespace(array).expand_dims(array, tuple(sorted(axes)))
+    xp = namespace(t.like)
+    return made(xp.broadcast_to(xp.asarray(array, dtype=t.like.dtype if t.is_real else None), t.shape))
+
+
+def _top(xp: Any, array: Array, axes: Any) -> Array:
+    """The largest entries, where exp(x - top) cannot overflow."""
+    top = xp.max(array, axis=axes, keepdims=True)
+    return xp.where(xp.isfinite(top), top, 0.0)
+
+
+def _logsumexp(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
+    top = _top(xp, array, axes)
+    total = xp.log(xp.sum(xp.exp(array - top), axis=axes, keepdims=True)) + top
+    return total if keep else xp.squeeze(total, axis=tuple(range(array.ndim)) if axes is None else axes)
+
+
+def _argmax(t: Value, axis: Value) -> Value:
+    array = array_of("argmax", t)
+    if array.size == 0:
+        raise VladError(
+            "wrong-shape", "argmax of nothing", hint=f"the tensor has the shape {shape_text(array.shape)}"
+        )
+    at = None if axis is FALSE else axis_of("argmax", axis, array.ndim)
+    return made(namespace(array).argmax(array, axis=at))
+
+
+def _shifted(name: str, t: Value, axis: Value, exponential: bool) -> Value:
+    array = numbers(t) if type(t) is Tensor else array_of(name, t)
+    xp = namespace(array)
+    axes = axes_of(name, axis, array.ndim)
+    if not array.size:
+        return made(array)
+    with quiet():
+        below = array - _top(xp, array, axes)
+        powers = xp.exp(below)
+        total = xp.sum(powers, axis=axes, keepdims=True)
+        return made(powers / total if exponential else below - xp.log(total))
+
+
+_HOLDS = "(let ((m (where (= t (spread r t axis)) 1 0)))"
+
+
+# For each entry the product of the others: exact where entries are zero, which the product by the entry is not.
+_OTHERS = """(if axis (prod (where (is-own t axis) 1 (repeated t axis)) -1 #f)
+    (let ((u (reshape t -1))) (reshape (prod (where (is-own u 0) 1 (repeated u 0)) -1 #f) (shape t))))"""
+
+
+def _extreme(name: str, doc: str, rule: Callable[..., Array]) -> Primitive:
+    return row(
+        name, "t axis keep", doc, _reduction(name, rule, empty=False), keywords=REDUCED,
+        forward=f"{_HOLDS} (/ (sum (* m dt) axis keep) (sum m axis keep)))",
+        reverse={"t": f"{_HOLDS} (* (spread s t axis) (/ m (spread (sum m axis keep) t axis))))"},
+    )  # fmt: skip
+
+
+ROWS: list[Primitive] = [
+    row("sum", "t axis keep", "The sum of the entries.", linear="t", keywords=REDUCED,
+         value=_reduction("sum", lambda xp, a, axes, keep: xp.sum(a, axis=axes, keepdims=keep)),
+         forward="(sum dt axis keep)", reverse={"t": "(spread s t axis)"}),
+    row("mean", "t axis keep", "The mean of the entries.", linear="t", keywords=REDUCED,
+         value=_reduction("mean", lambda xp, a, axes, keep: xp.mean(a, axis=axes, keepdims=keep), empty=False),
+         forward="(mean dt axis keep)", reverse={"t": "(/ (spread s t axis) (/ (size t) (size r)))"}),
+    _extreme("maximum", "The largest entry.", lambda xp, a, axes, keep: xp.max(a, axis=axes, keepdims=keep)),
+    _extreme("minimum", "The least entry.", lambda xp, a, axes, keep: xp.min(a, axis=axes, keepdims=keep)),
+    constant("argmax", "t axis", "The index of the largest entry, the first of several.", _argmax,
+              keywords={"axis": FALSE}),
+    row("spread", "x t axis", "What a reduction answered, repeated over what it reduced.",
+         linear="x t", value=_spread, hidden=True,
+         forward="(spread dx t axis)", reverse={"x": "(sum-like (sum s axis (same-rank x t)) x)"}),
+    constant("same-rank", "x t", "Have two tensors as many axes?", hidden=True,
+              value=lambda x, t: boolean(type(x) is Tensor is type(t) and len(x.shape) == len(t.shape))),
+    row("logsumexp", "t axis keep", "log of the sum of exp, without overflow.", _reduction("logsumexp", _logsumexp, False),
+         keywords=REDUCED, forward="(sum (* (softmax t axis) dt) axis keep)",
+         reverse={"t": "(* (spread s t axis) (softmax t axis))"}),
+    row("softmax", "t axis", "exp, divided by its sum along an axis.", keywords=LAST,
+         value=lambda t, axis: _shifted("softmax", t, axis, True),
+         forward="(* r (- dt (sum (* r dt) axis #t)))", reverse={"t": "(* r (- s (sum (* r s) axis #t)))"}),
+    row("log-softmax", "t axis", "The logarithm of softmax.", keywords=LAST,
+         value=lambda t, axis: _shifted("log-softmax", t, axis, False),
+         forward="(- dt (sum (* (exp r) dt) axis #t))", reverse={"t": "(- s (* (exp r) (sum s axis #t)))"}),
+    row("prod", "t axis keep", "The product of the entries; of one axis, or of all.", keywords=REDUCED, linear="t",
+         value=_reduction("prod", lambda xp, a, axes, keep: xp.prod(a, axis=axes, keepdims=keep), most_axes=1),
+         forward=f"(let ((others {_OTHERS})) (sum (* others dt) axis keep))",
+         reverse={"t": f"(let ((others {_OTHERS})) (* (spread s t axis) others))"}),
+    row("repeated", "t axis", "The tensor, with each entry of an axis replaced by all of them, on a new last axis.", _repeated,
+         linear="t", hidden=True, forward="(repeated dt axis)", reverse={"t": "(gathered s axis)"}),
+    row("gathered", "x axis", "The transpose of repeated.", _gathered, linear="x", hidden=True,
+         forward="(gathered dx axis)", reverse={"x": "(repeated s axis)"}),
+    constant("is-own", "t axis", "Where repeated has the entry itself.", _is_own, hidden=True, linear="t"),
+]  # fmt: skip
