@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vlad.primitives import (
+    contractions,
     control,
     data,
     indexing,
@@ -16,6 +17,9 @@ from vlad.primitives import (
 )
 from vlad.values import Primitive
 
+# What programs know by name and is written in the language, over rows of the table.
+PROCEDURES: dict[str, str] = {**contractions.PROCEDURES, **control.PROCEDURES, **transforms.PROCEDURES}
+
 TABLE: dict[str, Primitive] = {
     row.name: row
     for room in (
@@ -27,6 +31,7 @@ TABLE: dict[str, Primitive] = {
         indexing,
         reductions,
         linear_algebra,
+        contractions,
         control,
         transforms,
     )
