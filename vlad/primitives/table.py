@@ -8,6 +8,7 @@ from vlad.primitives import (
     data,
     indexing,
     linear_algebra,
+    networks,
     numbers,
     numerals,
     reductions,
@@ -32,6 +33,7 @@ TABLE: dict[str, Primitive] = {
         reductions,
         linear_algebra,
         contractions,
+        networks,
         control,
         transforms,
     )
