@@ -369,6 +369,21 @@ def test_determinants_of_singular_matrices_have_derivatives(session: vlad.Sessio
             assert session["third-R"](det, a, d) == pytest.approx(session["third-R"](cubic, a, d), abs=1e-9)
 
 
+@pytest.mark.parametrize("name", ["first-R", "first-F"])
+def test_what_goes_well_is_not_written(
+    session: vlad.Session, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """An error shows the values that it is about, which takes time: it is not made before something is wrong."""
+    import vlad.errors
+
+    def written(*_: Any, **__: Any) -> str:
+        raise AssertionError("an error was made")
+
+    monkeypatch.setattr(vlad.errors, "written", written)
+    x = np.ones((2, 3))
+    assert session[name](session.eval("(lambda (x) (sum (* x x)))"), x, x) == 12
+
+
 def test_training(session: vlad.Session) -> None:
     """Logistic regression by gradient descent finds the line between two clouds."""
     r = np.random.default_rng(0)

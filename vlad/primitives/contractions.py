@@ -93,18 +93,22 @@ def _placed(xp: Any, array: Array, labels: str, result: str, dims: tuple[int, ..
         if label not in labels:
             array = xp.expand_dims(array, axis=axis)
     array = xp.broadcast_to(array, shape)
-    return array if order == result else _on_diagonals(xp, array, order, result, dims)
+    return array if order == result else _on_diagonals(xp, array, result, dims)
 
 
-def _on_diagonals(xp: Any, array: Array, labels: str, result: str, dims: tuple[int, ...]) -> Array:
-    whole = xp.zeros(dims, dtype=array.dtype)
-    places = [xp.arange(length) for length in array.shape]
-    index = []
-    for label in result:
-        axis = labels.index(label)
-        index.append(xp.reshape(places[axis], (-1,) + (1,) * (len(labels) - axis - 1)))
-    whole[tuple(index)] = array
-    return whole
+def _on_diagonals(xp: Any, array: Array, result: str, dims: tuple[int, ...]) -> Array:
+    """Zeros but where the places along all axes of one name are equal."""
+    places = [
+        xp.reshape(xp.arange(length), (-1,) + (1,) * (len(dims) - axis - 1))
+        for axis, length in enumerate(dims)
+    ]
+    again = [axis for axis, label in enumerate(result) if result.index(label) < axis]
+    for axis in again:
+        array = xp.expand_dims(array, axis=axis)
+    for axis in again:
+        equal = places[axis] == places[result.index(result[axis])]
+        array = xp.where(equal, array, xp.zeros((), dtype=array.dtype))
+    return array
 
 
 def _turned(labels: Value, place: Value) -> Value:
