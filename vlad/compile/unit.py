@@ -54,8 +54,8 @@ class Unit:
             if root.result is None and not root.operands:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)
-            self.program: Program = improved(specializer.program(root), specializer.layout)
-            self.text, failures = emit_c.emit(self.program)
+            self.program: Program = improved(specializer.entry(root, environment), specializer.layout)
+            self.text, failures, self.given = emit_c.emit(self.program)
             (entry,) = self.program.entries
             self.interface = Interface(
                 specializer.layout,
