@@ -32,7 +32,7 @@ ROOMS = (
     (
         "vlad.compile",
         "refusals abi cache toolchain identity first_order representation interface analyze specialize rewriting boxes optimize "
-        "loops fuse functions emit_kernels emit_c unit calls tiers whole",
+        "loops fuse kernels functions emit_kernels emit_c unit calls tiers whole",
     ),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),

@@ -9,6 +9,7 @@ from vlad.compile.analyze import Analysis
 from vlad.compile.first_order import Program
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
+from vlad.compile.kernels import fuse_kernels
 from vlad.compile.loops import hoist
 from vlad.compile.optimize import finish, optimize
 from vlad.compile.refusals import Unbounded, Unsettled
@@ -21,7 +22,7 @@ from vlad.values import Code, Value
 
 def improved(program: Program, layout: Representation) -> Program:
     """The optimiser's stages, one after the other."""
-    return finish(hoist(optimize(fuse(program, layout))))
+    return finish(hoist(fuse_kernels(optimize(fuse(program, layout)))))
 
 
 class Unit:
