@@ -14,18 +14,18 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vlad import tensors
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
+from vlad.compile.quick import quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, value_of
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
-from vlad.tensors import Tensor
+from vlad.tensors import Tensor, entries, from_entries
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
@@ -95,7 +95,7 @@ class Compiled:
     ) -> None:
         """`given`: the tensors whose entries the unit is handed with each call."""
         self.interface = interface
-        self.given = [tensors.entries(tensor) for tensor in given]
+        self.given = [entries(tensor) for tensor in given]
         self.cells = cells  # the globals on whose values this relies
         self.outside = outside_of(machine) if interface.acts else None
         self.lock = lock_of(handle)
@@ -106,11 +106,14 @@ class Compiled:
         self._in = ffi.new("union vlad_word[]", len(interface.parameters) + 1 + len(self.given))
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
+        for index, array in enumerate(self.given, start=len(interface.parameters) + interface.counts):
+            self._in[index].p = ffi.from_buffer("double[]", array)
         self._call = handle.vlad_call
         self._handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
         self.direct: Any = None  # from as many reals as `reals` says to a real, without state
         self.reals = len(interface.parameters)
+        self.quick = quick(interface, self._call, self.lock, self._in, self._out)
         if interface.direct:
             kinds = ", ".join(["double"] * self.reals) or "void"
             self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
@@ -139,8 +142,6 @@ class Compiled:
         if self.steps is not None:
             fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
             self._in[len(self.interface.parameters)].i = fuel
-        for index, array in enumerate(self.given, start=len(words) + (self.steps is not None)):
-            self._in[index].p = ffi.from_buffer("double[]", array)
         status = self._call(self._in, self._out)
         if status == 0:
             assert self.interface.result is not None
@@ -208,7 +209,7 @@ class Compiled:
             raise Mismatch
         if layout.kind == "f" and value.like.dtype.itemsize != 8:
             raise Mismatch
-        array = tensors.entries(value)
+        array = entries(value)
         buffer = ffi.from_buffer("double[]", array)
         kept.append(buffer)
         pointer = ffi.cast("void *", buffer)
@@ -302,9 +303,7 @@ class Compiled:
                 layout, pointer = type_.of, leaves.pop(0)
                 value = self._seen.get((int(ffi.cast("long", pointer)), type_))
                 if value is None:
-                    value = tensors.from_entries(
-                        ffi.buffer(pointer, 8 * layout.size), layout.shape, layout.kind
-                    )
+                    value = from_entries(ffi.buffer(pointer, 8 * layout.size), layout.shape, layout.kind)
                 break
             if type_.kind == "string":
                 characters = self._decode(self.types.characters, [leaves.pop(0)])
