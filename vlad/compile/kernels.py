@@ -102,7 +102,7 @@ def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Ker
     if len(writes) != 1 or writes[0].combine or whole.base is not None or whole.fill is not None:
         return None
     (write,) = writes
-    if any(one.base == place for one in kernel.outputs):
+    if any(one.base == place for one in kernel.outputs) or not made.turns or not kernel.turns:
         return None
     if whole.size is None or write.access is None or write.access.at:
         return None  # a real is found before the loops that read it
