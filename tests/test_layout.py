@@ -31,7 +31,7 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",
-        "refusals abi cache toolchain identity first_order representation blas interface quick analyze specialize rewriting boxes optimize "
+        "refusals abi cache toolchain identity first_order representation blas interface interrupts quick analyze specialize rewriting boxes optimize "
         "loops fuse products kernels functions emit_kernels emit_c unit calls tiers whole",
     ),
     ("vlad", "convert session"),
