@@ -118,9 +118,12 @@ def from_python(value: Any) -> Value:
 def tensor_of(array: Any) -> Value:
     """An array of Python's as a tensor, without a copy: nobody may write to it as long as the tensor lives.
     Raises TypeError where its entries are no numbers or booleans."""
-    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8 or str(array.dtype) == "float16":
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind not in "fiub" or size > 8 or (kind == "f" and size == 2):
         raise TypeError(f"an array of {array.dtype} has no counterpart in the language")
-    if hasattr(array, "setflags"):  # a subclass of NumPy's may multiply in its own way
+    if (
+        hasattr(array, "setflags") and type(array).__name__ != "ndarray"
+    ):  # a subclass of NumPy's may multiply in its own way
         array = array.view(array.__array_namespace__().ndarray)
     return made(frozen(array))
 

@@ -129,9 +129,13 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
 
 def tensor_text(value: Tensor) -> str:
     """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
-    text = _entries(value.array)
-    kind = "boolean" if value.like.dtype.kind == "b" else str(value.like.dtype)
-    return f"#{text}" if kind == "float64" else f"#<tensor {kind} {text}>"
+    before, after = tensor_marks("boolean" if value.like.dtype.kind == "b" else str(value.like.dtype))
+    return before + _entries(value.array) + after
+
+
+def tensor_marks(kind: str) -> tuple[str, str]:
+    """What stands around the entries of a tensor of a kind of number."""
+    return ("#", "") if kind == "float64" else (f"#<tensor {kind} ", ">")
 
 
 LONGEST_AXIS = 1000
