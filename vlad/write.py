@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlad.tensors import Tensor
+from vlad.tensors import SORT, Tensor, kind_name, on_host
 from vlad.values import ZERO, Code, Deferred, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
@@ -129,8 +129,8 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
 
 def tensor_text(value: Tensor) -> str:
     """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
-    text = _entries(value.array)
-    kind = "boolean" if value.like.dtype.kind == "b" else str(value.like.dtype)
+    text = _entries(on_host(value.array))
+    kind = "boolean" if SORT[value.like.dtype] == "b" else kind_name(value.like.dtype)
     return f"#{text}" if kind == "float64" else f"#<tensor {kind} {text}>"
 
 
@@ -139,7 +139,7 @@ LONGEST_AXIS = 1000
 
 def _entries(array: Any) -> str:
     if array.ndim == 0:
-        return ("#t" if bool(array) else "#f") if array.dtype.kind == "b" else real_text(float(array))
+        return ("#t" if bool(array) else "#f") if SORT[array.dtype] == "b" else real_text(float(array))
     count = array.shape[0]
     if count > LONGEST_AXIS:
         parts = [*map(_entries, array[:3]), "…", *map(_entries, array[-3:])]

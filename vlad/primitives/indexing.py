@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vlad.core.types import is_known_zero, is_real
+from vlad.devices import add_at
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     FIRST,
@@ -13,13 +14,13 @@ from vlad.primitives.arrays import (
     row,
     whole,
 )
-from vlad.primitives.elementwise import elementwise, formula, is_elementwise
+from vlad.primitives.elementwise import apart, elementwise, formula, is_elementwise
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, made, namespace, numbers, put, quiet, shape_text
+from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
 
 
-def _place(name: str, array: Array, index: Value) -> tuple[int, ...]:
+def _place(name: str, array: Array, index: Value) -> tuple[Any, ...]:
     index = look(index)
     parts = []
     while type(index) is tuple and len(index) == 2:
@@ -40,7 +41,7 @@ def _place(name: str, array: Array, index: Value) -> tuple[int, ...]:
                 "out-of-range", f"Index given to {name} is out of range: {number}",
                 hint=f"the tensor has the shape {shape_text(array.shape)}",
             )  # fmt: skip
-    return place
+    return place if len(place) == array.ndim else (*place, ...)
 
 
 def _tensor_ref(t: Value, index: Value) -> Value:
@@ -54,7 +55,7 @@ def _tensor_put(x: Value, like: Value, index: Value) -> Value:
     return put(like, place, numbers(x))
 
 
-def _cut(name: str, array: Array, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
+def _cut(name: str, array: Array, start: Value, stop: Value, axis: Value, step: Value) -> tuple[Any, ...]:
     at = axis_of(name, axis, array.ndim)
     begin, end, by = [whole(name, x, "a bound or step") for x in (start, stop, step)]
     length = array.shape[at]
@@ -63,7 +64,7 @@ def _cut(name: str, array: Array, start: Value, stop: Value, axis: Value, step: 
             "out-of-range", f"Slice given to {name} is out of range: from {begin} to {end} by {by}",
             hint=f"axis {at} has the length {length}",
         )  # fmt: skip
-    return (*[slice(None)] * at, slice(begin, end, by))
+    return (*[slice(None)] * at, slice(begin, end, by), ...)
 
 
 def _slice(t: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
@@ -76,19 +77,21 @@ def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step
 
 
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
-    found = array_of(name, indices)
-    length = array.shape[axis]
-    if found.dtype.kind == "f":
+    found = array_of(name, indices, array)
+    if not together(array, found):
+        raise apart(name, array, found)
+    xp, length = namespace(array), array.shape[axis]
+    if SORT[found.dtype] == "f":
         with quiet():
-            rounded = found.astype("i8")
-        if not bool((rounded == found).all()):
+            rounded = xp.astype(found, xp.int64)
+        if not bool(xp.all(xp.astype(rounded, found.dtype) == found)):
             raise VladError(
                 "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers"
             )
         found = rounded
-    if found.dtype.kind not in "iu":
+    if SORT[found.dtype] not in "iu":
         raise invalid(name, "whole numbers as indices", indices)
-    if found.size and not bool(((found >= -length) & (found < length)).all()):
+    if found.size and not bool(xp.all((found >= -length) & (found < length))):
         raise VladError(
             "out-of-range", f"Index given to {name} is out of range",
             hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
@@ -99,7 +102,13 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
 def _gather(t: Value, indices: Value, axis: Value) -> Value:
     array = array_of("gather", t)
     at = axis_of("gather", axis, array.ndim)
-    return made(namespace(array).take(array, _indices("gather", array, indices, at), axis=at))
+    xp, found = namespace(array), _indices("gather", array, indices, at)
+    taken = xp.take(array, found if found.ndim == 1 else xp.reshape(found, (-1,)), axis=at)
+    return made(taken if found.ndim == 1 else xp.reshape(taken, _gathered_shape(array, found, at)))
+
+
+def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
+    return (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :])
 
 
 def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value:
@@ -107,18 +116,20 @@ def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value
         return t
     array = array_of("scatter-add", t)
     at = axis_of("scatter-add", axis, array.ndim)
-    found, more = _indices("scatter-add", array, indices, at), array_of("scatter-add", updates)
-    xp = namespace(array)
-    kind = "f8" if array.dtype.kind != "f" and more.dtype.kind == "f" else array.dtype
-    total = array.astype(kind)  # a copy
-    place = (slice(None),) * at + (found,)
-    if more.shape != total[place].shape:
+    found, more = _indices("scatter-add", array, indices, at), array_of("scatter-add", updates, array)
+    if not together(array, more):
+        raise apart("scatter-add", array, more)
+    xp, parts = namespace(array), _gathered_shape(array, found, at)
+    kind = xp.float64 if SORT[array.dtype] != "f" and SORT[more.dtype] == "f" else array.dtype
+    if more.shape != parts:
         raise VladError(
             "wrong-shape",
-            f"Shapes given to scatter-add do not fit: {shape_text(total[place].shape)} and {shape_text(more.shape)}",
+            f"Shapes given to scatter-add do not fit: {shape_text(parts)} and {shape_text(more.shape)}",
             hint="the updates have the shape that `gather` answers for these indices",
         )  # fmt: skip
-    xp.add.at(total, place, more)
+    total = xp.astype(array, kind)  # a copy
+    in_a_row = xp.reshape(more, (*array.shape[:at], found.size, *array.shape[at + 1 :]))
+    add_at(total, at, xp.reshape(found, (-1,)), xp.astype(in_a_row, kind, copy=False))
     return made(total)
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 
+from vlad.devices import checking_singularity
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     array_of,
     constant,
-    library,
-    numpy,
+    reals,
     row,
 )
-from vlad.primitives.elementwise import unlike
+from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Array, made, namespace, numbers, quiet
 from vlad.values import TRUE, Primitive, Value, list_of
@@ -24,7 +25,7 @@ def _matmul(a: Value, b: Value) -> Value:
         raise invalid("matmul", "tensors", a, b)
     try:
         with quiet():
-            return made(library(a, b).matmul(numbers(a), numbers(b)))
+            return made(library("matmul", a, b).matmul(numbers(a), numbers(b)))
     except ValueError:
         hint = "the last axis of the first and the last but one of the second have to be equal"
         raise unlike("matmul", (a, b), hint) from None
@@ -42,7 +43,8 @@ def _product_dims(a: Value, b: Value) -> Value:
     """The shape of a product, had vectors been matrices."""
     left = a.shape if len(a.shape) > 1 else (1, *a.shape)
     right = b.shape if len(b.shape) > 1 else (*b.shape, 1)
-    batch = numpy().broadcast_shapes(left[:-2], right[:-2])
+    pairs = zip_longest(left[-3::-1], right[-3::-1], fillvalue=1)
+    batch = [y if x == 1 else x for x, y in pairs][::-1]
     return list_of([float(length) for length in (*batch, left[-2], right[-1])])
 
 
@@ -51,13 +53,14 @@ def _dot(a: Value, b: Value) -> Value:
     if x.ndim != 1 or x.shape != y.shape:
         raise unlike("dot", (a, b), "dot takes two vectors of one length")
     with quiet():
-        return made(library(a, b).vecdot(numbers(a), numbers(b)))
+        return made(library("dot", a, b).matmul(numbers(a), numbers(b)))
 
 
 def _outer(a: Value, b: Value) -> Value:
     x, y = array_of("outer", a), array_of("outer", b)
     if x.ndim != 1 or y.ndim != 1:
         raise unlike("outer", (a, b), "outer takes two vectors")
+    library("outer", a, b)
     return made(numbers(a)[:, None] * numbers(b)[None, :])
 
 
@@ -65,34 +68,39 @@ def _solve(a: Value, b: Value) -> Value:
     x, y = array_of("solve", a), array_of("solve", b)
     if x.ndim != 2 or x.shape[0] != x.shape[1] or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
         raise unlike("solve", (a, b), "solve takes a square matrix and a vector or matrix of as many rows")
-    return _solved("solve", lambda: library(a, b).linalg.solve(x, y))
+    xp = library("solve", a, b)
+    return _solved("solve", x, lambda: xp.linalg.solve(reals(x), reals(y)))
 
 
 def _inverse(a: Value) -> Value:
     x = array_of("inverse", a)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise unlike("inverse", (a,), "inverse takes a square matrix")
-    return _solved("inverse", lambda: namespace(x).linalg.inv(x))
+    return _solved("inverse", x, lambda: namespace(x).linalg.inv(reals(x)))
 
 
-def _solved(name: str, rule: Callable[[], Array]) -> Value:
+def _solved(name: str, matrix: Array, rule: Callable[[], Array]) -> Value:
+    from numpy.linalg import LinAlgError  # the other libraries' own is this one
+
     try:
-        return made(rule())
-    except numpy().linalg.LinAlgError:
+        with checking_singularity(matrix):
+            return made(rule())
+    except LinAlgError:
         raise VladError(
             "singular-matrix", f"Matrix given to {name} is singular", hint="its determinant is 0"
         ) from None
 
 
 def _norm(t: Value) -> Value:
-    array = array_of("norm", t)
+    array = reals(array_of("norm", t))
+    xp = namespace(array)
     with quiet():
-        return float(library(t).linalg.norm(numbers(t).reshape(-1) if array.ndim else array.reshape(-1)))
+        return float(xp.sqrt(xp.sum(array * array)))
 
 
 def _solve_slope(g: Value, x: Value) -> Value:
     a, b = g.array, x.array
-    return made(-(a[:, None] * b[None, :]) if a.ndim == 1 else -(a @ b.T))
+    return made(-(a[:, None] * b[None, :]) if a.ndim == 1 else -(a @ namespace(b).matrix_transpose(b)))
 
 
 ROWS: list[Primitive] = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vlad.devices import current
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     FIRST,
@@ -18,16 +19,27 @@ from vlad.primitives.arrays import (
     dtype_of,
     elements,
     length_of,
-    library,
-    numpy,
+    part,
+    repeated_like,
     row,
     too_many_axes,
     whole,
 )
 from vlad.primitives.data import boolean, constant_row
-from vlad.primitives.elementwise import unlike
+from vlad.primitives.elementwise import apart, library, unlike
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
+from vlad.tensors import (
+    Array,
+    Tensor,
+    kind_name,
+    made,
+    namespace,
+    numbers,
+    on_host,
+    quiet,
+    shape_text,
+    together,
+)
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, list_of, look, symbol
 
 
@@ -42,25 +54,28 @@ def _stacked(data: Value, depth: int = 0) -> Array:
     if type(data) is Tensor:
         return data.array
     if type(data) is float:
-        return numpy().asarray(data)
+        return current().asarray(data)
     if type(data) is Boolean:
-        return numpy().asarray(data is TRUE)
+        return current().asarray(data is TRUE)
     if type(data) is not tuple:
         raise invalid("tensor", "numbers, booleans, tensors, and lists of such", data)
     parts = elements("tensor", data)
-    if parts and all(type(part) is float for part in parts):
-        return numpy().asarray(parts)
+    if all(type(one) is float for one in parts):
+        return current().asarray(parts, current().xp.float64)
+    if all(type(one) in (float, Boolean) for one in parts):
+        mixed = any(type(one) is float for one in parts)
+        entries = [one if type(one) is float else one is TRUE for one in parts]
+        return current().asarray(entries, current().xp.float64 if mixed else current().xp.bool)
     arrays = [_stacked(part, depth + 1) for part in parts]
-    if not arrays:
-        return numpy().zeros(0)
     for array in arrays[1:]:
         if array.shape != arrays[0].shape:
             raise VladError(
                 "wrong-shape", f"Shapes given to tensor do not fit: {shape_text(arrays[0].shape)} and {shape_text(array.shape)}",
                 hint="all parts of a tensor have one shape",
             )  # fmt: skip
-    first = next((array for array in arrays if array.ndim), arrays[0])
-    return namespace(first).stack(arrays)
+        if not together(arrays[0], array):
+            raise apart("tensor", arrays[0], array)
+    return namespace(arrays[0]).stack(arrays)
 
 
 def _tensor_parts(x: Value, data: Value) -> Value:
@@ -69,23 +84,26 @@ def _tensor_parts(x: Value, data: Value) -> Value:
     if type(data) is tuple:
         array = array_of("tensor", x)
         return list_of(
-            [_tensor_parts(made(array[index]), part) for index, part in enumerate(elements("tensor", data))]
+            [
+                _tensor_parts(made(part(array, 0, place)), one)
+                for place, one in enumerate(elements("tensor", data))
+            ]
         )
     return data if type(data) is Boolean else x
 
 
 def _tensor_to_list(t: Value) -> Value:
-    def nested(part: Any) -> Value:
-        if isinstance(part, list):
-            return list_of([nested(one) for one in part])
-        return boolean(part) if isinstance(part, bool) else float(part)
+    def nested(entries: Any) -> Value:
+        if isinstance(entries, list):
+            return list_of([nested(one) for one in entries])
+        return boolean(entries) if isinstance(entries, bool) else float(entries)
 
-    return nested(array_of("tensor->list", t).tolist())
+    return nested(on_host(array_of("tensor->list", t)).tolist())
 
 
-def _filled(name: str, number: float) -> Callable[..., Value]:
+def _filled(name: str) -> Callable[..., Value]:
     def value(dims: Value, dtype: Value) -> Value:
-        return made(numpy().full(dimensions(name, dims), number, dtype=dtype_of(name, dtype)))
+        return made(current().make(name, dimensions(name, dims), dtype=dtype_of(name, dtype, current().xp)))
 
     return value
 
@@ -93,12 +111,12 @@ def _filled(name: str, number: float) -> Callable[..., Value]:
 def _full(dims: Value, x: Value) -> Value:
     if type(x) is not float:
         raise invalid("full", "a real", x)
-    return made(numpy().full(dimensions("full", dims), x))
+    return made(current().make("full", dimensions("full", dims), x))
 
 
 def _eye(n: Value) -> Value:
     count = length_of("eye", n)
-    return made(numpy().eye(count))
+    return made(current().make("eye", count))
 
 
 def _arange(stop: Value, start: Value, step: Value) -> Value:
@@ -106,14 +124,14 @@ def _arange(stop: Value, start: Value, step: Value) -> Value:
         raise invalid("arange", "reals", stop, start, step)
     if step == 0 or not abs((stop - start) / step) < MOST_ENTRIES:
         raise VladError("out-of-range", "Range given to arange has no end", hint="its step leads to its end")
-    return made(numpy().arange(start, stop, step))
+    return made(current().make("arange", start, stop, step))
 
 
 def _linspace(a: Value, b: Value, n: Value) -> Value:
     if type(a) is not float or type(b) is not float:
         raise invalid("linspace", "two reals and a number of points", a, b, n)
     count = length_of("linspace", n)
-    w = numpy().arange(count) / max(count - 1, 1)
+    w = current().make("arange", float(count)) / max(count - 1, 1)
     with quiet():
         return made(a * (1 - w) + b * w)
 
@@ -125,14 +143,16 @@ def _shape(t: Value) -> Value:
 
 
 def _dtype(t: Value) -> Value:
-    name = str(array_of("dtype", t).dtype)
+    name = kind_name(array_of("dtype", t).dtype)
     return symbol("boolean" if name == "bool" else name)
 
 
 def _as_type(t: Value, dtype: Value) -> Value:
-    kind = dtype_of("as-type", dtype)
+    array = array_of("as-type", t)
+    xp = namespace(array)
+    kind = dtype_of("as-type", dtype, xp)
     with quiet():
-        return made(array_of("as-type", t).astype(kind))
+        return made(xp.astype(array, kind))
 
 
 def _sum_like(x: Value, like: Value) -> Value:
@@ -152,7 +172,7 @@ def _sum_like(x: Value, like: Value) -> Value:
         if array.shape != shape:
             raise unlike("sum-like", (x, like))
     if type(like) is Tensor and array.dtype != like.like.dtype:
-        array = array.astype(like.like.dtype)
+        array = xp.astype(array, like.like.dtype)
     return made(array)
 
 
@@ -170,10 +190,8 @@ def _broadcast_like(x: Value, like: Value) -> Value:
         return ZERO
     if type(x) is Tensor and x.shape == like.shape and x.like.dtype == like.like.dtype:
         return x
-    array = numbers(x)
-    xp = namespace(like.like)
     try:
-        return made(xp.broadcast_to(xp.asarray(array, dtype=like.like.dtype), like.shape))
+        return made(repeated_like(numbers(x), like.like, like.like.dtype))
     except ValueError:
         raise unlike("broadcast-like", (x, like)) from None
 
@@ -194,7 +212,7 @@ def _reshape(t: Value, dims: Value) -> Value:
             "wrong-shape", f"Shapes given to reshape do not fit: {shape_text(array.shape)} and {shape_text(known)}",
             hint=f"the tensor has {array.size} entries; at most one length may be left open, as -1",
         )  # fmt: skip
-    return made(array.reshape(known))
+    return made(namespace(array).reshape(array, known))
 
 
 def _transpose(t: Value, axes: Value) -> Value:
@@ -205,7 +223,9 @@ def _transpose(t: Value, axes: Value) -> Value:
             "wrong-shape", "Axes given to transpose are no order of all", hint=f"the tensor has rank {array.ndim}",
             irritants=(axes,),
         )  # fmt: skip
-    return made(array.transpose(order) if order is not None else array.transpose())
+    return made(
+        namespace(array).permute_dims(array, tuple(range(array.ndim))[::-1] if order is None else order)
+    )
 
 
 def _inverse_axes(axes: Value) -> Value:
@@ -218,7 +238,7 @@ def _inverse_axes(axes: Value) -> Value:
 
 def _swap(t: Value) -> Value:
     array = array_of("swap", t)
-    return made(namespace(array).swapaxes(array, -1, -2) if array.ndim > 1 else array)
+    return made(namespace(array).matrix_transpose(array) if array.ndim > 1 else array)
 
 
 def _broadcast_to(t: Value, dims: Value) -> Value:
@@ -238,7 +258,9 @@ def _arrays(name: str, ts: Value) -> tuple[Any, list[Value], list[Array]]:
         raise VladError(
             "wrong-shape", f"List given to {name} is empty", hint=f"{name} takes one tensor or more"
         )
-    return library(*values), values, [array_of(name, value) for value in values]
+    xp = library(name, *values)
+    beside = next((value.like for value in values if type(value) is Tensor), None)
+    return xp, values, [array_of(name, value, beside) for value in values]
 
 
 def _concatenate(ts: Value, axis: Value) -> Value:
@@ -247,7 +269,7 @@ def _concatenate(ts: Value, axis: Value) -> Value:
         raise invalid("concatenate", "tensors", *[value for value in values if type(value) is float][:1])
     at = axis_of("concatenate", axis, arrays[0].ndim)
     try:
-        return made(xp.concatenate(arrays, axis=at))
+        return made(xp.concat(arrays, axis=at))
     except ValueError:
         raise unlike("concatenate", tuple(values), f"all axes but {at} have to be equal") from None
 
@@ -257,9 +279,9 @@ def _split_like(x: Value, ts: Value, axis: Value) -> Value:
     array = array_of("concatenate", x)
     at = axis_of("concatenate", axis, array.ndim)
     found, begin = [], 0
-    for part in arrays:
-        end = begin + part.shape[at]
-        found.append(made(array[(slice(None),) * at + (slice(begin, end),)]))
+    for one in arrays:
+        end = begin + one.shape[at]
+        found.append(made(part(array, at, slice(begin, end))))
         begin = end
     return list_of(found)
 
@@ -278,7 +300,7 @@ def _stack(ts: Value, axis: Value) -> Value:
 def _unstack(x: Value, axis: Value) -> Value:
     array = array_of("unstack", x)
     at = axis_of("unstack", axis, array.ndim)
-    return list_of([made(array[(slice(None),) * at + (index,)]) for index in range(array.shape[at])])
+    return list_of([made(part(array, at, index)) for index in range(array.shape[at])])
 
 
 def split_tensor(t: Value, n: Value, axis: Value) -> Value:
@@ -294,7 +316,7 @@ def split_tensor(t: Value, n: Value, axis: Value) -> Value:
     places = [slice(begin, begin + length) for begin in range(0, array.shape[at], length or 1)] or [
         slice(0)
     ] * count
-    return list_of([made(array[(slice(None),) * at + (place,)]) for place in places])
+    return list_of([made(part(array, at, place)) for place in places])
 
 
 _FLOAT64: dict[str, Value] = {"dtype": symbol("float64")}
@@ -315,8 +337,8 @@ ROWS: list[Primitive] = [
     constant("dtype", "t", "The kind of number: float64, float32, int64, int32 or boolean.", _dtype),
     row("as-type", "t dtype", "The same numbers as another kind.", linear="t", value=_as_type, forward="(broadcast-like dt r)",
          reverse={"t": "(sum-like (broadcast-like s r) t)"}),
-    constant("zeros", "dims dtype", "Zeros of a shape.", _filled("zeros", 0.0), keywords=_FLOAT64),
-    constant("ones", "dims dtype", "Ones of a shape.", _filled("ones", 1.0), keywords=_FLOAT64),
+    constant("zeros", "dims dtype", "Zeros of a shape.", _filled("zeros"), keywords=_FLOAT64),
+    constant("ones", "dims dtype", "Ones of a shape.", _filled("ones"), keywords=_FLOAT64),
     row("full", "dims x", "x in every entry of a shape.", _full, forward="(broadcast-like dx r)",
          reverse={"x": "(sum-like s x)"}),
     constant("eye", "n", "The unit matrix of n rows.", _eye),
