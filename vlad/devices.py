@@ -62,7 +62,7 @@ DEVICES: dict[str, Callable[[], Device]] = {"cpu": _cpu, "cuda": _cuda}
 _found: dict[str, Device] = {}
 
 
-def device(name: str) -> Device:
+def device_named(name: str) -> Device:
     """The device of a name. Raises VladError where there is none."""
     found = _found.get(name)
     if found is None:
@@ -75,7 +75,7 @@ def device(name: str) -> Device:
 
 def current() -> Device:
     """Where a tensor is made that comes of no other."""
-    return device(CURRENT.get())
+    return device_named(CURRENT.get())
 
 
 def name_of(array: Array) -> str:
@@ -91,7 +91,7 @@ def name_of(array: Array) -> str:
 def device_of(array: Array) -> Device:
     """The device of an array."""
     name = name_of(array)
-    return device(name) if name in DEVICES else Device(name, namespace(array), device=array.device)
+    return device_named(name) if name in DEVICES else Device(name, namespace(array), device=array.device)
 
 
 def moved(array: Array, target: Device) -> Array:

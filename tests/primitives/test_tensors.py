@@ -200,6 +200,7 @@ def test_entry_by_entry_it_is_the_rule_of_reals(row: Primitive, data: st.DataObj
 
 ERRORS = {
     "(+ #[1 2] #[1 2 3])": "Shapes given to + do not fit: (2) and (3)",
+    "(define a #[1 2]) (define b #[1 2 3]) (let ((x a) (y b)) (* x y))": "Shapes given to * do not fit: (2) and (3)",
     "(hypot #[1 2] #[1 2 3])": "Shapes given to hypot do not fit: (2) and (3)",
     "(if (> #[1 2] 0) 1 2)": "A tensor of booleans is no condition",
     "((lambda (a b) (if (= a b) 1 2)) #[1 2] #[1 2])": "A tensor of booleans is no condition",

@@ -6,6 +6,7 @@ the array library `xp`. A row without it is asked for one entry after the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -22,8 +23,17 @@ Formula = Callable[..., Any]
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
-    function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", {})
+    function: Formula = eval(
+        f"lambda xp, {', '.join(operands)}: {body}", {"log_of_positive": _log_of_positive}
+    )
     return function
+
+
+def _log_of_positive(xp: Any, x: Any) -> Any:
+    """The logarithm where it is finite, else nan; the standard has functions of arrays only."""
+    if type(x) is float:
+        return math.log(x) if 0 < x < math.inf else math.nan
+    return xp.log(xp.where((x > 0) & (x < xp.inf), x, xp.nan))
 
 
 def is_elementwise(operands: tuple[Value, ...]) -> bool:

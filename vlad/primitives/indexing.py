@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vlad.core.types import is_known_zero, is_real
-from vlad.devices import add_at
+from vlad.devices import add_at, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     FIRST,
@@ -14,7 +14,7 @@ from vlad.primitives.arrays import (
     row,
     whole,
 )
-from vlad.primitives.elementwise import apart, elementwise, formula, is_elementwise
+from vlad.primitives.elementwise import apart, elementwise, is_elementwise
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
@@ -143,14 +143,18 @@ def _where(c: Value, a: Value, b: Value) -> Value:
     operands = (c, a, b)
     if not is_elementwise(operands):
         raise invalid("where", "a boolean or a tensor of them, and two reals or tensors", *operands)
-    return elementwise("where", _chosen, _CHOICE, operands)
+    return elementwise("where", _chosen, _choice, operands)
 
 
 def _chosen(c: float, a: float, b: float) -> float:
     return a if c else b
 
 
-_CHOICE = formula("xp.where(c != 0, a, b)", ("c", "a", "b"))
+def _choice(xp: Any, c: Array | float, a: Array | float, b: Array | float) -> Array:
+    """The same of arrays and reals, of which the standard wants the condition and one more to be arrays."""
+    there = device_of(next(x for x in (c, a, b) if type(x) is not float))
+    test = there.asarray(c != 0) if type(c) is float else c != 0
+    return xp.where(test, there.asarray(a) if type(a) is type(b) is float else a, b)
 
 
 def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.devices import current
+from vlad.devices import current, device_named, device_of, moved, name_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     FIRST,
@@ -40,7 +40,7 @@ from vlad.tensors import (
     shape_text,
     together,
 )
-from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, list_of, look, symbol
+from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, String, Value, list_of, look, symbol
 
 
 def _tensor(data: Value) -> Value:
@@ -153,6 +153,22 @@ def _as_type(t: Value, dtype: Value) -> Value:
     kind = dtype_of("as-type", dtype, xp)
     with quiet():
         return made(xp.astype(array, kind))
+
+
+def _device(x: Value) -> Value:
+    return String(name_of(x.like if type(x) is Tensor else array_of("device", x)))
+
+
+def _to_device(x: Value, device: Value) -> Value:
+    if type(device) is not String:
+        raise invalid("to-device", "a tensor and the name of a device as a string", x, device)
+    target = device_named(device.text)
+    array = array_of("to-device", x)
+    return Tensor(moved(array, target)) if type(x) is Tensor else x
+
+
+def _device_like(x: Value, like: Value) -> Value:
+    return Tensor(moved(x.array, device_of(like.like))) if type(x) is type(like) is Tensor else x
 
 
 def _sum_like(x: Value, like: Value) -> Value:
@@ -337,6 +353,11 @@ ROWS: list[Primitive] = [
     constant("dtype", "t", "The kind of number: float64, float32, int64, int32 or boolean.", _dtype),
     row("as-type", "t dtype", "The same numbers as another kind.", linear="t", value=_as_type, forward="(broadcast-like dt r)",
          reverse={"t": "(sum-like (broadcast-like s r) t)"}),
+    constant("device", "x", "The name of the device that a tensor is on.", linear="x", value=_device),
+    row("to-device", "x device", "The tensor on the device of a name.", linear="x", value=_to_device,
+         forward="(to-device dx device)", reverse={"x": "(device-like s x)"}),
+    row("device-like", "x like", "x on the device of another tensor.", linear="x like", value=_device_like, hidden=True,
+         forward="(device-like dx like)", reverse={"x": "(device-like s x)"}),
     constant("zeros", "dims dtype", "Zeros of a shape.", _filled("zeros"), keywords=_FLOAT64),
     constant("ones", "dims dtype", "Ones of a shape.", _filled("ones"), keywords=_FLOAT64),
     row("full", "dims x", "x in every entry of a shape.", _full, forward="(broadcast-like dx r)",
