@@ -142,7 +142,6 @@ class Session:
         self.path = list(path)
         if device != "cpu":
             device_named(device)  # or an error, now
-        self.device = device
         self.machine = Machine(
             TABLE,
             CODES,
@@ -152,6 +151,7 @@ class Session:
             write=write or (lambda text: sys.stdout.write(text)),
             read=read or (lambda: sys.stdin.readline()),
             arguments=arguments,
+            device=device,
         )
         self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
         self._steps: Steps | None = None  # of a program that is read, and not run
@@ -316,7 +316,7 @@ class Session:
     def _suggesting(self, evaluate: Callable[[], Value], span: Span | None = None) -> Value:
         """Evaluate, with tensors made on the session's device; an error has at least the form's position, an unbound variable
         the nearest known name."""
-        before = CURRENT.set(self.device)
+        before = CURRENT.set(self.machine.device)
         try:
             return evaluate()
         except VladError as error:

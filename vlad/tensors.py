@@ -184,6 +184,13 @@ def together(a: Array, b: Array) -> bool:
     return type(a) is type(b) and a.device == b.device
 
 
+def is_on_host(tensor: Tensor) -> bool:
+    """Are the entries an array of NumPy, which compiled code can read?"""
+    import numpy
+
+    return type(tensor.like) is numpy.ndarray
+
+
 def on_host(array: Array) -> Array:
     """The array as one of NumPy."""
     import numpy
@@ -194,6 +201,21 @@ def on_host(array: Array) -> Array:
         return array.get()
     default = namespace(array).__array_namespace_info__().default_device()
     return numpy.from_dlpack(array.to_device(default))
+
+
+def entries(tensor: Tensor) -> Array:
+    """The entries as doubles, one behind the other, in the memory of this process."""
+    import numpy
+
+    return numpy.ascontiguousarray(numpy.asarray(tensor.array), dtype=numpy.float64)
+
+
+def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
+    """The tensor of a copy of such entries; `kind` is NumPy's letter."""
+    import numpy
+
+    found = numpy.frombuffer(data, dtype=numpy.float64).reshape(shape)
+    return Tensor(found.astype({"f": "f8", "i": "i8", "b": "?"}[kind]))
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

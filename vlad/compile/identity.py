@@ -31,7 +31,9 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.core.types import ZERO_REAL
+from vlad.devices import name_of
 from vlad.evaluate.limits import deep_recursion
+from vlad.tensors import Tensor, kind_name, on_host
 from vlad.values import (
     FALSE,
     NIL,
@@ -48,6 +50,7 @@ from vlad.values import (
     look,
 )
 
+MOST_WRITTEN = 64  # entries of a tensor that are part of a unit's text (emit_c.py); others are handed over
 MOST_WORDS = 200_000  # of a call's text: what is larger is not worth recognising
 
 ATOMS = {
@@ -127,6 +130,8 @@ def _kind(walk: _Walk, value: Value, longest: int, known: dict[int, str]) -> str
         end = "string"
     elif type(value) is tuple and value:
         end = walk.code(value[0])
+    elif type(value) is Tensor:
+        end = _layout(value)
     else:
         end = _atom(value)
     if len(parts) > longest:
@@ -149,7 +154,13 @@ def _atom(value: Value) -> str:
         return "'" + _spelt(value.name)
     if type(value) is String:
         return '"' + _spelt(value.text)
+    if type(value) is Tensor and value.like.size <= MOST_WRITTEN:
+        return f"{_layout(value)} {' '.join([float(entry).hex() for entry in on_host(value.array).reshape(-1).tolist()])}"
     raise Nameless
+
+
+def _layout(tensor: Tensor) -> str:
+    return f"tensor {kind_name(tensor.like.dtype)} {name_of(tensor.like)} {' '.join(map(str, tensor.shape))}"
 
 
 def _spelt(text: str) -> str:

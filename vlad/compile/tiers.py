@@ -202,13 +202,17 @@ class Tiers:
         return compiled
 
     def quicken(self, procedure: Any, count: int) -> None:
-        """Hand a Python callable the machine code from so many reals to a real, if there is any; it is taken back when
-        what it relies on is redefined."""
+        """Hand a Python callable machine code that it may call itself: from so many reals to a real, or between reals and
+        arrays; it is taken back when what it relies on is redefined."""
         entry = self.entries.get(id(procedure.value))
         for compiled in entry.variants if entry is not None else ():
-            if compiled.direct is not None and compiled.reals == count:
+            is_direct = compiled.direct is not None and compiled.reals == count
+            if is_direct or compiled.quick is not None:
                 assert entry is not None
-                procedure.direct = compiled.direct
+                if is_direct:
+                    procedure.direct = compiled.direct
+                else:
+                    procedure.quick = compiled.quick
                 entry.listeners.append(_take_back(weakref.ref(procedure)))
                 return
 
@@ -374,7 +378,7 @@ def _take_back(procedure: weakref.ref[Any]) -> Callable[[], None]:
     def take_back() -> None:
         held = procedure()
         if held is not None:
-            held.direct = None
+            held.direct = held.quick = None
 
     return take_back
 

@@ -205,6 +205,7 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
         "-w",
         "-fno-math-errno",
         "-fno-semantic-interposition",
+        "-fopenmp-simd",
     ]
     chosen += FAST_MATH if fast_math else ["-ffp-contract=off"]
     if native:

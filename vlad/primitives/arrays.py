@@ -14,6 +14,7 @@ from typing import Any
 
 from vlad.devices import current, device_of
 from vlad.errors import VladError
+from vlad.primitives.kernels import plain
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, namespace, shape_text
 from vlad.values import FALSE, ZERO, Primitive, Symbol, Value, look
@@ -32,7 +33,7 @@ def array_of(name: str, value: Value, beside: Array | None = None) -> Array:
     raise invalid(name, "a tensor", value)
 
 
-def part(array: Array, axis: int, index: int | slice) -> Array:
+def part_at(array: Array, axis: int, index: int | slice) -> Array:
     """What an array has at an index, or in a slice, of an axis."""
     return array[(*[slice(None)] * axis, index, ...)]
 
@@ -160,10 +161,10 @@ def row(
     name: str, operands: str, doc: str, value: Callable[..., Value], linear: str = "", **columns: Any
 ) -> Primitive:
     """`linear`: operands of which a known zero makes the result one."""
-    columns.setdefault("abstract", left_out)
+    places = tuple([operands.split().index(one) for one in linear.split()])
+    columns["abstract"] = plain(columns["abstract"], places) if "abstract" in columns else left_out
     if linear:
-        names = operands.split()
-        value = _known_zeros(value, tuple([names.index(one) for one in linear.split()]))
+        value = _known_zeros(value, places)
     columns.setdefault("type", f"{' '.join(['any'] * len(operands.split()))} -> any")
     return Primitive(name, operands, doc, value=value, **columns)
 
