@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from vlad.errors import VladError
-from vlad.tensors import Array, namespace, on_host
+from vlad.tensors import SORT, Array, namespace, on_host
 
 CURRENT: ContextVar[str] = ContextVar("CURRENT", default="cpu")
 
@@ -106,10 +106,10 @@ def moved(array: Array, target: Device) -> Array:
 def add_at(array: Array, axis: int, indices: Array, updates: Array) -> None:
     """Add to the parts of an array at a vector of indices along an axis, which may name one several times.
 
-    The standard has no such function. NumPy and CuPy have one; with another library it is one part after the other.
+    The standard has no such function. NumPy and, for reals, CuPy have one; else it is one part after the other.
     """
     xp, before = namespace(array), (slice(None),) * axis
-    if xp.__name__ in ("numpy", "cupy"):
+    if xp.__name__ == "numpy" or (xp.__name__ == "cupy" and SORT[array.dtype] == "f"):
         xp.add.at(array, (*before, indices), updates)
         return
     for place in range(indices.shape[0]):

@@ -171,6 +171,21 @@ def test_more(text: str, device: str) -> None:
     check(device, text, random(1, (2, 3), 0.5, 2.0))
 
 
+@pytest.mark.parametrize("device", [STRICT, PRETENDED, gpu])
+@pytest.mark.parametrize("shape", ["10", "'(300 400)"])
+def test_the_same_random_numbers_everywhere(shape: str, device: str) -> None:
+    """To the last bit; the normal distribution's middle, too, where there is no logarithm."""
+    text = f"""(list (uniform (random-key 5) {shape}) (uniform (random-key 5) {shape} #:low -3 #:high 7)
+      (random-integer (random-key 5) -1e15 1e15 {shape}) (permutation (random-key 5) 30000) (normal (random-key 5) {shape}))"""
+    *exact, normal = [on_host(found) for found in session_on(device).eval(text)]
+    *expected, normal_expected = session_on("cpu").eval(text)
+    for found, other in zip(exact, expected, strict=True):
+        assert found.dtype == other.dtype and np.array_equal(found, other)
+    middle = np.abs(normal_expected) < 1.4
+    assert np.array_equal(normal[middle], normal_expected[middle])
+    np.testing.assert_allclose(normal, normal_expected, rtol=1e-14)
+
+
 def test_every_row_is_among_them() -> None:
     named = set()
     for text in (*UNARY, *BINARY, *AXIS, *PRODUCTS, *MORE):
@@ -289,3 +304,17 @@ ERRORS = {
 def test_errors(text: str) -> None:
     error = refusal(text, "evaluate")
     assert error.message == ERRORS[text] and error.hint
+
+
+def test_another_device_is_for_tier_0() -> None:
+    """A procedure that was compiled for arrays in memory does not take others, and none is compiled elsewhere."""
+    session = vlad.Session(tier="compile")
+    session.eval("(define (f x) (sum (* x x)))")
+    assert session["f"](np.array([1.0, 2.0])) == 5
+    assert session["f"](there(PRETENDED, np.array([1.0, 3.0]))) == 10
+    assert session["f"](np.array([1.0, 4.0])) == 17
+    elsewhere = vlad.Session(tier="compile", device=PRETENDED)
+    elsewhere.eval("(define (g x) (+ (ones 2) x)) (define (h x) (gather (list-tail x 0) 0))")
+    assert devices.name_of(elsewhere["g"](2.0)) == PRETENDED
+    assert elsewhere.eval("(map g (list 1 2))")[1].shape == (2,)
+    assert elsewhere.eval("(let loop ((i 0) (x 0)) (if (= i 1000) x (loop (+ i 1) (+ x i))))") == 499500

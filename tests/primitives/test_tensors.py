@@ -335,6 +335,33 @@ def test_a_gradient_through_indices_costs_as_much_as_the_loop(
         assert totals == 1
 
 
+def test_what_is_large_is_not_written_for_an_error(session: vlad.Session) -> None:
+    """An error shows the beginning of a tensor; and where there is none, nothing is written."""
+    import vlad.write
+
+    entries = 0
+    entry = vlad.write._entry
+
+    def counted(number: Any) -> str:
+        nonlocal entries
+        entries += 1
+        return entry(number)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vlad.write, "_entry", counted)
+        gradient = session.eval("(gradient-R (lambda (x) (mean (* x x))))")
+        assert gradient(np.ones((300, 300))).shape == (300, 300)
+        assert entries == 0
+        with pytest.raises(VladError) as caught:
+            session.eval("(lambda (x) (list-ref x 1))")(np.ones((300, 300)))
+        assert 0 < entries <= 600 and any("#[[1 1" in text for text in caught.value.irritants)
+
+
+def test_long_axes_are_cut() -> None:
+    expected = "#[[0 1] [2 3] [4 5] … [1996 1997] [1998 1999] [2000 2001]]\n#[0 1 2 … 998 999 1000]"
+    assert printed("(reshape (arange 2002) '(1001 2)) (arange 1001)", "evaluate") == expected
+
+
 def test_training(session: vlad.Session) -> None:
     """Logistic regression by gradient descent finds the line between two clouds."""
     r = np.random.default_rng(0)
