@@ -13,7 +13,7 @@ Called by session.py. Raises TypeError for a Python value that has no counterpar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.tensors import SORT, Tensor, frozen, is_array, made
@@ -41,13 +41,13 @@ Quick = Callable[[tuple[Any, ...]], Any]
 class Procedure:
     """A procedure of a session. Calling it converts arguments and result; errors are VladErrors."""
 
-    __slots__ = ("_apply", "direct", "quick", "value", "__weakref__")
+    __slots__ = ("_apply", "direct", "quicks", "value", "__weakref__")
 
     def __init__(self, value: Value, apply: Apply) -> None:
         self.value = value
         self._apply = apply
         self.direct: Direct | None = None  # machine code from floats to a float, once there is some
-        self.quick: Quick | None = None  # the same for floats and arrays; NotImplemented for others
+        self.quicks: Sequence[Quick] = ()  # the same for floats and arrays; NotImplemented for others
 
     def __call__(self, *arguments: Any) -> Any:
         direct = self.direct
@@ -60,13 +60,12 @@ class Procedure:
                     return direct(*arguments)
                 except TypeError:  # another number of them
                     return self._call(arguments)
-        quick = self.quick
-        if quick is not None:
+        for quick in self.quicks:
             result = quick(arguments)
             if result is not NotImplemented:
                 return result
         result = self._call(arguments)
-        if direct is None and quick is None and (type(result) is float or hasattr(result, "shape")):
+        if direct is None and not self.quicks and (type(result) is float or hasattr(result, "shape")):
             quicken = getattr(self._apply, "quicken", None)
             if quicken is not None:
                 quicken(self, len(arguments))

@@ -221,7 +221,7 @@ class _Unit:
         self.static_lines: list[str] = []
         self.expressions: list[str] = []
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
-        self.collects = self.has_arrays = False
+        self.collects = self.has_arrays = self.has_kernels = False
         self.takes: list[str] = []  # what is done with the words that come after the operands
         self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
         self._data: dict[Data, str] = {}
@@ -250,7 +250,7 @@ class _Unit:
         if facts.counts:
             parts.append(sections["fuel"])
         if facts.acts or self.alone:
-            parts.append(needed([*self.expressions, "vlad_real_text()"]))
+            parts.append(needed([*self.expressions, "vlad_real_text()"], self.has_kernels))
             # only who quotes has to know what prints: finding that out takes 45 ms
             prints = printing() if facts.quotes else "0"
             parts += [
@@ -258,7 +258,7 @@ class _Unit:
                 sections["alone" if self.alone else "host"],
             ]
         else:
-            parts.append(needed(self.expressions))
+            parts.append(needed(self.expressions, self.has_kernels))
         parts += self.structures.values()
         parts += self.static_lines
         for cell, kinds in self.program.variables.items():
@@ -813,6 +813,7 @@ class _Body:
 
     def each(self, statement: Each) -> None:
         self.unit.has_arrays |= statement.allocates
+        self.unit.has_kernels = True
         operands = [self.leaf(leaf) for leaf in statement.operands]
         outputs = [self.name(slot) for slot in statement.slots]
         if statement.span is not None:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from vlad.core.kernels import START, Access, Kernel, Write
 
-FEWEST_SIMD = 8  # turns of an innermost loop whose sum is worth taking in parallel
+FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
+ORDER = {"max": ">", "min": "<"}
 
 
 def kernel_lines(
@@ -96,35 +97,47 @@ class _Emitter:
         for write in here:
             if write.access is not None:
                 self._line(depth + 1, f"double {self._gathered(write)} = {self.real(START[write.combine])};")
+            if write.combine in ORDER:
+                self._line(depth + 1, f"double {self._gathered(write)}__nan = 0.0;")
         if depth == len(self.axes):
             self._turn(depth + 1)
-            return
-        axis = self.axes[depth]
-        extent = self.kernel.extents[axis]
-        if depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
-            sums = [
-                self._gathered(write)
-                for write, own in zip(self.kernel.writes, self.depths, strict=True)
-                if own is not None and write.combine == "+"
-            ]
-            if sums and all(write.combine in ("", "+") for write in self.kernel.writes):
-                self._line(0, f"#pragma omp simd reduction(+: {', '.join(sums)})")
-        self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
-        self._loops(depth + 1)
-        self._line(depth + 1, "}")
+        else:
+            axis = self.axes[depth]
+            extent = self.kernel.extents[axis]
+            if depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
+                self._simd()
+            self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
+            self._loops(depth + 1)
+            self._line(depth + 1, "}")
         for write in here:
+            gathered = self._gathered(write)
+            if write.combine in ORDER:
+                self._line(depth + 1, f"if ({gathered}__nan) {gathered} = (0.0 / 0.0);")
             if write.access is not None:
                 entry = self._entry(self.outputs[write.output], write.access)
-                combine = write.combine if self._is_part(write, depth) else ""
-                self._line(depth + 1, _stored(entry, self._gathered(write), combine))
+                self._line(
+                    depth + 1, _stored(entry, gathered, write.combine if self._is_part(write, depth) else "")
+                )
+
+    def _simd(self) -> None:
+        """Let the turns of the innermost loop be taken in parallel: outputs are new arrays, so they do not meet."""
+        if any(write.access is not None and write.access.at for write in self.kernel.writes):
+            return  # at places that nobody knows, they may
+        clauses: dict[str, list[str]] = {}
+        for write, own in zip(self.kernel.writes, self.depths, strict=True):
+            if own is not None:
+                clauses.setdefault(write.combine, []).append(self._gathered(write))
+                if write.combine in ORDER:
+                    clauses.setdefault("+", []).append(f"{self._gathered(write)}__nan")
+            elif write.combine and write.access is None:
+                return
+        texts = [f" reduction({sign}: {', '.join(names)})" for sign, names in clauses.items()]
+        self._line(0, f"#pragma omp simd{''.join(texts)}")
 
     def _gathered(self, write: Write) -> str:
-        """The variable of what is combined."""
-        return (
-            self.outputs[write.output]
-            if write.access is None
-            else f"{self.outputs[write.output]}_{write.value}"
-        )
+        """The variable of what is combined. No other name has two underscores in a row."""
+        output = self.outputs[write.output]
+        return output if write.access is None else f"{output}__{write.value}"
 
     def _turn(self, depth: int) -> None:
         kernel = self.kernel
@@ -144,7 +157,12 @@ class _Emitter:
             self._line(depth, f"double x{number} = {text};")
         for write, own in zip(kernel.writes, self.depths, strict=True):
             if own is not None:
-                place = self._gathered(write)
+                place, value = self._gathered(write), f"x{write.value}"
+                if write.combine in ORDER:
+                    sign = ORDER[write.combine]
+                    self._line(depth, f"{place} = {value} {sign} {place} ? {value} : {place};")
+                    self._line(depth, f"{place}__nan += {value} != {value};")
+                    continue
             elif write.access is None:
                 place = self.outputs[write.output]
             else:
@@ -171,8 +189,7 @@ def _stored(place: str, value: str, combine: str) -> str:
         case "":
             return f"{place} = {value};"
         case "max" | "min":  # nan stays, whatever comes
-            sign = ">" if combine == "max" else "<"
-            return f"if ({value} {sign} {place} || {value} != {value}) {place} = {value};"
+            return f"if ({value} {ORDER[combine]} {place} || {value} != {value}) {place} = {value};"
     return f"{place} = {place} {combine} {value};"
 
 
