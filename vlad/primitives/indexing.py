@@ -154,7 +154,7 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
     return _at(w, "tensor-ref", shape, places, put_at)
 
 
-def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: Value) -> tuple[Any, ...]:
+def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
     at = axis_of(name, axis, len(shape))
     begin, end, by = [whole(name, x, "a bound or step") for x in (start, stop, step)]
     length = shape[at]
@@ -163,16 +163,16 @@ def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: 
             "out-of-range", f"Slice given to {name} is out of range: from {begin} to {end} by {by}",
             hint=f"axis {at} has the length {length}",
         )  # fmt: skip
-    return (*[slice(None)] * at, slice(begin, end, by), ...)
+    return (*[slice(None)] * at, slice(begin, end, by))
 
 
 def _slice(t: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
     array = array_of("slice", t)
-    return made(array[_cut("slice", array.shape, start, stop, axis, step)])
+    return made(array[(*_cut("slice", array.shape, start, stop, axis, step), ...)])
 
 
 def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
-    return put(like, _cut("slice", like.shape, start, stop, axis, step), numbers(x))
+    return put(like, (*_cut("slice", like.shape, start, stop, axis, step), ...), numbers(x))
 
 
 def _range(w: Any, shape: Shape, bounds: Sequence[Any]) -> tuple[Shape, Access]:
