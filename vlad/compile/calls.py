@@ -16,6 +16,7 @@ from typing import Any
 
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
+from vlad.compile.blas import product
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
@@ -103,10 +104,15 @@ class Compiled:
         # what is shared is written, and read, once a call: boxes by value, values by address
         self._made: dict[tuple[int, Type], Any] = {}
         self._seen: dict[tuple[int, Type], Value] = {}
-        self._in = ffi.new("union vlad_word[]", len(interface.parameters) + 1 + len(self.given))
+        self._in = ffi.new(
+            "union vlad_word[]", len(interface.parameters) + 1 + interface.extra + len(self.given)
+        )
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
-        for index, array in enumerate(self.given, start=len(interface.parameters) + interface.counts):
+        if interface.multiplies:
+            first, found = len(interface.parameters) + interface.counts, product()
+            self._in[first].p, self._in[first + 1].i = ffi.cast("void *", found.address), found.is_wide
+        for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
             self._in[index].p = ffi.from_buffer("double[]", array)
         self._call = handle.vlad_call
         self._handle = handle

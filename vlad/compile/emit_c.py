@@ -51,6 +51,7 @@ from vlad.compile.first_order import (
 )
 from vlad.compile.functions import ONE, OTHER, TWO, needed
 from vlad.compile.identity import MOST_WRITTEN
+from vlad.compile.products import as_product
 from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.tensors import Tensor
@@ -221,7 +222,7 @@ class _Unit:
         self.static_lines: list[str] = []
         self.expressions: list[str] = []
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
-        self.collects = self.has_arrays = self.has_kernels = False
+        self.multiplies = self.collects = self.has_arrays = self.has_kernels = False
         self.takes: list[str] = []  # what is done with the words that come after the operands
         self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
         self._data: dict[Data, str] = {}
@@ -243,6 +244,8 @@ class _Unit:
             parts.append(arena if facts.allocates else arena[: arena.index("static char *vlad_base")])
         if self.has_arrays:
             parts.append(sections["arrays"])
+        if self.multiplies:
+            parts.append(sections["products"])
         if self.collects:
             parts.append(sections["collect"] + self._tables())
         if facts.recursive:
@@ -470,6 +473,9 @@ static int vlad_begin_once(void) {
         call = f"{c_name(entry)}({arguments})"
         lines = [f"static void {name}(void) {{"]
         first = len(entry.parameters) + self.facts.counts
+        if self.multiplies and not self.alone:
+            lines.append(f"  vlad_gemm = vlad_in[{first}].p; vlad_gemm_is_wide = vlad_in[{first + 1}].i;")
+            first += 2
         lines += [f"  {take.format(number)}" for number, take in enumerate(self.takes, start=first)]
         if self.facts.counts:
             lines.append(f"  vlad_fuel = vlad_in[{len(entry.parameters)}].i;")
@@ -814,6 +820,7 @@ class _Body:
     def each(self, statement: Each) -> None:
         self.unit.has_arrays |= statement.allocates
         self.unit.has_kernels = True
+        self.unit.multiplies |= as_product(statement.kernel) is not None
         operands = [self.leaf(leaf) for leaf in statement.operands]
         outputs = [self.name(slot) for slot in statement.slots]
         if statement.span is not None:

@@ -58,6 +58,32 @@ static inline double *vlad_array(long count) {
   return (double *)array;
 }
 
+/* section: products
+   c = a b of matrices in rows, either of them transposed: m rows, n columns, sums of k terms. By the BLAS library whose
+   cblas_dgemm the host has found, if any. */
+static void *vlad_gemm;
+static long vlad_gemm_is_wide;
+static void vlad_product(int ta, int tb, long m, long n, long k, const double *a, long lda, const double *b, long ldb, double *c,
+                         long ldc) {
+  if (vlad_gemm && vlad_gemm_is_wide) {
+    ((void (*)(int, int, int, long, long, long, double, const double *, long, const double *, long, double, double *, long))vlad_gemm)(
+        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc);
+    return;
+  }
+  if (vlad_gemm) {
+    ((void (*)(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int))vlad_gemm)(
+        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc);
+    return;
+  }
+  for (long i = 0; i < m; i++) {
+    for (long j = 0; j < n; j++) c[i * ldc + j] = 0.0;
+    for (long l = 0; l < k; l++) {
+      double x = ta ? a[l * lda + i] : a[i * lda + l];
+      for (long j = 0; j < n; j++) c[i * ldc + j] += x * (tb ? b[j * ldb + l] : b[l * ldb + j]);
+    }
+  }
+}
+
 /* section: collect
    Copies what `roots` reach among the boxes above `mark` and frees the rest (Cheney 1970, within the part of the area that
    a loop filled). Sharing is kept: `moved` has each box's new address. Answers how much may be allocated before the next

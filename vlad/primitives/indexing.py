@@ -18,7 +18,7 @@ from vlad.primitives.arrays import (
     whole,
 )
 from vlad.primitives.elementwise import apart, elementwise, is_elementwise
-from vlad.primitives.kernels import Shape, copied, entry_by_entry, is_number, known, loops, shape_of
+from vlad.primitives.kernels import Shape, copied, entry_by_entry, is_number, known, loops, reduced, shape_of
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
@@ -239,6 +239,100 @@ def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
     return (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :])
 
 
+def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
+    """The rule on the indices, counted from the start; where one is no index of an axis of this length, an error."""
+    table = w.machine.table
+    if not is_number(indices) or (is_tensor(indices.type) and indices.type.of.kind == "b"):
+        return w.fail(f"Argument to {name} is invalid")
+    shape = shape_of(indices)
+    axes = range(len(shape))
+
+    def of_all(combine: str, x: Any) -> Any:
+        return reduced(w, x, axes, False, combine) if shape else x
+
+    if is_tensor(indices.type):
+        indices = type(indices)(w.types.tensor(shape), indices.leaves)
+    zero, most = w.constant(0.0), w.constant(float(length))
+    lowest, highest = of_all("min", indices), of_all("max", indices)
+    rest = of_all(
+        "max", w.apply(table["abs"], [w.apply(table["-"], [indices, w.apply(table["floor"], [indices])])])
+    )
+    tests = [
+        w.apply(table["<="], [w.constant(-float(length)), lowest]), w.apply(table["<"], [highest, most]),
+        w.apply(table["="], [rest, zero]),
+    ]  # fmt: skip
+    if 0 in shape:
+        tests = []
+    from_end = w.apply(table["<"], [indices, zero])
+    key, places = w.key, w.apply(table["where"], [from_end, w.apply(table["+"], [indices, most]), indices])
+
+    def tested(number: int) -> Any:
+        if number == len(tests):
+            return rule(places)
+        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
+
+    def answered(number: int, test: Any) -> Any:
+        if test.type.kind == "constant":
+            return (
+                tested(number + 1)
+                if test.type.of is TRUE
+                else w.fail(f"Index given to {name} is out of range")
+            )
+        return w.branch(
+            (key, "in range", number), test, lambda: tested(number + 1),
+            lambda: w.fail(f"Index given to {name} is out of range"), False,
+        )  # fmt: skip
+
+    return tested(0)
+
+
+def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
+    """For parts chosen along an axis: the shape of all of them, where the indices are, and where the parts, `at` the first read."""
+    whole = (*shape[:at], *chosen, *shape[at + 1 :])
+    strides, rest = contiguous(shape), len(shape) - at - 1
+    index = Access(0, (*[0] * at, *contiguous(chosen), *[0] * rest))
+    return (
+        whole,
+        index,
+        Access(0, (*strides[:at], *[0] * len(chosen), *strides[at + 1 :]), ((0, strides[at]),)),
+    )
+
+
+def _abstract_gather(w: Any, t: Any, indices: Any, axis: Any) -> Any:
+    shape = shape_of(t)
+    at = axis_of("gather", known(w, axis), len(shape))
+
+    def parts(places: Any) -> Any:
+        whole, index, part = _along(shape, shape_of(places), at)
+        accesses = [index if is_tensor(places.type) else None, part]
+        return loops(w, whole, [places, t], accesses, whole, kind=t.type.of.kind)
+
+    return _abstract_indices(w, "gather", indices, shape[at], parts)
+
+
+def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> Any:
+    if updates.type.of is ZERO:
+        return t
+    shape = shape_of(t)
+    at = axis_of("scatter-add", known(w, axis), len(shape))
+    if t.type.of.kind != "f" or not is_number(updates):
+        return w.left_out("tensors of integers are")
+
+    def added(places: Any) -> Any:
+        whole, index, part = _along(shape, shape_of(places), at)
+        if shape_of(updates) != whole:
+            return w.fail(
+                f"Shapes given to scatter-add do not fit: {shape_text(whole)} and {shape_text(shape_of(updates))}"
+            )
+        own = Access(0, contiguous(whole)) if is_tensor(updates.type) else None
+        reads = (Read(0, index if is_tensor(places.type) else None), Read(1, own))
+        outputs = (Output(math.prod(shape), None, 2),)
+        kernel = Kernel(whole, reads, (), outputs, (Write(0, 1, part, "+"),))
+        return w.loops(kernel, [places, updates, t], [w.types.tensor(shape)])[0]
+
+    return _abstract_indices(w, "scatter-add", indices, shape[at], added)
+
+
 def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value:
     if updates is ZERO:
         return t
@@ -331,10 +425,10 @@ ROWS: list[Primitive] = [
     row("unslice", "x like start stop axis step", "Zeros but in a slice.", linear="x like", value=_unslice, hidden=True,
          abstract=_abstract_unslice,
          forward="(unslice dx like start stop axis step)", reverse={"x": "(slice s start stop axis step)"}),
-    row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather, keywords=FIRST,
+    row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather, abstract=_abstract_gather, keywords=FIRST,
          forward="(gather dt indices axis)", reverse={"t": "(scatter-add (zero t) indices s axis)"}),
     row("scatter-add", "t indices updates axis", "t, with updates added at indices along an axis.",
-         linear="t", value=_scatter_add,
+         linear="t", value=_scatter_add, abstract=_abstract_scatter,
          keywords=FIRST, forward="(scatter-add (complete t dt) indices (complete updates dupdates) axis)",
          reverse={"t": "s", "updates": "(gather s indices axis)"}),
     row("where", "c a b", "a where c holds, else b.", _where, type="any number number -> number",

@@ -159,6 +159,36 @@ def _abstract_is_own(w: Any, t: Any, axis: Any) -> Any:
     return w.loops(kernel, [], [w.types.tensor(whole, "b")])[0]
 
 
+def _abstract_argmax(w: Any, t: Any, axis: Any) -> Any:
+    """The least index at which the entry is the largest, or nan."""
+    shape = shape_of(t)
+    if not is_tensor(t.type) or 0 in shape:
+        return w.fail("argmax of nothing")
+    table, chosen = w.machine.table, known(w, axis)
+    at = None if chosen is FALSE else axis_of("argmax", chosen, len(shape))
+    axes = over(shape, None if at is None else (at,))
+    top = reduced(w, t, axes, True, "max")
+    place = Access(
+        0, contiguous(shape) if at is None else tuple([int(one == at) for one in range(len(shape))])
+    )
+    kernel = Kernel(
+        shape,
+        (Read(None, place),),
+        (),
+        (Output(math.prod(shape)),),
+        (Write(0, 0, Access(0, contiguous(shape))),),
+    )
+    (index,) = w.loops(kernel, [], [w.types.tensor(shape)])
+    is_top = w.apply(table["="], [t, top])
+    is_number_there = w.apply(table["="], [t, t])
+    found = w.apply(
+        table["where"],
+        [is_top, index, w.apply(table["where"], [is_number_there, w.constant(math.inf), index])],
+    )
+    least = reduced(w, found, axes, False, "min")
+    return type(t)(w.types.tensor(shape_of(least), "i"), least.leaves) if is_tensor(least.type) else least
+
+
 def _repeated(t: Value, axis: Value) -> Value:
     array = array_of("prod", t)
     xp, at = namespace(array), axis_of("prod", axis, array.ndim)
@@ -259,7 +289,7 @@ ROWS: list[Primitive] = [
          reverse={"t": "(/ (spread s t axis) (/ (size t) (size r)))"}),
     _extreme("maximum", "The largest entry.", lambda xp, a, axes, keep: xp.max(a, axis=axes, keepdims=keep)),
     _extreme("minimum", "The least entry.", lambda xp, a, axes, keep: xp.min(a, axis=axes, keepdims=keep)),
-    constant("argmax", "t axis", "The index of the largest entry, the first of several.", _argmax,
+    constant("argmax", "t axis", "The index of the largest entry, the first of several.", _argmax, abstract=_abstract_argmax,
               keywords={"axis": FALSE}),
     row("spread", "x t axis", "What a reduction answered, repeated over what it reduced.",
          linear="x t", value=_spread, hidden=True, abstract=_abstract_spread,
