@@ -7,15 +7,15 @@ from typing import Any
 
 from vlad.core.kernels import Access, broadcast, contiguous
 from vlad.core.types import is_tensor
+from vlad.devices import checking_singularity
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     array_of,
     constant,
-    library,
-    numpy,
+    reals,
     row,
 )
-from vlad.primitives.elementwise import unlike
+from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
     Shape,
     broadcast_shape,
@@ -37,7 +37,7 @@ def _matmul(a: Value, b: Value) -> Value:
         raise invalid("matmul", "tensors", a, b)
     try:
         with quiet():
-            return made(library(a, b).matmul(numbers(a), numbers(b)))
+            return made(library("matmul", a, b).matmul(numbers(a), numbers(b)))
     except ValueError:
         hint = "the last axis of the first and the last but one of the second have to be equal"
         raise unlike("matmul", (a, b), hint) from None
@@ -121,13 +121,14 @@ def _dot(a: Value, b: Value) -> Value:
     if x.ndim != 1 or x.shape != y.shape:
         raise unlike("dot", (a, b), "dot takes two vectors of one length")
     with quiet():
-        return made(library(a, b).vecdot(numbers(a), numbers(b)))
+        return made(library("dot", a, b).matmul(numbers(a), numbers(b)))
 
 
 def _outer(a: Value, b: Value) -> Value:
     x, y = array_of("outer", a), array_of("outer", b)
     if x.ndim != 1 or y.ndim != 1:
         raise unlike("outer", (a, b), "outer takes two vectors")
+    library("outer", a, b)
     return made(numbers(a)[:, None] * numbers(b)[None, :])
 
 
@@ -135,34 +136,39 @@ def _solve(a: Value, b: Value) -> Value:
     x, y = array_of("solve", a), array_of("solve", b)
     if x.ndim != 2 or x.shape[0] != x.shape[1] or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
         raise unlike("solve", (a, b), "solve takes a square matrix and a vector or matrix of as many rows")
-    return _solved("solve", lambda: library(a, b).linalg.solve(x, y))
+    xp = library("solve", a, b)
+    return _solved("solve", x, lambda: xp.linalg.solve(reals(x), reals(y)))
 
 
 def _inverse(a: Value) -> Value:
     x = array_of("inverse", a)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise unlike("inverse", (a,), "inverse takes a square matrix")
-    return _solved("inverse", lambda: namespace(x).linalg.inv(x))
+    return _solved("inverse", x, lambda: namespace(x).linalg.inv(reals(x)))
 
 
-def _solved(name: str, rule: Callable[[], Array]) -> Value:
+def _solved(name: str, matrix: Array, rule: Callable[[], Array]) -> Value:
+    from numpy.linalg import LinAlgError  # the other libraries' own is this one
+
     try:
-        return made(rule())
-    except numpy().linalg.LinAlgError:
+        with checking_singularity(matrix):
+            return made(rule())
+    except LinAlgError:
         raise VladError(
             "singular-matrix", f"Matrix given to {name} is singular", hint="its determinant is 0"
         ) from None
 
 
 def _norm(t: Value) -> Value:
-    array = array_of("norm", t)
+    array = reals(array_of("norm", t))
+    xp = namespace(array)
     with quiet():
-        return float(library(t).linalg.norm(numbers(t).reshape(-1) if array.ndim else array.reshape(-1)))
+        return float(xp.sqrt(xp.sum(array * array)))
 
 
 def _solve_slope(g: Value, x: Value) -> Value:
     a, b = g.array, x.array
-    return made(-(a[:, None] * b[None, :]) if a.ndim == 1 else -(a @ b.T))
+    return made(-(a[:, None] * b[None, :]) if a.ndim == 1 else -(a @ namespace(b).matrix_transpose(b)))
 
 
 ROWS: list[Primitive] = [

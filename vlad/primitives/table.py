@@ -9,6 +9,7 @@ from vlad.primitives import (
     linear_algebra,
     numbers,
     numerals,
+    random,
     reductions,
     strings,
     tensors,
@@ -27,6 +28,7 @@ TABLE: dict[str, Primitive] = {
         indexing,
         reductions,
         linear_algebra,
+        random,
         control,
         transforms,
     )
