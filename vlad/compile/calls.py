@@ -26,7 +26,7 @@ from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layou
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
-from vlad.tensors import Tensor, entries, from_entries
+from vlad.tensors import SORT, Tensor, entries, from_entries, is_on_host
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
@@ -211,9 +211,9 @@ class Compiled:
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
         """The pointer to a tensor's entries, as doubles in their order."""
-        if type(value) is not Tensor or value.shape != layout.shape or value.like.dtype.kind != layout.kind:
+        if type(value) is not Tensor or not is_on_host(value) or value.shape != layout.shape:
             raise Mismatch
-        if layout.kind == "f" and value.like.dtype.itemsize != 8:
+        if SORT[value.like.dtype] != layout.kind or (layout.kind == "f" and value.like.dtype.itemsize != 8):
             raise Mismatch
         array = entries(value)
         buffer = ffi.from_buffer("double[]", array)
@@ -280,7 +280,7 @@ class Compiled:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
                     return member, type_
             elif type(value) is Tensor:
-                if type_.kind == "tensor" and (value.shape, value.like.dtype.kind) == (
+                if type_.kind == "tensor" and (value.shape, SORT[value.like.dtype]) == (
                     type_.of.shape,
                     type_.of.kind,
                 ):
@@ -427,7 +427,13 @@ def _compile(
     cells: list[Global] = []
     if not cache.is_off():
         with contextlib.suppress(Nameless):
-            more = (str(optimize), str(fast_math), str(machine.counting), toolchain.signature())
+            more = (
+                str(optimize),
+                str(fast_math),
+                str(machine.counting),
+                machine.device,
+                toolchain.signature(),
+            )
             key, cells = identity(machine, f, operands, longest, *more)
             kept = _kept(machine, key, cells)
             if kept is not None:
