@@ -89,24 +89,22 @@ def _order_of(labels: str, wanted: str) -> tuple[int, ...] | None:
     return None if labels == wanted else tuple([labels.index(label) for label in wanted])
 
 
-def _contract(a: Value, b: Value, labels: Value, dims: Value) -> Value:
-    """The sum of the products of entries of a and b over all axes that the result does not have."""
-    xp = library("einsum", a, b)
-    x, y = _array(a, b), _array(b, a)
+def _contract(a: Value, b: Value, labels: Value, like: Value) -> Value:
+    """The sum of the products of entries of a and b over all axes that the result does not have. `like` has the shape of the
+    result: a list of lengths, or a tensor or real, beside which it is."""
+    xp = library("einsum", a, b, like)
+    beside = next((value.like for value in (a, b, like) if type(value) is Tensor), None)
+    x, y = [
+        numbers(value) if type(value) is Tensor else array_of("einsum", value, beside) for value in (a, b)
+    ]
     recipe = _recipe(labels.text, x.shape, y.shape)
     with quiet():
         x, y = recipe.left.factor(xp, x), recipe.right.factor(xp, y)
         product = xp.reshape(xp.matmul(x, y) if recipe.inner else x * y, recipe.shape)
     if recipe.found == recipe.result:
         return made(product)
-    return made(_placed(xp, product, recipe.found, recipe.result, dimensions("einsum", dims)))
-
-
-def _array(value: Value, other: Value) -> Array:
-    """The array of one operand, beside that of the other."""
-    if type(value) is Tensor:
-        return numbers(value)
-    return array_of("einsum", value, other.like if type(other) is Tensor else None)
+    dims = like.shape if type(like) is Tensor else dimensions("einsum", like)
+    return made(_placed(xp, product, recipe.found, recipe.result, dims))
 
 
 def _reduced(xp: Any, array: Array, labels: str, kept: str) -> Array:
@@ -324,12 +322,12 @@ PROCEDURES: dict[str, str] = {
 }
 
 ROWS: list[Primitive] = [
-    row("contract", "a b labels dims", "The sum of the products of two tensors over the axes that the result does not name.",
-         linear="a b dims", value=_contract, hidden=True,
-         forward="(accumulate (contract da b labels dims) (contract a db labels dims))",
+    row("contract", "a b labels like", "The sum of the products of two tensors over the axes that the result does not name.",
+         linear="a b like", value=_contract, hidden=True,
+         forward="(accumulate (contract da b labels like) (contract a db labels like))",
          reverse={
-             "a": "(sum-like (contract s b (turned labels 0) (shape a)) a)",
-             "b": "(sum-like (contract s a (turned labels 1) (shape b)) b)",
+             "a": "(sum-like (contract s b (turned labels 0) a) a)",
+             "b": "(sum-like (contract s a (turned labels 1) b) b)",
          }),
     constant("turned", "labels place", "The labels of the transpose by an operand.", _turned, hidden=True),
     constant("einsum-plan", "spec ts", "What a specification means for tensors of these shapes.", _einsum_plan, hidden=True),
