@@ -31,8 +31,8 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",
-        "refusals abi cache toolchain identity first_order representation blas interface quick analyze specialize rewriting "
-        "boxes optimize loops fuse products kernels functions emit_kernels emit_c unit calls tiers whole",
+        "refusals abi cache toolchain identity first_order representation blas interface interrupts quick analyze specialize "
+        "rewriting boxes optimize loops fuse products kernels functions emit_kernels emit_c unit calls tiers whole",
     ),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),

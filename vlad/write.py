@@ -138,16 +138,19 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
     return repr(value)
 
 
+def tensor_marks(kind: str) -> tuple[str, str]:
+    """What stands around the entries of a tensor of a kind of number."""
+    return ("#", "") if kind == "float64" else (f"#<tensor {kind} ", ">")
+
+
 LONGEST_AXIS = 1000
 
 
 def _tensor(value: Tensor, work: list[object]) -> str:
     """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
-    kind = "boolean" if SORT[value.like.dtype] == "b" else kind_name(value.like.dtype)
-    if kind != "float64":
-        work.append(">")
-    work.append(_Entries(on_host(value.array)))
-    return "#" if kind == "float64" else f"#<tensor {kind} "
+    before, after = tensor_marks("boolean" if SORT[value.like.dtype] == "b" else kind_name(value.like.dtype))
+    work += [after, _Entries(on_host(value.array))]
+    return before
 
 
 def _entries(array: Any, work: list[object]) -> str:

@@ -181,8 +181,8 @@ class Walker:
         raise NotImplementedError
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
-        """Do something to the outside: put a "text", "real" or "boolean" into the line that "out" sends off; read a real
-        ("in"). `what` names it."""
+        """Do something to the outside: put a "text", "real", "boolean" or "tensor" into the line that "out" sends off; read a
+        real ("in"). `what` names it."""
         raise NotImplementedError
 
     # Values.

@@ -115,11 +115,11 @@ class Compiled:
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
             self._in[index].p = ffi.from_buffer("double[]", array)
         self._call = handle.vlad_call
-        self._handle = handle
+        self.handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
         self.direct: Any = None  # from as many reals as `reals` says to a real, without state
         self.reals = len(interface.parameters)
-        self.quick = quick(interface, self._call, self.lock, self._in, self._out)
+        self.quick = quick(self, self._in, self._out)
         if interface.direct:
             kinds = ", ".join(["double"] * self.reals) or "void"
             self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
@@ -141,10 +141,10 @@ class Compiled:
         for index, (kind, word) in enumerate(words):
             setattr(self._in[index], "i" if kind == "b" else kind, word)
         if self.stop is not None:
-            self._handle.vlad_stop = 0
+            self.handle.vlad_stop = 0
         if self.outside is not None:
-            self._handle.vlad_host_write = self.outside.write
-            self._handle.vlad_host_read = self.outside.read
+            self.handle.vlad_host_write = self.outside.write
+            self.handle.vlad_host_read = self.outside.read
         if self.steps is not None:
             fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
             self._in[len(self.interface.parameters)].i = fuel
@@ -165,7 +165,7 @@ class Compiled:
         raise failure(status, self.interface.failures)
 
     def _stop(self) -> None:
-        self._handle.vlad_stop = 1
+        self.handle.vlad_stop = 1
 
     # Values → words.
 

@@ -246,6 +246,28 @@ static void vlad_put_quoted(double x) { /* as within quotes */
 }
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }
 
+/* section: tensors
+   The entries of one, axis by axis; long axes are cut in the middle. */
+static void vlad_put_tensor(const double *entries, const long *shape, long rank, int is_boolean) {
+  if (rank == 0) {
+    if (is_boolean) vlad_put_boolean(*entries != 0.0);
+    else vlad_put_real(*entries);
+    return;
+  }
+  long size = 1;
+  for (long axis = 1; axis < rank; axis++) size *= shape[axis];
+  vlad_put("[", 1);
+  for (long i = 0; i < shape[0]; i++) {
+    if (i) vlad_put(" ", 1);
+    if (i == 3 && shape[0] > @longest@) {
+      vlad_put("\342\200\246 ", 4);
+      i = shape[0] - 3;
+    }
+    vlad_put_tensor(entries + i * size, shape + 1, rank - 1, is_boolean);
+  }
+  vlad_put("]", 1);
+}
+
 /* section: host
    The outside is a Python program, which answers 0 where all went well. */
 int (*vlad_host_write)(const char *, long);

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
-from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
+from vlad.core.types import DTYPES, has_tangents, is_known_zero, is_real, is_tensor
 from vlad.devices import current, device_named, device_of, moved, name_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
@@ -205,8 +205,7 @@ def _of_number(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _abstract_dtype(w: Any, t: Any) -> Any:
-    kinds = {"f": "float64", "i": "int64", "b": "boolean"}
-    return w.constant(symbol(kinds[t.type.of.kind if is_tensor(t.type) else "f"]))
+    return w.constant(symbol(DTYPES[t.type.of.kind if is_tensor(t.type) else "f"]))
 
 
 def _abstract_filled(name: str, number: float) -> Callable[..., Any]:
