@@ -149,7 +149,9 @@ LONGEST_AXIS = 1000
 def _tensor(value: Tensor, work: list[object]) -> str:
     """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
     before, after = tensor_marks("boolean" if SORT[value.like.dtype] == "b" else kind_name(value.like.dtype))
-    work += [after, _Entries(on_host(value.array))]
+    if after:
+        work.append(after)
+    work.append(_Entries(on_host(value.array)))
     return before
 
 
