@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from vlad.errors import VladError
-from vlad.tensors import SORT, Array, namespace, on_host
+from vlad.tensors import SORT, Array, load_numpy, namespace, on_host
 
 CURRENT: ContextVar[str] = ContextVar("CURRENT", default="cpu")
 
@@ -40,9 +40,7 @@ class Device:
 
 
 def _cpu() -> Device:
-    import numpy
-
-    return Device("cpu", numpy)
+    return Device("cpu", load_numpy())
 
 
 def _cuda() -> Device:

@@ -13,14 +13,31 @@ own zero. NumPy is imported when the first tensor is made.
 
 from __future__ import annotations
 
+import importlib
 import operator
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from vlad.values import FALSE, TRUE, ZERO, Value
 
 Array = Any
+
+
+def load_numpy() -> Any:
+    """NumPy. It is imported by a thread of its own: an interrupt, a limit or a change of tier may end whatever this one is at,
+    and nobody mends a package that is there by half."""
+    if "numpy" not in _loaded:
+        thread = threading.Thread(
+            target=lambda: _loaded.update(numpy=importlib.import_module("numpy")), name="vlad-numpy"
+        )
+        thread.start()
+        thread.join()
+    return _loaded.get("numpy") or importlib.import_module("numpy")  # which says what is wrong with it
+
+
+_loaded: dict[str, Any] = {}
 
 
 class _Sorts(dict[Any, str]):
@@ -152,7 +169,7 @@ def _operated(operation: Callable[[Any, Any], Any], a: Value, b: Value) -> Value
 
 def quiet() -> Any:
     """Values follow IEEE arithmetic: an overflow or a division by zero is no reason to say something."""
-    import numpy
+    numpy = load_numpy()
 
     return numpy.errstate(all="ignore")
 
@@ -186,14 +203,14 @@ def together(a: Array, b: Array) -> bool:
 
 def is_on_host(tensor: Tensor) -> bool:
     """Are the entries an array of NumPy, which compiled code can read?"""
-    import numpy
+    numpy = load_numpy()
 
     return type(tensor.like) is numpy.ndarray
 
 
 def on_host(array: Array) -> Array:
     """The array as one of NumPy."""
-    import numpy
+    numpy = load_numpy()
 
     if isinstance(array, numpy.ndarray):
         return array
@@ -205,14 +222,14 @@ def on_host(array: Array) -> Array:
 
 def entries(tensor: Tensor) -> Array:
     """The entries as doubles, one behind the other, in the memory of this process."""
-    import numpy
+    numpy = load_numpy()
 
     return numpy.ascontiguousarray(numpy.asarray(tensor.array), dtype=numpy.float64)
 
 
 def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
     """The tensor of a copy of such entries; `kind` is NumPy's letter."""
-    import numpy
+    numpy = load_numpy()
 
     found = numpy.frombuffer(data, dtype=numpy.float64).reshape(shape)
     return Tensor(found.astype({"f": "f8", "i": "i8", "b": "?"}[kind]))

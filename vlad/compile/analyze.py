@@ -312,7 +312,7 @@ class Walker:
 
     def _type_of_tensor(self, value: Tensor) -> Type:
         kind, name = SORT[value.like.dtype], kind_name(value.like.dtype)
-        if kind == "f" and name != "float64":
+        if name not in ("float64", "int64", "bool"):
             self.left_out(f"tensors of {name} are")
         if not is_on_host(value):
             self.left_out("tensors on other devices than cpu are")
