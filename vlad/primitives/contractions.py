@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from vlad.core.kernels import Access, contiguous
+from vlad.core.types import is_tensor
 from vlad.devices import device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, constant, dimensions, row
 from vlad.primitives.elementwise import library, unlike
+from vlad.primitives.kernels import is_number, known, loops, shape_of
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, made, numbers, quiet
+from vlad.tensors import Array, Tensor, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, String, Value, list_of, look
 
 Shape = tuple[int, ...]
@@ -107,6 +110,32 @@ def _contract(a: Value, b: Value, labels: Value, like: Value) -> Value:
     return made(_placed(xp, product, recipe.found, recipe.result, dims))
 
 
+def _abstract_contract(w: Any, a: Any, b: Any, labels: Any, like: Any) -> Any:
+    """Loops over the names: those of the result, then those that are summed over."""
+    terms, _, result = known(w, labels).text.partition("->")
+    left, _, right = terms.partition(",")
+    dims = shape_of(like) if is_number(like) else dimensions("einsum", known(w, like))
+    lengths = dict(zip(left + right + result, (*shape_of(a), *shape_of(b), *dims), strict=True))
+    names = list(dict.fromkeys(result + left + right))
+    extents = tuple([lengths[name] for name in names])
+
+    def access(term: str, shape: Shape) -> Access:
+        strides = contiguous(shape)
+        return Access(
+            0,
+            tuple([sum([s for s, own in zip(strides, term, strict=True) if own == name]) for name in names]),
+        )
+
+    accesses = [
+        access(term, shape_of(x)) if is_tensor(x.type) else None for term, x in ((left, a), (right, b))
+    ]
+    is_diagonal = len(set(result)) < len(result)
+    return loops(
+        w, extents, [a, b], accesses, dims, steps=[(w.machine.table["*"], (0, 1))],
+        write=access(result, dims) if dims else None, combine="+", fill=0.0 if is_diagonal else None,
+    )  # fmt: skip
+
+
 def _reduced(xp: Any, array: Array, labels: str, kept: str) -> Array:
     """The diagonal of what occurs several times, summed over what is not kept."""
     for label in dict.fromkeys(labels):
@@ -176,6 +205,26 @@ def _einsum_plan(spec: Value, ts: Value) -> Value:
         return _planned(tuple(terms), result, shapes)
     except _Unlike as error:
         raise unlike("einsum", tuple(values), str(error)) from None
+
+
+def _abstract_plan(w: Any, spec: Any, ts: Any) -> Any:
+    text = known(w, spec)
+    if type(text) is not String:
+        return w.fail("Argument to einsum is invalid")
+    terms, result = _read(text.text)
+    operands = []
+    while ts.type.kind == "pair":
+        first, ts = w.parts(ts)
+        operands.append(first)
+    if ts.type.of != ():
+        operands.append(ts)
+    if len(operands) != len(terms) or not all(is_number(x) for x in operands):
+        return w.fail("Argument to einsum is invalid")
+    shapes = tuple([shape_of(x) for x in operands])
+    try:
+        return w.value(_planned(tuple(terms), result, shapes))
+    except _Unlike:
+        return w.fail(f"Shapes given to einsum do not fit: {' and '.join(map(shape_text, shapes))}")
 
 
 class _Unlike(Exception):
@@ -323,12 +372,14 @@ PROCEDURES: dict[str, str] = {
 
 ROWS: list[Primitive] = [
     row("contract", "a b labels like", "The sum of the products of two tensors over the axes that the result does not name.",
-         linear="a b like", value=_contract, hidden=True,
+         linear="a b like", value=_contract, hidden=True, abstract=_abstract_contract,
          forward="(accumulate (contract da b labels like) (contract a db labels like))",
          reverse={
              "a": "(sum-like (contract s b (turned labels 0) a) a)",
              "b": "(sum-like (contract s a (turned labels 1) b) b)",
          }),
-    constant("turned", "labels place", "The labels of the transpose by an operand.", _turned, hidden=True),
-    constant("einsum-plan", "spec ts", "What a specification means for tensors of these shapes.", _einsum_plan, hidden=True),
+    constant("turned", "labels place", "The labels of the transpose by an operand.", _turned, hidden=True,
+             abstract=lambda w, labels, place: w.value(_turned(known(w, labels), known(w, place)))),
+    constant("einsum-plan", "spec ts", "What a specification means for tensors of these shapes.", _einsum_plan, hidden=True,
+             abstract=_abstract_plan),
 ]  # fmt: skip
