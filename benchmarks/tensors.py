@@ -25,7 +25,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE / "peers")]
 from run import processor, span, versions  # noqa: E402
 from tensor_data import WORKLOADS, serve  # noqa: E402
 
-ROUNDS = 5
+ROUNDS = 7
 OWN = ("tier 0", "tier 1")
 C_FLAGS = {
     "C": ["-O3", "-fopenmp-simd", "-fno-math-errno"],
@@ -39,6 +39,11 @@ DECLARATIONS = """
     void network_gradient(void *, void *, void *, void *, void *, void *, long, long, long, long, void *, void *, void *, void *);
     void hessian_times(void *, void *, long, void *); double rotations(void *, void *);
     void rotations_gradient(void *, void *, void *);
+"""
+
+HEAD = f"""\
+| workload | tier 0 | tier 1 | to hand-written | to JAX, torch | {" | ".join([*C_FLAGS, *OTHERS])} | first |
+|---{"|---" * (5 + len(C_FLAGS) + len(OTHERS))}|
 """
 
 
@@ -199,28 +204,26 @@ def main(words: list[str]) -> None:
         write(lines, errors, python)
 
 
-HEAD = f"""\
-| workload | tier 0 | tier 1 | to hand-written | to JAX, torch | {" | ".join([*C_FLAGS, *OTHERS])} | first |
-|---{"|---" * (5 + len(C_FLAGS) + len(OTHERS))}|
-"""
-
-
 def write(lines: list[str], errors: list[str], python: str | None) -> None:
     from vlad import __version__
 
     refused = "".join(f"{error}\n" for error in errors)
+    settings = [
+        f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("OPENBLAS_")
+    ]
     text = f"""# Results for tensors
 
 Made by `benchmarks/tensors.py` on {time.strftime("%d %B %Y")}: vlad {__version__}, Python {platform.python_version()},
 {os.cpu_count()} cores, {processor()}{versions(python, ("jax", "torch"))}.
 
 All numbers are of float64, and every system has one thread (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, XLA_FLAGS,
-torch.set_num_threads). vlad is called from Python with arrays of NumPy and answers such arrays. C by hand (-O3, and -Ofast;
--march=native, both with `omp simd`) is called through cffi, with addresses that are there already and into arrays that are there
-already; products are those of NumPy's own OpenBLAS in both. JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get
-arrays of their own. The ratios are tier 1's time to the fastest of those by hand, where the derivative was found on paper (C,
-C fast, NumPy), and to the fastest of those that derive by themselves. First: from the procedure to its first answer on tier 1,
-without cache.
+torch.set_num_threads). In the environment: {", ".join(settings)}.
+
+vlad is called from Python with arrays of NumPy and answers such arrays. C by hand (-O3, and -Ofast; -march=native, both with
+`omp simd`) is called through cffi, with addresses that are there already and into arrays that are there already; products
+are those of NumPy's own OpenBLAS in both. JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get arrays of their own.
+The ratios are tier 1's time to the fastest of those by hand, where the derivative was found on paper (C, C fast, NumPy), and
+to the fastest of those that derive by themselves. First: from the procedure to its first answer on tier 1, without cache.
 
 {HEAD}{chr(10).join(lines)}
 
