@@ -24,6 +24,7 @@ from vlad.evaluate.calls import Machine
 from vlad.evaluate.explain import in_library
 from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.expand.forms import (
+    KEYWORDS,
     Definition,
     Export,
     Expression,
@@ -191,6 +192,8 @@ class Session:
             for syntax in read(source):
                 for item in expand_form(syntax, self.library):
                     self._execute(item, self.library, None)
+            if name in KEYWORDS:  # `list` as a value; the word keeps its meaning in what is read from now on
+                self.library.defined.pop(name, None)
         finally:
             self._loading.discard(name)
             self._steps = steps

@@ -118,6 +118,10 @@ def _linspace(a: Value, b: Value, n: Value) -> Value:
         return made(a * (1 - w) + b * w)
 
 
+def _is_real(x: Value) -> bool:
+    return type(x) is Tensor and x.is_real
+
+
 def _shape(t: Value) -> Value:
     return list_of(
         [float(length) for length in (t.shape if type(t) is Tensor else array_of("shape", t).shape)]
@@ -160,7 +164,7 @@ def _shape_witness(x: Value, r: Value) -> Value:
     """What the way back needs to undo broadcasting: nothing, mostly."""
     if type(x) is type(r) is Tensor and x.shape == r.shape and x.like.dtype == r.like.dtype:
         return FALSE
-    return x if type(r) is Tensor else FALSE
+    return x if Tensor in (type(x), type(r)) else FALSE
 
 
 def _broadcast_like(x: Value, like: Value) -> Value:
@@ -309,6 +313,9 @@ ROWS: list[Primitive] = [
          reverse={"t": "(reshape (tensor (complete r s)) (shape t))"}),
     constant_row("tensor?", "x", "Is x a tensor?", lambda x: boolean(type(x) is Tensor), "any -> boolean",
                  python="type(x) is Tensor", uses={"Tensor": Tensor}, abstract=lambda w, x: w.truth(False)),
+    constant_row("real-tensor?", "x", "Is x a tensor of reals, which has derivatives?",
+                 lambda x: boolean(_is_real(x)), "any -> boolean", python="is_real(x)", uses={"is_real": _is_real},
+                 abstract=lambda w, x: w.truth(False)),
     constant("shape", "t", "The lengths of the axes.", linear="t", value=_shape),
     constant("rank", "t", "The number of axes.", linear="t", value=lambda t: float(array_of("rank", t).ndim)),
     constant("size", "t", "The number of entries.", linear="t", value=lambda t: float(array_of("size", t).size)),
@@ -336,7 +343,8 @@ ROWS: list[Primitive] = [
          type="any any -> number", forward="(broadcast-like dx like)", reverse={"x": "(sum-like s ~x)"},
          abstract=lambda w, x, like: x),
     constant("shape-witness", "x result", "x, where it is not shaped like the result; else #f.", _shape_witness, hidden=True,
-              python="FALSE if type(result) is float else shape_witness(x, result)", uses={"shape_witness": _shape_witness},
+              python="FALSE if type(x) is type(result) is float else shape_witness(x, result)",
+              uses={"shape_witness": _shape_witness},
               abstract=lambda w, x, r: w.truth(False)),
     row("reshape", "t dims", "The entries in their order as another shape; one length may be -1, the rest.",
          linear="t dims", value=_reshape,
