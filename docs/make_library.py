@@ -14,15 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "library.md"
-FILES = [
-    "prelude",
-    "streams",
-    "calculus",
-    "optimize",
-    "linear-algebra",
-    "differential-equations",
-    "optimizers",
-]
+FILES = ("prelude streams calculus optimize linear-algebra tensors differential-equations optimizers").split()
 DEFINITION = re.compile(r"\(define \(*([^\s()]+)")
 ARROW = "⇒"
 

@@ -25,8 +25,8 @@ ROOMS = (
     ("vlad.ad", "vector_space rules reverse forward"),
     (
         "vlad.primitives",
-        "special elementwise numbers data walking numerals strings arrays tensors indexing reductions linear_algebra networks "
-        "random control transforms table",
+        "special elementwise numbers data walking numerals strings arrays tensors indexing reductions linear_algebra "
+        "contractions networks random control transforms table",
     ),
     ("vlad.evaluate", "limits emit_python explain calls"),
     (

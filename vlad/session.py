@@ -35,9 +35,8 @@ from vlad.expand.forms import (
     top_level_forms,
 )
 from vlad.expand.scope import Module
-from vlad.primitives.control import PROCEDURES as CONTROL_PROCEDURES
-from vlad.primitives.table import TABLE
-from vlad.primitives.transforms import CODES, PROCEDURES, SYSTEM_PROCEDURES
+from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
 from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Value, is_procedure
@@ -141,7 +140,7 @@ class Session:
         self.machine = Machine(
             TABLE,
             CODES,
-            {**PROCEDURES, **SYSTEM_PROCEDURES, **CONTROL_PROCEDURES},
+            {**PROCEDURES, **SYSTEM_PROCEDURES},
             limits=limits,
             metered=metered,
             write=write or (lambda text: sys.stdout.write(text)),
@@ -175,7 +174,7 @@ class Session:
             cell = self.basis.define(name)
             cell.value, cell.primitive = self.machine.primitive_value(TABLE["*j"]), TABLE["*j"]
             return True
-        if name in PROCEDURES or name in CONTROL_PROCEDURES:
+        if name in PROCEDURES:
             self.basis.define(name).value = self.machine.procedure_value(name)
             return True
         return False
@@ -203,7 +202,7 @@ class Session:
         """Every name that a program may use here: for suggestions and completion."""
         rows = {name for name, row in TABLE.items() if not row.hidden}
         defined = {name for name, cell in self.module.cells.items() if hasattr(cell, "value")}
-        return rows | set(PROCEDURES) | set(CONTROL_PROCEDURES) | set(self._library.names()) | {"J"} | defined
+        return rows | set(PROCEDURES) | set(self._library.names()) | {"J"} | defined
 
     # Evaluating.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from vlad.primitives import (
+    contractions,
     control,
     data,
     indexing,
     linear_algebra,
+    networks,
     numbers,
     numerals,
     reductions,
@@ -15,6 +17,9 @@ from vlad.primitives import (
     transforms,
 )
 from vlad.values import Primitive
+
+# What programs know by name and is written in the language, over rows of the table.
+PROCEDURES: dict[str, str] = {**contractions.PROCEDURES, **control.PROCEDURES, **transforms.PROCEDURES}
 
 TABLE: dict[str, Primitive] = {
     row.name: row
@@ -27,6 +32,8 @@ TABLE: dict[str, Primitive] = {
         indexing,
         reductions,
         linear_algebra,
+        contractions,
+        networks,
         control,
         transforms,
     )

@@ -161,16 +161,20 @@ def _sum_like(x: Value, like: Value) -> Value:
 
 
 def _shape_witness(x: Value, r: Value) -> Value:
-    """What the way back needs to undo broadcasting: nothing, mostly."""
+    """What the way back needs to undo broadcasting: nothing, mostly; of the known zero, that it receives nothing."""
+    if x is ZERO:
+        return ZERO
     if type(x) is type(r) is Tensor and x.shape == r.shape and x.like.dtype == r.like.dtype:
         return FALSE
     return x if Tensor in (type(x), type(r)) else FALSE
 
 
 def _broadcast_like(x: Value, like: Value) -> Value:
+    if x is ZERO or like is ZERO:
+        return ZERO
     if type(like) is not Tensor:
         return x
-    if x is ZERO or not like.is_real:
+    if not like.is_real:
         return ZERO
     if type(x) is Tensor and x.shape == like.shape and x.like.dtype == like.like.dtype:
         return x
@@ -366,7 +370,7 @@ ROWS: list[Primitive] = [
     row("stack", "ts axis", "A list of tensors along a new axis.", linear="ts", value=_stack, keywords=FIRST,
          forward="(stack (complete ts dts) axis)", reverse={"ts": "(unstack s axis)"}),
     row("unstack", "t axis", "The list of the parts along an axis.", linear="t", value=_unstack, keywords=FIRST,
-         forward="(unstack dt axis)", reverse={"t": "(stack (complete r s) axis)"}),
+         forward="(unstack dt axis)", reverse={"t": "(if (null? r) (zero t) (stack (complete r s) axis))"}),
     row("split", "t n axis", "The list of n equal parts along an axis.", linear="t", value=_split, keywords=FIRST,
          forward="(split dt n axis)", reverse={"t": "(concatenate (complete r s) axis)"}),
 ]  # fmt: skip

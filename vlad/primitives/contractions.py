@@ -1,0 +1,284 @@
+"""The row behind `einsum`, and its procedure: sums of products over named axes (arrays.py has the conventions).
+
+A specification such as "ij,jk->ik" names the axes of each operand, and of the result. What it means is planned once for the
+shapes of the operands: a tree of contractions of two tensors each. `contract` is such a step. The names in it may also
+occur several times in one term (a diagonal), or in the result alone (repeated along an axis): that makes contractions closed
+under transposition, so the derivatives of a contraction are contractions with the terms exchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from vlad.errors import VladError
+from vlad.primitives.arrays import array_of, constant, dimensions, library, numpy, row
+from vlad.primitives.elementwise import unlike
+from vlad.primitives.numbers import invalid
+from vlad.tensors import Array, made, numbers, quiet
+from vlad.values import FALSE, Primitive, String, Value, list_of, look
+
+Lengths = dict[str, int]
+_TERM = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?")
+_UNNAMED = 0x100  # from here on: the names of the axes that `...` stands for, and of those of length 1 that are repeated
+
+
+# Contracting.
+
+
+def _contract(a: Value, b: Value, labels: Value, dims: Value) -> Value:
+    """The sum of the products of entries of a and b over all axes that the result does not have."""
+    terms, _, result = labels.text.partition("->")
+    left, _, right = terms.partition(",")
+    xp = library(a, b)
+    with quiet():
+        x, left = _reduced(xp, xp.asarray(numbers(a)), left, right + result)
+        y, right = _reduced(xp, xp.asarray(numbers(b)), right, left + result)
+        product, found = _product(xp, x, left, y, right, result)
+        return made(_placed(xp, product, found, result, dimensions("einsum", dims)))
+
+
+def _reduced(xp: Any, array: Array, labels: str, kept: str) -> tuple[Array, str]:
+    """The diagonal of what occurs several times, summed over what is not kept."""
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            i = labels.index(label)
+            j = labels.index(label, i + 1)
+            n = array.shape[i]
+            array = xp.moveaxis(array, (i, j), (-2, -1))
+            array = xp.reshape(array, (*array.shape[:-2], n * n))[..., :: n + 1]
+            labels = labels[:i] + labels[i + 1 : j] + labels[j + 1 :] + label
+    summed = tuple([axis for axis, label in enumerate(labels) if label not in kept])
+    if summed:
+        array = xp.sum(array, axis=summed)
+    return array, "".join([label for label in labels if label in kept])
+
+
+def _product(xp: Any, x: Array, left: str, y: Array, right: str, result: str) -> tuple[Array, str]:
+    """As a product of matrices: axes of both terms and the result are its leading ones."""
+    batch = "".join([label for label in left if label in right and label in result])
+    inner = "".join([label for label in left if label in right and label not in result])
+    rows = "".join([label for label in left if label not in right])
+    columns = "".join([label for label in right if label not in left])
+    lengths = dict(zip(left + right, (*x.shape, *y.shape), strict=True))
+    sizes = [_size(names, lengths) for names in (batch, rows, inner, columns)]
+    x = xp.reshape(_ordered(xp, x, left, batch + rows + inner), (sizes[0], sizes[1], sizes[2]))
+    y = xp.reshape(_ordered(xp, y, right, batch + inner + columns), (sizes[0], sizes[2], sizes[3]))
+    product = xp.matmul(x, y) if inner else x * y
+    found = batch + rows + columns
+    return xp.reshape(product, tuple([lengths[label] for label in found])), found
+
+
+def _size(labels: str, lengths: Lengths) -> int:
+    size = 1
+    for label in labels:
+        size *= lengths[label]
+    return size
+
+
+def _ordered(xp: Any, array: Array, labels: str, order: str) -> Array:
+    return (
+        xp.permute_dims(array, tuple([labels.index(label) for label in order])) if labels != order else array
+    )
+
+
+def _placed(xp: Any, array: Array, labels: str, result: str, dims: tuple[int, ...]) -> Array:
+    """In the order of the result: repeated along axes that only it has, on the diagonal of what it has several times."""
+    lengths = dict(zip(result, dims, strict=True))
+    order = "".join(dict.fromkeys(result))
+    shape = tuple([lengths[label] for label in order])
+    array = _ordered(xp, array, labels, "".join([label for label in order if label in labels]))
+    for axis, label in enumerate(order):
+        if label not in labels:
+            array = xp.expand_dims(array, axis=axis)
+    array = xp.broadcast_to(array, shape)
+    return array if order == result else _on_diagonals(xp, array, order, result, dims)
+
+
+def _on_diagonals(xp: Any, array: Array, labels: str, result: str, dims: tuple[int, ...]) -> Array:
+    whole = xp.zeros(dims, dtype=array.dtype)
+    places = [xp.arange(length) for length in array.shape]
+    index = []
+    for label in result:
+        axis = labels.index(label)
+        index.append(xp.reshape(places[axis], (-1,) + (1,) * (len(labels) - axis - 1)))
+    whole[tuple(index)] = array
+    return whole
+
+
+def _turned(labels: Value, place: Value) -> Value:
+    """The labels of the transpose: result, other term -> term."""
+    terms, _, result = labels.text.partition("->")
+    left, _, right = terms.partition(",")
+    return String(f"{result},{right}->{left}" if place == 0 else f"{result},{left}->{right}")
+
+
+# Planning.
+
+
+def _einsum_plan(spec: Value, ts: Value) -> Value:
+    """A tree: a tensor's number, #f for the number 1, or (labels dims . (left . right))."""
+    if type(spec) is not String:
+        raise invalid("einsum", 'a string such as "ij,jk->ik", and tensors', spec)
+    terms, result = _read(spec.text)
+    values = _operands(ts, len(terms))
+    shapes = tuple([array_of("einsum", value).shape for value in values])
+    try:
+        return _planned(tuple(terms), result, shapes)
+    except _Unlike as error:
+        raise unlike("einsum", tuple(values), str(error)) from None
+
+
+class _Unlike(Exception):
+    """Shapes that do not fit the specification: the hint."""
+
+
+def _read(text: str) -> tuple[list[str], str | None]:
+    """The terms and the result of a specification."""
+    sides = text.replace(" ", "").split("->")
+    terms = sides[0].split(",")
+    if len(sides) > 2 or not all(_TERM.fullmatch(term) for term in [*terms, *sides[1:]]):
+        raise _malformed(
+            text,
+            "it has a term of letters for each tensor, such as ij,jk->ik or ...i,i; `...` stands for any axes",
+        )
+    result = sides[1] if len(sides) == 2 else None
+    letters = (result or "").replace("...", "")
+    for letter in letters:
+        if letters.count(letter) > 1 or letter not in sides[0]:
+            raise _malformed(text, f"the result has {letter} once, and an operand has it")
+    return terms, result
+
+
+def _malformed(text: str, hint: str) -> VladError:
+    return VladError(
+        "invalid-argument", "Argument to einsum is invalid", hint=hint, irritants=(String(text),)
+    )
+
+
+def _operands(ts: Value, count: int) -> list[Value]:
+    """The tensors of a call, or of a list."""
+    found = []
+    rest = look(ts)
+    while type(rest) is tuple and len(rest) == 2:
+        found.append(look(rest[0]))
+        rest = look(rest[1])
+    if rest != ():
+        found.append(rest)
+    if len(found) != count:
+        raise VladError(
+            "invalid-argument", "Argument to einsum is invalid",
+            hint=f"the specification is of {count} tensors; there are {len(found)}",
+        )  # fmt: skip
+    return found
+
+
+@cache
+def _planned(terms: tuple[str, ...], result: str | None, shapes: tuple[tuple[int, ...], ...]) -> Value:
+    """The tree for terms over tensors of these shapes. Raises _Unlike."""
+    named = [_without_dots(term, len(shape)) for term, shape in zip(terms, shapes, strict=True)]
+    lengths = _lengths(named, shapes)
+    dots = "".join(
+        sorted({label for term in named for label in term if ord(label) >= _UNNAMED}, reverse=True)
+    )
+    if result is None:
+        letters = sorted("".join(terms).replace(".", ""))
+        result = "..." * bool(dots) + "".join([one for one in letters if letters.count(one) == 1])
+    if dots and "..." not in result:
+        raise _Unlike("the result has `...` where an operand has it")
+    wanted = result.replace("...", dots)
+    fresh = _UNNAMED + 100
+    for place, (term, shape) in enumerate(zip(named, shapes, strict=True)):
+        for axis, length in enumerate(shape):
+            if length == 1 != lengths[term[axis]]:
+                named[place] = named[place][:axis] + chr(fresh) + named[place][axis + 1 :]
+                fresh += 1
+    return _tree(named, wanted, lengths, shapes)
+
+
+def _without_dots(term: str, rank: int) -> str:
+    """A name for each axis; those of `...` are numbered from the last one on."""
+    count = rank - len(term.replace("...", ""))
+    if count < 0 or (count and "..." not in term):
+        raise _Unlike(f"the term {term or 'without letters'} is that of another rank than {rank}")
+    return term.replace("...", "".join([chr(_UNNAMED + place) for place in range(count - 1, -1, -1)]))
+
+
+def _lengths(terms: list[str], shapes: tuple[tuple[int, ...], ...]) -> Lengths:
+    lengths: Lengths = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        for label, length in zip(term, shape, strict=True):
+            known = lengths.setdefault(label, length)
+            if known == 1 != length and ord(label) >= _UNNAMED:
+                lengths[label] = length
+            elif known != length and (length != 1 or ord(label) < _UNNAMED):
+                name = f"axis {label}" if ord(label) < _UNNAMED else "an axis of `...`"
+                raise _Unlike(f"{name} has the lengths {known} and {length}")
+    return lengths
+
+
+def _tree(terms: list[str], result: str, lengths: Lengths, shapes: tuple[tuple[int, ...], ...]) -> Value:
+    open_: list[tuple[str, Value]] = [(term, float(place)) for place, term in enumerate(terms)]
+    if len(open_) == 1:
+        return _node(open_[0], ("", FALSE), result, lengths)[1]
+    for pair in _order(terms, result, shapes):
+        a, b = [open_[place] for place in pair]
+        open_ = [term for place, term in enumerate(open_) if place not in pair]
+        kept = result + "".join([term for term, _ in open_])
+        wanted = (
+            "".join([label for label in dict.fromkeys(a[0] + b[0]) if label in kept]) if open_ else result
+        )
+        open_.append(_node(a, b, wanted, lengths))
+    return open_[0][1]
+
+
+def _node(a: tuple[str, Value], b: tuple[str, Value], result: str, lengths: Lengths) -> tuple[str, Value]:
+    dims = list_of([float(lengths[label]) for label in result])
+    return result, (String(f"{a[0]},{b[0]}->{result}"), (dims, (a[1], b[1])))
+
+
+def _order(terms: list[str], result: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
+    """Which two to contract, one step after the other; a result goes to the end. NumPy finds a cheap order."""
+    if len(terms) == 2:
+        return [(0, 1)]
+    names = {label: chr(ord("A") + place) for place, label in enumerate(dict.fromkeys("".join(terms)))}
+    path: list[tuple[int, ...]] = [tuple(range(len(terms)))]
+    if len(names) <= 26:
+        translated = ["".join([names[label] for label in term]) for term in (*terms, result)]
+        subscripts = f"{','.join(translated[:-1])}->{translated[-1]}"
+        operands = [numpy().broadcast_to(0.0, shape) for shape in shapes]
+        path = numpy().einsum_path(subscripts, *operands, optimize="greedy")[0][1:]
+    count, pairs = len(terms), []
+    for step in path:  # of two terms or more
+        pairs.append((step[0], step[1]))
+        count -= 1
+        for done, place in enumerate(step[2:]):
+            pairs.append((place - 2 - done, count - 1))
+            count -= 1
+    return pairs
+
+
+# A tensor stands alone behind the others, or in a list with them.
+PROCEDURES: dict[str, str] = {
+    "einsum": """(lambda (spec ts)
+        (letrec ((term (lambda (ts place)
+                    (if (= place 0) (if (pair? ts) (car ts) ts) (term (cdr ts) (- place 1)))))
+                 (value (lambda (node)
+                    (if (pair? node)
+                        (contract (value (car (cdr (cdr node)))) (value (cdr (cdr (cdr node)))) (car node) (car (cdr node)))
+                        (if (real? node) (term ts node) 1)))))
+          (value (einsum-plan spec ts))))""",
+}
+
+ROWS: list[Primitive] = [
+    row("contract", "a b labels dims", "The sum of the products of two tensors over the axes that the result does not name.",
+         linear="a b dims", value=_contract, hidden=True,
+         forward="(accumulate (contract da b labels dims) (contract a db labels dims))",
+         reverse={
+             "a": "(sum-like (contract s b (turned labels 0) (shape a)) a)",
+             "b": "(sum-like (contract s a (turned labels 1) (shape b)) b)",
+         }),
+    constant("turned", "labels place", "The labels of the transpose by an operand.", _turned, hidden=True),
+    constant("einsum-plan", "spec ts", "What a specification means for tensors of these shapes.", _einsum_plan, hidden=True),
+]  # fmt: skip
