@@ -14,7 +14,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "library.md"
-FILES = ("prelude streams calculus optimize linear-algebra tensors differential-equations optimizers").split()
+FILES = [
+    "prelude",
+    "streams",
+    "calculus",
+    "optimize",
+    "linear-algebra",
+    "tensors",
+    "differential-equations",
+    "optimizers",
+]
 DEFINITION = re.compile(r"\(define \(*([^\s()]+)")
 ARROW = "⇒"
 

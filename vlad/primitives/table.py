@@ -11,6 +11,7 @@ from vlad.primitives import (
     networks,
     numbers,
     numerals,
+    random,
     reductions,
     strings,
     tensors,
@@ -34,6 +35,7 @@ TABLE: dict[str, Primitive] = {
         linear_algebra,
         contractions,
         networks,
+        random,
         control,
         transforms,
     )

@@ -289,7 +289,7 @@ def _unstack(x: Value, axis: Value) -> Value:
     return list_of([made(array[(slice(None),) * at + (index,)]) for index in range(array.shape[at])])
 
 
-def _split(t: Value, n: Value, axis: Value) -> Value:
+def split_tensor(t: Value, n: Value, axis: Value) -> Value:
     array, count = array_of("split", t), whole("split", n, "the number of parts")
     at = axis_of("split", axis, array.ndim)
     if count < 1 or array.shape[at] % count:
@@ -371,6 +371,4 @@ ROWS: list[Primitive] = [
          forward="(stack (complete ts dts) axis)", reverse={"ts": "(unstack s axis)"}),
     row("unstack", "t axis", "The list of the parts along an axis.", linear="t", value=_unstack, keywords=FIRST,
          forward="(unstack dt axis)", reverse={"t": "(if (null? r) (zero t) (stack (complete r s) axis))"}),
-    row("split", "t n axis", "The list of n equal parts along an axis.", linear="t", value=_split, keywords=FIRST,
-         forward="(split dt n axis)", reverse={"t": "(concatenate (complete r s) axis)"}),
 ]  # fmt: skip
