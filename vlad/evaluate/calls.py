@@ -132,6 +132,7 @@ class Machine:
         limits: Limits | None = None,
         metered: bool = False,
         arguments: Iterable[str] = (),
+        find: Callable[[str], str] = str,
     ) -> None:
         self.table = table
         self.limits = limits or Limits()
@@ -141,6 +142,7 @@ class Machine:
         self.steps: list[float] = [0, float("inf")]
         self.write = write
         self.read = read
+        self.find = find  # the path of a file that a program names
         self.arguments = list_of(
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once
