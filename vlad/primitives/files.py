@@ -33,23 +33,25 @@ def _cannot_read(path: str, hint: str) -> VladError:
 
 def _load_tensor(machine: Any, path: Value) -> Value:
     found = machine.find(_text("load-tensor", "the name of a file", path))
+    loaded = _loaded(found)
+    if isinstance(loaded, dict):
+        return list_of([(symbol(name), made(_known(array, found))) for name, array in loaded.items()])
+    return made(_known(loaded, found))
+
+
+def _loaded(path: str) -> Any:
+    """The array in a file, or those of an archive by their names."""
     try:
-        loaded = numpy().load(found, allow_pickle=False)
-        if not hasattr(loaded, "files"):
-            return made(_known(loaded, found))
-        with loaded:
-            return list_of([(symbol(name), made(_known(loaded[name], found))) for name in loaded.files])
+        with open(path, "rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                loaded = numpy().load(file, allow_pickle=False)
+                return dict(loaded) if hasattr(loaded, "files") else loaded
+            except Exception:  # a damaged file ends its readers with one of any kind
+                hint = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
+                raise _cannot_read(path, hint) from None
     except OSError as error:
-        raise _cannot_read(found, error.strerror or str(error)) from None
-    except (ValueError, EOFError, SyntaxError, _bad_archive()):
-        hint = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
-        raise _cannot_read(found, hint) from None
-
-
-def _bad_archive() -> type[Exception]:
-    from zipfile import BadZipFile
-
-    return BadZipFile
+        raise _cannot_read(path, error.strerror or "") from None
 
 
 def _known(array: Array, path: str) -> Array:
