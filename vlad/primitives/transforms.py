@@ -494,6 +494,8 @@ def _abstract_with_environment(w: Any, f: Any, values: Any) -> Any:
         while values.type.kind == "pair" and len(parts) < len(f.type.parts):
             parts.append(w.part(values, 0))
             values = w.part(values, 1)
+        if values.type.kind == "union":
+            return w.unbounded("`with-environment` is compiled where the number of values is known")
         if f.type.kind != "closure" or values.type.of != NIL or len(parts) < len(f.type.parts):
             return w.fail("Argument to with-environment is invalid")
         return w.rebuilt(f.type, parts)
