@@ -20,19 +20,19 @@ ROOT = Path(__file__).parent.parent
 ROOMS = (
     ("vlad", "source values tensors write errors"),
     ("vlad.reader", "lexer parser"),
-    ("vlad.core", "nodes names text types check passes resolve simplify"),
+    ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
     (
         "vlad.primitives",
-        "special elementwise numbers data walking numerals strings arrays tensors indexing reductions linear_algebra "
-        "contractions networks random files control transforms table",
+        "special error_function elementwise kernels numbers data walking numerals strings arrays tensors indexing reductions "
+        "linear_algebra contractions networks random files control transforms table",
     ),
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",
-        "refusals abi cache toolchain identity first_order representation interface analyze specialize rewriting boxes optimize "
-        "loops fuse functions emit_c unit calls tiers whole",
+        "refusals abi cache toolchain identity first_order representation interface quick analyze specialize rewriting boxes "
+        "optimize loops fuse kernels functions emit_kernels emit_c unit calls tiers whole",
     ),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),
@@ -42,7 +42,7 @@ ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
 
 # Packages that are not Python's own: who may import them. Nobody else.
 FOREIGN = {
-    "numpy": ("vlad.primitives.", "vlad.tensors"),
+    "numpy": ("vlad.primitives.", "vlad.tensors", "vlad.compile.quick"),
     "cffi": ("vlad.compile.",),
     "_cffi_backend": ("vlad.compile.",),
     "platformdirs": ("vlad.compile.", "vlad.repl."),

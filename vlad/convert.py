@@ -13,7 +13,7 @@ Called by session.py. Raises TypeError for a Python value that has no counterpar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.tensors import Tensor, frozen, made
@@ -35,17 +35,19 @@ from vlad.write import written
 
 Apply = Callable[[Value, Value], Value]
 Direct = Callable[..., float]
+Quick = Callable[[tuple[Any, ...]], Any]
 
 
 class Procedure:
     """A procedure of a session. Calling it converts arguments and result; errors are VladErrors."""
 
-    __slots__ = ("_apply", "direct", "value", "__weakref__")
+    __slots__ = ("_apply", "direct", "quicks", "value", "__weakref__")
 
     def __init__(self, value: Value, apply: Apply) -> None:
         self.value = value
         self._apply = apply
         self.direct: Direct | None = None  # machine code from floats to a float, once there is some
+        self.quicks: Sequence[Quick] = ()  # the same for floats and arrays; NotImplemented for others
 
     def __call__(self, *arguments: Any) -> Any:
         direct = self.direct
@@ -58,8 +60,12 @@ class Procedure:
                     return direct(*arguments)
                 except TypeError:  # another number of them
                     return self._call(arguments)
+        for quick in self.quicks:
+            result = quick(arguments)
+            if result is not NotImplemented:
+                return result
         result = self._call(arguments)
-        if direct is None and type(result) is float:
+        if direct is None and not self.quicks and (type(result) is float or hasattr(result, "shape")):
             quicken = getattr(self._apply, "quicken", None)
             if quicken is not None:
                 quicken(self, len(arguments))

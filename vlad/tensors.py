@@ -151,6 +151,21 @@ def namespace(array: Array) -> Any:
     return array.__array_namespace__()
 
 
+def entries(tensor: Tensor) -> Array:
+    """The entries as doubles, one behind the other, in the memory of this process."""
+    import numpy
+
+    return numpy.ascontiguousarray(numpy.asarray(tensor.array), dtype=numpy.float64)
+
+
+def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
+    """The tensor of a copy of such entries; `kind` is NumPy's letter."""
+    import numpy
+
+    found = numpy.frombuffer(data, dtype=numpy.float64).reshape(shape)
+    return Tensor(found.astype({"f": "f8", "i": "i8", "b": "?"}[kind]))
+
+
 def shape_text(shape: tuple[int, ...]) -> str:
     """A shape as the language writes it."""
     return f"({' '.join(map(str, shape))})"

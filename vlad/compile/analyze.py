@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.compile.refusals import Unbounded, Unsettled
+from vlad.core.kernels import Kernel
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -41,9 +42,11 @@ from vlad.core.types import (
     Types,
     is_known_zero,
     is_real,
+    is_tensor,
     occurs_inside,
     value_of,
 )
+from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
 from vlad.tensors import Tensor
 from vlad.values import (
@@ -131,6 +134,10 @@ class Walker:
 
     def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
         """A scalar operation whose result is not known."""
+        raise NotImplementedError
+
+    def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
+        """The outputs of a kernel."""
         raise NotImplementedError
 
     def branch(
@@ -300,8 +307,14 @@ class Walker:
         if type(value) is tuple and value:
             return self.types.closure(value[0], ())
         if type(value) is Tensor:
-            self.left_out("tensors are")
+            return self._type_of_tensor(value)
         return self.types.constant(value)
+
+    def _type_of_tensor(self, value: Tensor) -> Type:
+        kind = value.like.dtype.kind
+        if kind == "f" and value.like.dtype.itemsize != 8:
+            self.left_out(f"tensors of {value.like.dtype} are")
+        return self.types.tensor(value.shape, kind)
 
     # Core.
 
@@ -421,8 +434,10 @@ class Walker:
             tail,
         )
 
-    def _as_boolean(self, value: Known) -> Known:
-        """Only #f is false."""
+    def _as_boolean(self, value: Known) -> Result:
+        """Only #f is false; a tensor of booleans is none."""
+        if is_tensor(value.type) and value.type.of.kind == "b":
+            return self.fail("A tensor of booleans is no condition")
         return value if value.type.head == "boolean" else self.truth(True)
 
     # Calls.
@@ -498,19 +513,25 @@ class Walker:
         return self.folded(row, operands)
 
     def scalar(self, row: Primitive, operands: list[Known], at: int = 0) -> Result:
-        """A row on reals: folded where all are known, by the laws of the known zero where one is that."""
+        """A row on reals: folded where all are known, by the laws of the known zero where one is that; on tensors entry by
+        entry."""
+        has_tensors = any(is_tensor(operand.type) for operand in operands[:at])
         for index in range(at, len(operands)):
             operand = operands[index]
             type_ = self.types.canonical(operand.type)
             if type_.kind == "union":
                 return self._scalar_by_member(row, operands, index, Known(type_, operand.leaves))
-            if not is_real(type_):
+            if is_tensor(type_) and row.type.startswith("number"):
+                has_tensors = True
+            elif not is_real(type_):
                 return self.fail(f"Argument to {row.name} is invalid")
         types = [operand.type for operand in operands]
         if row.with_zero is not None and any(is_known_zero(type_) for type_ in types):
             answer: Result = row.with_zero(self, *operands)
             if answer is not None:
-                return answer
+                return self.known_zero if has_tensors and is_known_zero(answer.type) else answer
+        if has_tensors:
+            return entry_by_entry(self, row, operands)
         if all(type_.kind == "constant" for type_ in types):
             return self.constant(row.value(*[value_of(type_) for type_ in types]))
         is_test = row.type.endswith("boolean")
@@ -523,6 +544,10 @@ class Walker:
             lambda member: self.scalar(row, [*operands[:index], member, *operands[index + 1 :]], index),
             False,
         )
+
+    def as_real(self, boolean: Known) -> Known:
+        """1 for true, 0 for false, to compute with in loops."""
+        return Known(self.types.real, boolean.leaves)
 
     def unknown_real(self, value: Known) -> Result:
         """A real, of which nothing more is to be known."""
@@ -793,6 +818,9 @@ class Analysis(Walker):
 
     def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
         return Known(result)
+
+    def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
+        return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:
         return Known(self.types.canonical(value.type.parts[index]))

@@ -11,7 +11,7 @@ import contextlib
 import json
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.compile import cache, toolchain
@@ -19,11 +19,13 @@ from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE,
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
+from vlad.compile.quick import quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
-from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Type, value_of
+from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, value_of
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
+from vlad.tensors import Tensor, entries, from_entries
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
@@ -83,8 +85,17 @@ def outside_of(machine: Any) -> Outside:
 class Compiled:
     """Call it with operands that are values of the types it was compiled for."""
 
-    def __init__(self, machine: Any, interface: Interface, cells: Iterable[Global], handle: Any) -> None:
+    def __init__(
+        self,
+        machine: Any,
+        interface: Interface,
+        cells: Iterable[Global],
+        handle: Any,
+        given: Sequence[Tensor] = (),
+    ) -> None:
+        """`given`: the tensors whose entries the unit is handed with each call."""
         self.interface = interface
+        self.given = [entries(tensor) for tensor in given]
         self.cells = cells  # the globals on whose values this relies
         self.outside = outside_of(machine) if interface.acts else None
         self.lock = lock_of(handle)
@@ -92,14 +103,17 @@ class Compiled:
         # what is shared is written, and read, once a call: boxes by value, values by address
         self._made: dict[tuple[int, Type], Any] = {}
         self._seen: dict[tuple[int, Type], Value] = {}
-        self._in = ffi.new("union vlad_word[]", len(interface.parameters) + 1)
+        self._in = ffi.new("union vlad_word[]", len(interface.parameters) + 1 + len(self.given))
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
+        for index, array in enumerate(self.given, start=len(interface.parameters) + interface.counts):
+            self._in[index].p = ffi.from_buffer("double[]", array)
         self._call = handle.vlad_call
         self._handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
         self.direct: Any = None  # from as many reals as `reals` says to a real, without state
         self.reals = len(interface.parameters)
+        self.quick = quick(interface, self._call, self.lock, self._in, self._out)
         if interface.direct:
             kinds = ", ".join(["double"] * self.reals) or "void"
             self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
@@ -176,8 +190,11 @@ class Compiled:
                 words.append(("p", self._boxed(characters, self.types.characters, kept)))
                 return
             if type_.kind == "constant":
-                if self.types.constant(value) is not type_:
+                if type(value) is Tensor or self.types.constant(value) is not type_:
                     raise Mismatch
+                return
+            if type_.kind == "tensor":
+                words.append(("p", self._entries(value, type_.of, kept)))
                 return
             parts = self._parts(value, type_)
             for part, part_type in zip(parts[:-1], type_.parts[:-1], strict=True):
@@ -185,6 +202,20 @@ class Compiled:
             if not parts:
                 return
             value, type_ = parts[-1], type_.parts[-1]
+
+    def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
+        """The pointer to a tensor's entries, as doubles in their order."""
+        if type(value) is not Tensor or value.shape != layout.shape or value.like.dtype.kind != layout.kind:
+            raise Mismatch
+        if layout.kind == "f" and value.like.dtype.itemsize != 8:
+            raise Mismatch
+        array = entries(value)
+        buffer = ffi.from_buffer("double[]", array)
+        kept.append(buffer)
+        pointer = ffi.cast("void *", buffer)
+        if array is value.like:
+            self._seen[int(ffi.cast("long", pointer)), self.types.tensor(layout.shape, layout.kind)] = value
+        return pointer
 
     def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
         if type(value) is not tuple or not value:
@@ -242,6 +273,12 @@ class Compiled:
             if type(value) is tuple and value:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
                     return member, type_
+            elif type(value) is Tensor:
+                if type_.kind == "tensor" and (value.shape, value.like.dtype.kind) == (
+                    type_.of.shape,
+                    type_.of.kind,
+                ):
+                    return member, type_
             elif type_.head == self.types.constant(value).head:
                 return member, type_
         raise Mismatch
@@ -261,6 +298,12 @@ class Compiled:
                 break
             if type_.kind == "constant":
                 value = value_of(type_)
+                break
+            if type_.kind == "tensor":
+                layout, pointer = type_.of, leaves.pop(0)
+                value = self._seen.get((int(ffi.cast("long", pointer)), type_))
+                if value is None:
+                    value = from_entries(ffi.buffer(pointer, 8 * layout.size), layout.shape, layout.kind)
                 break
             if type_.kind == "string":
                 characters = self._decode(self.types.characters, [leaves.pop(0)])
@@ -403,7 +446,7 @@ def _compile(
             address, digest = toolchain.address(unit.text, optimize=optimize, fast_math=fast_math)
             entry = {"library": address, "digest": digest, "interface": unit.interface.text()}
             cache.store(key, json.dumps(entry).encode(), cache.CALL)
-    return Compiled(machine, unit.interface, unit.cells, library)
+    return Compiled(machine, unit.interface, unit.cells, library, unit.given)
 
 
 def _kept(machine: Any, key: str, cells: list[Global]) -> Compiled | None:

@@ -16,11 +16,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
+from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.first_order import (
     Block,
     Box,
     Branch,
     Compute,
+    Data,
+    Each,
     Effect,
     Fail,
     Function,
@@ -43,11 +46,14 @@ from vlad.compile.first_order import (
     blocks,
     components,
     inner_blocks,
+    makes,
     statements,
 )
 from vlad.compile.functions import ONE, OTHER, TWO, needed
+from vlad.compile.identity import MOST_WRITTEN
 from vlad.core.types import Cell
 from vlad.source import Span
+from vlad.tensors import Tensor
 from vlad.values import Global
 
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
@@ -57,10 +63,10 @@ C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
 
-def emit(program: Program) -> tuple[str, list[Fail]]:
-    """The unit's text, and its failures by status - FIRST_FAILURE."""
+def emit(program: Program) -> tuple[str, list[Fail], list[Tensor]]:
+    """The unit's text, its failures by status - FIRST_FAILURE, and the tensors whose entries it is handed with each call."""
     unit = _Unit(program)
-    return unit.text(unit.exports), unit.failures
+    return unit.text(unit.exports), unit.failures, unit.given
 
 
 def emit_program(program: Program, told: Callable[[Fail], str]) -> str:
@@ -120,7 +126,7 @@ class Facts:
             calls[function] = [s.function for s in all_statements if type(s) is Invoke]
             ends = [block.end for block in blocks(function.body)]
             tails[function] = [end.function for end in ends if type(end) is TailInvoke]
-            if any(type(s) is Box for s in all_statements):
+            if any(makes(s) for s in all_statements):
                 self.allocates.add(function)
             if function in tails[function]:
                 self.loops.add(function)
@@ -183,13 +189,14 @@ def grows_only(function: Function, facts: Facts) -> bool:
                     del outside[slot]
                     changed = True
     for end, path in turns:
-        boxes = {s.slot: s for s in path if type(s) is Box}
+        boxes: dict[Leaf, tuple[Leaf, ...]] = {s.slot: s.leaves for s in path if type(s) is Box}
+        boxes |= {slot: () for s in path if type(s) is Each for slot in s.slots if slot.kind == "p"}
         inner = [s for s in path for block in inner_blocks(s) for s in statements(block)]
         if any(
             type(s) is Invoke and s.function in facts.allocates and "p" in s.function.results for s in path
         ):
             return False
-        if any(type(s) is Box for s in inner if s not in path):
+        if any(makes(s) for s in inner if s not in path):
             return False
         kept: set[Leaf] = set()
         reach = [leaf for leaf in end.operands if type(leaf) is Slot]
@@ -197,9 +204,7 @@ def grows_only(function: Function, facts: Facts) -> bool:
             leaf = reach.pop()
             if leaf not in kept:
                 kept.add(leaf)
-                reach += (
-                    [inner for inner in boxes[leaf].leaves if type(inner) is Slot] if leaf in boxes else []
-                )
+                reach += [inner for inner in boxes[leaf] if type(inner) is Slot] if leaf in boxes else []
         if not kept.issuperset(boxes) or any(slot not in kept for slot in parameters if slot not in outside):
             return False
     return True
@@ -216,7 +221,10 @@ class _Unit:
         self.static_lines: list[str] = []
         self.expressions: list[str] = []
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
-        self.collects = False
+        self.collects = self.has_arrays = self.has_kernels = False
+        self.takes: list[str] = []  # what is done with the words that come after the operands
+        self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
+        self._data: dict[Data, str] = {}
 
     def text(self, exports: Callable[[], str]) -> str:
         functions = self.program.functions
@@ -233,6 +241,8 @@ class _Unit:
         if facts.allocates or facts.recursive:
             arena = sections["arena"]
             parts.append(arena if facts.allocates else arena[: arena.index("static char *vlad_base")])
+        if self.has_arrays:
+            parts.append(sections["arrays"])
         if self.collects:
             parts.append(sections["collect"] + self._tables())
         if facts.recursive:
@@ -240,7 +250,7 @@ class _Unit:
         if facts.counts:
             parts.append(sections["fuel"])
         if facts.acts or self.alone:
-            parts.append(needed([*self.expressions, "vlad_real_text()"]))
+            parts.append(needed([*self.expressions, "vlad_real_text()"], self.has_kernels))
             # only who quotes has to know what prints: finding that out takes 45 ms
             prints = printing() if facts.quotes else "0"
             parts += [
@@ -248,7 +258,7 @@ class _Unit:
                 sections["alone" if self.alone else "host"],
             ]
         else:
-            parts.append(needed(self.expressions))
+            parts.append(needed(self.expressions, self.has_kernels))
         parts += self.structures.values()
         parts += self.static_lines
         for cell, kinds in self.program.variables.items():
@@ -282,7 +292,7 @@ class _Unit:
         members: list[str] = []
         cells: list[str] = []
         for cell in self.cells:
-            boxed = [member for member in self.program.members[cell] if member.boxed]
+            boxed = [member for member in self.program.members[cell] if member.boxed or member.entries]
             cells.append(f"{{{len(members)}, {len(boxed)}}}")
             for member in boxed:
                 at = [8 * (index + member.tagged) for index, kind in enumerate(member.kinds) if kind == "p"]
@@ -330,6 +340,20 @@ class _Unit:
         self.failures.append(fail)
         return FIRST_FAILURE + len(self.failures) - 1
 
+    def data(self, leaf: Data) -> str:
+        """The name of a tensor's entries: part of the text where they are few, or where there is no host."""
+        if leaf not in self._data:
+            array = leaf.tensor.array
+            self._data[leaf] = name = f"vlad_data_{len(self._data)}"
+            if array.size <= MOST_WRITTEN or self.alone:
+                entries = ", ".join([constant_text(float(entry)) for entry in array.reshape(-1).tolist()])
+                self.static_lines.append(f"static const double {name}[] = {{{entries or '0'}}};")
+            else:
+                self.static_lines.append(f"static const double *{name};")
+                self.given.append(leaf.tensor)
+                self.takes.append(f"{name} = vlad_in[{{}}].p;")
+        return f"(void *){self._data[leaf]}"
+
     def static(self, leaf: Static) -> str:
         """The name of a box that is part of the program. Long lists are written from their end."""
         order: list[Static] = []
@@ -350,6 +374,8 @@ class _Unit:
         return f"(void *)&{self.statics[id(leaf)][1]}"
 
     def static_leaf(self, leaf: Leaf) -> str:
+        if type(leaf) is Data:
+            return self.data(leaf)
         if type(leaf) is Static:
             return f"(void *)&{self.statics[id(leaf)][1]}"
         return constant_text(leaf)
@@ -443,6 +469,8 @@ static int vlad_begin_once(void) {
         )
         call = f"{c_name(entry)}({arguments})"
         lines = [f"static void {name}(void) {{"]
+        first = len(entry.parameters) + self.facts.counts
+        lines += [f"  {take.format(number)}" for number, take in enumerate(self.takes, start=first)]
         if self.facts.counts:
             lines.append(f"  vlad_fuel = vlad_in[{len(entry.parameters)}].i;")
         if len(entry.results) == 0:
@@ -617,6 +645,8 @@ class _Body:
     def leaf(self, leaf: Leaf) -> str:
         if type(leaf) is Slot:
             return self.name(leaf)
+        if type(leaf) is Data:
+            return self.unit.data(leaf)
         return self.unit.static(leaf) if type(leaf) is Static else constant_text(leaf)
 
     def declare(self, slots: Iterable[Slot]) -> None:
@@ -630,6 +660,8 @@ class _Body:
             match statement:
                 case Compute():
                     self.compute(statement)
+                case Each():
+                    self.each(statement)
                 case Invoke():
                     self.invoke(statement)
                 case Effect():
@@ -778,6 +810,17 @@ class _Body:
             if here != self.here:
                 self.here, where = here, f" /* {here} */"
         self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {text};{where}")
+
+    def each(self, statement: Each) -> None:
+        self.unit.has_arrays |= statement.allocates
+        self.unit.has_kernels = True
+        operands = [self.leaf(leaf) for leaf in statement.operands]
+        outputs = [self.name(slot) for slot in statement.slots]
+        if statement.span is not None:
+            self.here = position(statement.span)
+            self.line(f"/* {self.here} */")
+        for line in kernel_lines(statement.kernel, operands, outputs, constant_text, self.unit.expressions):
+            self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
 
     def invoke(self, statement: Invoke) -> None:
         call = f"{c_name(statement.function)}({', '.join([self.leaf(leaf) for leaf in statement.operands])})"

@@ -1,6 +1,7 @@
 """First-order code: what a program is once it is specialised. No closures, no pairs, no dispatch on tags that are known.
 
-    leaf    a double 'd', a boolean 'b' or a pointer to a union's box 'p'; a constant, or a Slot that is bound once
+    leaf    a double 'd', a boolean 'b' or a pointer 'p' to a union's box or a tensor's entries; a constant, or a Slot that is
+            bound once
     block   statements, then what ends them: an answer of the branch it is an arm of, of the function, or a tail call
 
 Made by specialize.py, improved by optimize.py, written out by emit_c.py. Compared by identity; statements may be changed
@@ -12,8 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
+from vlad.core.kernels import Kernel
 from vlad.core.types import Cell
 from vlad.source import Span
+from vlad.tensors import Tensor
 from vlad.values import Global, Primitive
 
 
@@ -48,22 +51,34 @@ class Static:
     leaves: tuple[Leaf, ...]
 
 
-Leaf: TypeAlias = "Slot | float | bool | Immediate | Static"
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Data:
+    """The entries of a tensor that is part of the program."""
+
+    tensor: Tensor
+
+
+Leaf: TypeAlias = "Slot | float | bool | Immediate | Static | Data"
 
 
 @final
 class Member:
-    """One member of a union: its number, the kinds of its leaves, for pointers also the cells they lead to."""
+    """One member of a union: its number, the kinds of its leaves, for pointers also the cells they lead to. The only one of a
+    tensor's cell has no leaves, but so many entries."""
 
-    __slots__ = ("cell", "index", "kinds", "cells", "tagged", "name")
+    __slots__ = ("cell", "index", "kinds", "cells", "tagged", "name", "entries")
 
-    def __init__(self, cell: Cell, index: int, kinds: str, cells: tuple[Cell, ...], name: str) -> None:
+    def __init__(
+        self, cell: Cell, index: int, kinds: str, cells: tuple[Cell, ...], name: str, entries: int = 0
+    ) -> None:
         self.cell = cell
         self.index = index
         self.kinds = kinds
         self.cells = cells
         self.tagged = False  # must a box say which member it is?
         self.name = name
+        self.entries = entries
 
     @property
     def boxed(self) -> bool:
@@ -71,7 +86,7 @@ class Member:
 
     @property
     def size(self) -> int:
-        return 8 * (len(self.kinds) + self.tagged)
+        return 8 * (len(self.kinds) + self.tagged + self.entries)
 
 
 @final
@@ -83,6 +98,21 @@ class Compute:
     row: Primitive
     operands: tuple[Leaf, ...]
     span: Span | None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Each:
+    """slots = the outputs of a kernel of leaves: pointers to new arrays, and reals. Always answers."""
+
+    slots: tuple[Slot, ...]
+    kernel: Kernel
+    operands: tuple[Leaf, ...]
+    span: Span | None
+
+    @property
+    def allocates(self) -> bool:
+        return any(slot.kind == "p" for slot in self.slots)
 
 
 @final
@@ -209,7 +239,7 @@ class Unreachable:
     """Behind a call that never answers."""
 
 
-Statement: TypeAlias = Compute | Invoke | Effect | Load | Store | Box | Unbox | Branch | Switch
+Statement: TypeAlias = Compute | Each | Invoke | Effect | Load | Store | Box | Unbox | Branch | Switch
 End: TypeAlias = Yield | Return | TailInvoke | Fail | Unreachable
 
 
@@ -276,10 +306,15 @@ def blocks(block: Block) -> list[Block]:
     return found
 
 
+def makes(statement: Statement) -> bool:
+    """Does it allocate, itself?"""
+    return type(statement) is Box or (type(statement) is Each and statement.allocates)
+
+
 def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
     """The leaves that a statement or end reads itself."""
     match node:
-        case Compute() | Invoke() | Effect() | TailInvoke():
+        case Compute() | Each() | Invoke() | Effect() | TailInvoke():
             return node.operands
         case Box() | Store() | Yield() | Return():
             return node.leaves
@@ -352,6 +387,9 @@ def _check_block(function: Function, block: Block, bound: set[Slot], yields: int
                 bound = bound | set(statement.slots)
             case Unbox():
                 assert len(statement.slots) == len(statement.member.kinds), where
+                bound = bound | set(statement.slots)
+            case Each():
+                assert len(statement.slots) == len(statement.kernel.outputs), where
                 bound = bound | set(statement.slots)
             case Effect() | Load():
                 bound = bound | set(statement.slots)

@@ -41,8 +41,43 @@ def _definitions() -> dict[str, str]:
     return found
 
 
-def needed(expressions: Iterable[str]) -> str:
-    """The prototypes and definitions that C expressions use, themselves and through others."""
+# What the GNU C library computes for several numbers at once, to 4 units in the last place, from version 2.35 on.
+VECTOR = frozenset(
+    [
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atanh",
+        "cos",
+        "cosh",
+        "erf",
+        "erfc",
+        "exp",
+        "expm1",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "sin",
+        "sinh",
+        "tan",
+        "tanh",
+        "atan2",
+        "hypot",
+        "pow",
+    ]
+)
+MARK = """#ifdef VLAD_VECTOR_MATH
+#define VLAD_VECTOR __attribute__((simd("notinbranch")))
+#else
+#define VLAD_VECTOR
+#endif"""
+
+
+def needed(expressions: Iterable[str], in_loops: bool = False) -> str:
+    """The prototypes and definitions that C expressions use, themselves and through others; `in_loops`: over arrays."""
     definitions = _definitions()
     used: set[str] = set()
     work = [name for text in expressions for name in _NAME.findall(text)]
@@ -51,8 +86,10 @@ def needed(expressions: Iterable[str]) -> str:
         if name not in used:
             used.add(name)
             work += _NAME.findall(definitions.get(name, ""))
-    lines = [f"double {name}(double);" for name in ONE if name in used]
-    lines += [f"double {name}(double, double);" for name in TWO if name in used]
+    marked = {name: "VLAD_VECTOR " if in_loops and name in VECTOR else "" for name in used}
+    lines = [MARK] if in_loops else []
+    lines += [f"{marked[name]}double {name}(double);" for name in ONE if name in used]
+    lines += [f"{marked[name]}double {name}(double, double);" for name in TWO if name in used]
     lines += [text for name, text in OTHER.items() if name in used]
     lines += [text for name, text in definitions.items() if name in used]
     return "\n".join(lines)

@@ -32,6 +32,7 @@ from vlad.core.nodes import (
 )
 from vlad.core.types import ZERO_REAL
 from vlad.evaluate.limits import deep_recursion
+from vlad.tensors import Tensor
 from vlad.values import (
     FALSE,
     NIL,
@@ -48,6 +49,7 @@ from vlad.values import (
     look,
 )
 
+MOST_WRITTEN = 64  # entries of a tensor that are part of a unit's text (emit_c.py); others are handed over
 MOST_WORDS = 200_000  # of a call's text: what is larger is not worth recognising
 
 ATOMS = {
@@ -127,6 +129,8 @@ def _kind(walk: _Walk, value: Value, longest: int, known: dict[int, str]) -> str
         end = "string"
     elif type(value) is tuple and value:
         end = walk.code(value[0])
+    elif type(value) is Tensor:
+        end = _layout(value)
     else:
         end = _atom(value)
     if len(parts) > longest:
@@ -149,7 +153,15 @@ def _atom(value: Value) -> str:
         return "'" + _spelt(value.name)
     if type(value) is String:
         return '"' + _spelt(value.text)
+    if type(value) is Tensor and value.like.size <= MOST_WRITTEN:
+        return (
+            f"{_layout(value)} {' '.join([float(entry).hex() for entry in value.array.reshape(-1).tolist()])}"
+        )
     raise Nameless
+
+
+def _layout(tensor: Tensor) -> str:
+    return f"tensor {tensor.like.dtype} {' '.join(map(str, tensor.shape))}"
 
 
 def _spelt(text: str) -> str:

@@ -95,6 +95,8 @@ class _Writer:
         match type_.kind:
             case "real" | "boolean" | "string":
                 return type_.kind
+            case "tensor":
+                return {"tensor": type_.of.kind, "shape": type_.of.shape}
             case "pair":
                 return [self.type(part) for part in type_.parts]
             case "union":
@@ -154,6 +156,8 @@ class _Reader:
                 return types.pair(self.type(car), self.type(cdr))
             case {"real": text}:
                 return types.constant(float.fromhex(text))
+            case {"tensor": kind, "shape": shape}:
+                return types.tensor(tuple(shape), kind)
             case {"symbol": name}:
                 return types.constant(symbol(name))
         return types.constant(String(written["string"]))

@@ -18,6 +18,7 @@ from vlad.compile.first_order import (
     Box,
     Branch,
     Compute,
+    Each,
     Effect,
     End,
     Fail,
@@ -43,6 +44,7 @@ from vlad.compile.first_order import (
     components,
     inner_blocks,
     leaves_read,
+    makes,
     statements,
 )
 from vlad.compile.rewriting import (
@@ -98,7 +100,7 @@ def take_together(program: Program) -> None:
                         first.operands = (count + more,)
                         continue
                     first = statement
-                elif type(statement) not in (Compute, Box, Unbox, Load):
+                elif type(statement) not in (Compute, Each, Box, Unbox, Load):
                     first = None
                 kept.append(statement)
             block.statements = kept
@@ -164,7 +166,7 @@ class _Liveness:
             case Box():
                 self.definitions[statement.slot] = statement, 0
                 self.boxes.setdefault(statement.member, []).append(statement)
-            case Invoke() | Effect() | Load() | Unbox() | Branch() | Switch():
+            case Each() | Invoke() | Effect() | Load() | Unbox() | Branch() | Switch():
                 for index, slot in enumerate(statement.slots):
                     self.definitions[slot] = statement, index
                 if type(statement) is Invoke:
@@ -214,7 +216,7 @@ class _Liveness:
             return
         statement, index = self.definitions[slot]
         match statement:
-            case Compute():
+            case Compute() | Each():
                 for leaf in statement.operands:
                     self._leaf(leaf)
             case Invoke():
@@ -348,7 +350,7 @@ def _stays(statement: Statement, liveness: _Liveness) -> bool:
             return statement.slot in live
         case Invoke():
             return statement.function not in liveness.total or any(slot in live for slot in statement.slots)
-        case Unbox():
+        case Each() | Unbox():
             return any(slot in live for slot in statement.slots)
         case Effect() | Store():
             return True
@@ -455,6 +457,9 @@ def shape(function: Function) -> tuple[object, list[Function]]:
             case Compute():
                 described: object = ("compute", one.row.name, read)
                 define((one.slot,))
+            case Each():
+                described = ("each", one.kernel, read)
+                define(one.slots)
             case Invoke():
                 described = ("invoke", len(one.slots), read)
                 called.append(one.function)
@@ -525,7 +530,7 @@ def inline(program: Program) -> None:
 
 def _taping(functions: list[Function]) -> set[Function]:
     """Functions that answer plain numbers but have others allocate for them: what those leave is freed when they answer."""
-    allocating = {f for f in functions if any(type(s) is Box for s in statements(f.body))}
+    allocating = {f for f in functions if any(makes(s) for s in statements(f.body))}
     grown = True
     while grown:
         more = {f for f in functions if f not in allocating and not allocating.isdisjoint(callees(f))}
@@ -639,6 +644,8 @@ def operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
     match statement:
         case Compute():
             return ("compute", statement.row.name, *same_operands(statement.operands)), (statement.slot,)
+        case Each():
+            return ("each", statement.kernel, *same_operands(statement.operands)), statement.slots
         case Invoke():
             return ("invoke", statement.function, *same_operands(statement.operands)), statement.slots
         case Unbox():

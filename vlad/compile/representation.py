@@ -1,14 +1,15 @@
 """Unboxed, behind a pointer, or nothing: how a type is laid out in machine leaves.
 
-A real is a double, a boolean an int, a string the list of its characters; a pair or closure is its parts, side by side; what is
-constant takes nothing, so tags, closures of no environment and known zeros vanish. A union is a pointer: a member without
-leaves is its number in place of an address, any other a box, which says which member it is only where several are boxed.
+A real is a double, a boolean an int, a string the list of its characters, a tensor a pointer to its entries; a pair or
+closure is its parts, side by side; what is constant takes nothing, so tags, closures of no environment and known zeros
+vanish. A union is a pointer: a member without leaves is its number in place of an address, any other a box, which says
+which member it is only where several are boxed.
 """
 
 from __future__ import annotations
 
 from vlad.compile.first_order import Leaf, Member
-from vlad.core.types import Cell, Known, Type, Types, cells_of, found
+from vlad.core.types import Cell, Known, Layout, Type, Types, cells_of, found
 from vlad.values import FALSE, ZERO
 
 
@@ -29,6 +30,9 @@ class Representation:
                 kinds = "b"
             elif type_.kind in ("union", "string"):
                 kinds = "p"
+            elif type_.kind == "tensor":
+                kinds = "p"
+                self._entries(type_.of)
             else:
                 kinds = "".join([self.kinds(part) for part in type_.parts])
             self._kinds[type_] = kinds
@@ -38,6 +42,11 @@ class Representation:
         """For each leaf the cell it leads to, where it is a pointer."""
         cells = cells_of(self.types.canonical(type_))
         return [next(cells) if kind == "p" else None for kind in self.kinds(type_)]
+
+    def _entries(self, layout: Layout) -> None:
+        """What a pointer to entries leads to, for whoever asks by the cell."""
+        if layout.cell not in self.members:
+            self.members[layout.cell] = [Member(layout.cell, 0, "", (), "tensor", layout.size)]
 
     def members_of(self, union: Type) -> list[tuple[Member, Type]]:
         cell = found(union.of)

@@ -9,6 +9,7 @@ from vlad.compile.first_order import (
     Box,
     Branch,
     Compute,
+    Each,
     Effect,
     End,
     Function,
@@ -76,7 +77,7 @@ def substitute(block: Block, leaves: dict[Slot, Leaf], begin: int = 0) -> None:
 
 def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
     match node:
-        case Compute() | Invoke() | Effect() | TailInvoke():
+        case Compute() | Each() | Invoke() | Effect() | TailInvoke():
             node.operands = tuple([new(leaf) for leaf in node.operands])
         case Box() | Store() | Yield() | Return():
             node.leaves = tuple([new(leaf) for leaf in node.leaves])
@@ -132,6 +133,9 @@ class Copy:
         match statement:
             case Compute():
                 return Compute(self.new(statement.slot), statement.row, read, statement.span)
+            case Each():
+                slots = tuple([self.new(slot) for slot in statement.slots])
+                return Each(slots, statement.kernel, read, statement.span)
             case Invoke():
                 slots = tuple([self.new(slot) for slot in statement.slots])
                 return Invoke(slots, statement.function, read, statement.span)

@@ -49,11 +49,20 @@ __attribute__((destructor)) static void vlad_close_arena(void) {
 }
 long vlad_arena_used(void) { return vlad_top - vlad_base; }
 
+/* section: arrays
+   The entries of tensors lie in the same area, however many they are. */
+static inline double *vlad_array(long count) {
+  char *array = vlad_top;
+  if (__builtin_expect(vlad_end - array < 8 * count, 0)) vlad_fail(VLAD_OUT_OF_MEMORY);
+  vlad_top = array + 8 * count;
+  return (double *)array;
+}
+
 /* section: collect
    Copies what `roots` reach among the boxes above `mark` and frees the rest (Cheney 1970, within the part of the area that
    a loop filled). Sharing is kept: `moved` has each box's new address. Answers how much may be allocated before the next
    time, so that the work stays within a constant of the allocation. */
-struct vlad_member { short size, pointers; short at[VLAD_MOST_POINTERS], cell[VLAD_MOST_POINTERS]; };
+struct vlad_member { long size; short pointers; short at[VLAD_MOST_POINTERS], cell[VLAD_MOST_POINTERS]; };
 struct vlad_cell { short first, boxed; };
 static const struct vlad_member vlad_members[];
 static const struct vlad_cell vlad_cells[];

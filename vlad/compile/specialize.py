@@ -14,6 +14,8 @@ from vlad.compile.first_order import (
     Box,
     Branch,
     Compute,
+    Data,
+    Each,
     Effect,
     End,
     Fail,
@@ -34,8 +36,10 @@ from vlad.compile.first_order import (
     Yield,
 )
 from vlad.compile.representation import Representation
+from vlad.core.kernels import Kernel
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
+from vlad.primitives.kernels import repeated
 from vlad.source import Span
 from vlad.values import ZERO, Code, Deferred, Global, Primitive, Value, character_list, look
 
@@ -57,13 +61,36 @@ class Specializer(Walker):
         self.block = Block()
 
     def program(self, *roots: Instance) -> Program:
-        entries = [self.function(root) for root in roots]
+        return self._rest([self.function(root) for root in roots])
+
+    def _rest(self, entries: list[Function]) -> Program:
         while self._waiting:
             self._write(self._waiting.pop())
         variables = {
             cell: self.layout.kinds(type_) for cell, type_ in self.variables.items() if type_ is not None
         }
         return Program(list(self.functions.values()), self.layout.members, entries, variables)
+
+    def entry(self, root: Instance, environment: Sequence[Value]) -> Program:
+        """The program of one call of a procedure that is closed over these values. Tensors among them are data of the program."""
+        if not any(self.layout.kinds(field) for field in root.fields):
+            return self.program(root)
+        begin = Instance(Recursion("entry", lambda w: None), (), root.operands, 0)
+        begin.result, begin.ran = root.result, True
+        entry = self.function(begin)
+        self._waiting.remove(begin)
+        self.instance, self.block = begin, entry.body
+        fields = [
+            Known(type_, self._static(value, type_))
+            for value, type_ in zip(environment, root.fields, strict=True)
+        ]
+        operands, leaves = [], list(entry.parameters)
+        for type_ in root.operands:
+            count = len(self.layout.kinds(type_))
+            operands.append(Known(self.types.canonical(type_), tuple(leaves[:count])))
+            del leaves[:count]
+        self.invoke(root.callee, tuple(fields), operands, True)
+        return self._rest([entry])
 
     def function(self, instance: Instance) -> Function:
         function = self.functions.get(instance)
@@ -195,6 +222,12 @@ class Specializer(Walker):
         self.block.statements.append(Compute(slot, row, leaves, self.span))
         return Known(result, (slot,))
 
+    def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
+        slots = tuple([Slot(self.layout.kinds(result), self._name()) for result in results])
+        leaves = tuple([self._scalar(operand, "d") for operand in operands])
+        self.block.statements.append(Each(slots, kernel, leaves, self.span))
+        return [Known(result, (slot,)) for slot, result in zip(slots, results, strict=True)]
+
     def _scalar(self, operand: Known, kind: str) -> Leaf:
         leaf: Leaf = operand.leaves[0] if operand.leaves else self.layout.constant_leaf(operand.type, kind)
         return leaf
@@ -273,6 +306,8 @@ class Specializer(Walker):
             return (slot,)
         if to.kind == "string":
             return self.characters(value).leaves
+        if to.kind == "tensor":
+            return repeated(self, Known(self.types.zero_real), to.of.shape).leaves
         if to.kind in ("real", "boolean"):
             if from_.kind == to.kind:
                 return value.leaves
@@ -316,6 +351,11 @@ class Specializer(Walker):
             if key not in self._statics:
                 self._statics[key] = self._static(character_list(value.text), self.types.characters)[0]
             return (self._statics[key],)
+        if type_.kind == "tensor":
+            if (id(value), type_) not in self._statics:
+                self._kept.append(value)
+                self._statics[id(value), type_] = Data(value)
+            return (self._statics[id(value), type_],)
         if type_.kind == "union":
             leaf = self._statics.get((id(value), type_))
             if leaf is None:
@@ -337,4 +377,4 @@ class Specializer(Walker):
     def _is_of(self, value: Value, type_: Type) -> bool:
         if type(value) is tuple and value:
             return type_.head == ("pair" if len(value) == 2 else value[0])
-        return type_.head == self.types.constant(value).head
+        return type_.head == self.value(value).type.head

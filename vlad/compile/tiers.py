@@ -42,7 +42,7 @@ class Entry:
     """A procedure as it is called from outside: its compiled variants, and what it cost so far. `f` is kept, so that its id
     stays its own."""
 
-    __slots__ = ("f", "variants", "reason", "seconds", "cells", "listeners")
+    __slots__ = ("f", "variants", "reason", "seconds", "cells", "listeners", "quicks")
 
     def __init__(self, f: Value) -> None:
         self.f = f
@@ -51,6 +51,16 @@ class Entry:
         self.seconds = 0.0
         self.cells: set[Global] = set()
         self.listeners: list[Callable[[], None]] = []  # told when what was compiled is out of date
+        self.quicks: list[
+            Any
+        ] = []  # of the variants, for Python callables that hold this very list (quick.py)
+
+    def forgotten(self) -> None:
+        """What was compiled is out of date."""
+        for tell in self.listeners:
+            tell()
+        self.variants.clear()
+        self.quicks.clear()
 
 
 class Job:
@@ -172,7 +182,7 @@ class Tiers:
         entry = self.entries.get(id(f))
         if entry is None:
             if len(self.entries) >= MOST_PROCEDURES:
-                self.entries.pop(next(iter(self.entries)))
+                self.entries.pop(next(iter(self.entries))).forgotten()
             entry = self.entries[id(f)] = Entry(f)
         return entry
 
@@ -199,15 +209,19 @@ class Tiers:
             return None
         entry.cells.update(compiled.cells)
         entry.variants.append(compiled)
+        if compiled.quick is not None:
+            entry.quicks.append(compiled.quick)
         return compiled
 
     def quicken(self, procedure: Any, count: int) -> None:
-        """Hand a Python callable the machine code from so many reals to a real, if there is any; it is taken back when
-        what it relies on is redefined."""
+        """Hand a Python callable machine code that it may call itself: from so many reals to a real, or between reals and
+        arrays; it is taken back when what it relies on is redefined."""
         entry = self.entries.get(id(procedure.value))
-        for compiled in entry.variants if entry is not None else ():
+        if entry is None:
+            return
+        procedure.quicks = entry.quicks
+        for compiled in entry.variants:
             if compiled.direct is not None and compiled.reals == count:
-                assert entry is not None
                 procedure.direct = compiled.direct
                 entry.listeners.append(_take_back(weakref.ref(procedure)))
                 return
@@ -234,9 +248,7 @@ class Tiers:
         not known, for it left no trace: then all is."""
         for key, entry in list(self.entries.items()):
             if primitive or cell in entry.cells or entry.reason is not None:
-                del self.entries[key]
-                for tell in entry.listeners:
-                    tell()
+                self.entries.pop(key).forgotten()
 
     # Running.
 
@@ -253,7 +265,7 @@ class Tiers:
             # tier 0 knows better: types were joined that do not belong together. Not again
             entry = self.entry(f)
             entry.reason = f"its types are not told apart: {failed.what}"
-            entry.variants.clear()
+            entry.forgotten()
             self.disagreements += 1
             return answer
 

@@ -205,11 +205,25 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
         "-w",
         "-fno-math-errno",
         "-fno-semantic-interposition",
+        "-fopenmp-simd",
     ]
     chosen += FAST_MATH if fast_math else ["-ffp-contract=off"]
     if native:
         chosen.append("-march=native")
+    if compiler.kind == "gcc" and has_vector_math():
+        chosen.append("-DVLAD_VECTOR_MATH")
     return chosen
+
+
+@functools.cache
+def has_vector_math() -> bool:
+    """Does the C library have the elementary functions for several numbers at once?"""
+    name, version = platform.libc_ver()
+    parts = version.split(".")
+    return (
+        name == "glibc" and platform.machine() == "x86_64" and len(parts) > 1
+        and all(part.isdecimal() for part in parts[:2]) and (int(parts[0]), int(parts[1])) >= (2, 35)
+    )  # fmt: skip
 
 
 def digest_line(text: str) -> str:

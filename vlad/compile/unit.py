@@ -9,6 +9,7 @@ from vlad.compile.analyze import Analysis
 from vlad.compile.first_order import Program
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
+from vlad.compile.kernels import fuse_kernels
 from vlad.compile.loops import hoist
 from vlad.compile.optimize import finish, optimize
 from vlad.compile.refusals import Unbounded, Unsettled
@@ -21,7 +22,7 @@ from vlad.values import Code, Value
 
 def improved(program: Program, layout: Representation) -> Program:
     """The optimiser's stages, one after the other."""
-    return finish(hoist(optimize(fuse(program, layout))))
+    return finish(hoist(fuse_kernels(optimize(fuse(program, layout)))))
 
 
 class Unit:
@@ -54,8 +55,8 @@ class Unit:
             if root.result is None and not root.operands:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)
-            self.program: Program = improved(specializer.program(root), specializer.layout)
-            self.text, failures = emit_c.emit(self.program)
+            self.program: Program = improved(specializer.entry(root, environment), specializer.layout)
+            self.text, failures, self.given = emit_c.emit(self.program)
             (entry,) = self.program.entries
             self.interface = Interface(
                 specializer.layout,
@@ -66,7 +67,7 @@ class Unit:
                 tuple([fail.what for fail in failures]),
                 "(*vlad_host_write)" in self.text,
                 # code without loops, recursion or allocation ends by itself
-                "int volatile vlad_stop;" in self.text,
+                "(vlad_stop, 0)" in self.text,
                 "double vlad_direct(" in self.text,
                 "static long vlad_fuel;" in self.text,
             )

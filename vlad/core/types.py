@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from vlad.tensors import shape_text
 from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, String, Value
 from vlad.write import atom_text
 
@@ -23,9 +24,9 @@ Head = Any  # what the members of a union differ in: a word, a Code, or a consta
 
 
 class Type:
-    """One hash-consed type. `kind` is 'constant', 'real', 'boolean', 'string', 'pair', 'closure' or 'union'; `of` the constant's
-    value, the closure's Code, the union's Cell, or that of a string's characters; `parts` a pair's two types or those of a
-    closure's environment."""
+    """One hash-consed type. `kind` is 'constant', 'real', 'boolean', 'string', 'tensor', 'pair', 'closure' or 'union'; `of` the
+    constant's value, the closure's Code, the union's Cell, that of a string's characters, or the tensor's Layout; `parts` a
+    pair's two types or those of a closure's environment."""
 
     __slots__ = ("kind", "of", "parts", "head", "size", "mentions_cell", "epoch", "now", "serial")
 
@@ -53,6 +54,22 @@ class Cell:
         self.members: dict[Head, Type] = {}
         self.link: Cell | None = None
         self.readers: dict[Any, None] = {}  # whose results depend on the members, in order
+
+
+class Layout:
+    """What is known of a tensor: its lengths and the kind of its numbers, as NumPy's letter: f reals, i integers, b booleans.
+    `cell` is what a pointer to its entries leads to."""
+
+    __slots__ = ("shape", "kind", "cell")
+
+    def __init__(self, shape: tuple[int, ...], kind: str, cell: Cell) -> None:
+        self.shape = shape
+        self.kind = kind
+        self.cell = cell
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
 
 
 def found(cell: Cell) -> Cell:
@@ -100,6 +117,7 @@ class Types:
         self._table: dict[Any, Type] = {}
         self._kept: list[Value] = []  # constants whose ids are keys
         self._general: dict[tuple[Type, bool], Type] = {}
+        self._layouts: dict[tuple[tuple[int, ...], str], Layout] = {}
         self.epoch = 0
         self._cells = -1
         self.changed: list[Any] = []
@@ -127,7 +145,9 @@ class Types:
             type_.size = 1 + sum([part.size for part in parts])
             if type_.size > LARGEST:
                 raise TooLarge
-            type_.mentions_cell = kind in ("union", "string") or any(part.mentions_cell for part in parts)
+            type_.mentions_cell = kind in ("union", "string", "tensor") or any(
+                part.mentions_cell for part in parts
+            )
             type_.epoch, type_.now, type_.serial = self.epoch, type_, len(self._table)
         return type_
 
@@ -147,6 +167,13 @@ class Types:
 
     def pair(self, car: Type, cdr: Type) -> Type:
         return self._make("pair", None, (car, cdr), "pair")
+
+    def tensor(self, shape: tuple[int, ...], kind: str = "f") -> Type:
+        layout = self._layouts.get((shape, kind))
+        if layout is None:
+            self._cells += 1
+            layout = self._layouts[shape, kind] = Layout(shape, kind, Cell(self._cells))
+        return self._make("tensor", layout, (), ("tensor", shape, kind))
 
     def closure(self, code: Any, parts: tuple[Type, ...]) -> Type:
         return self._make("closure", code, parts, code)
@@ -217,6 +244,10 @@ class Types:
             other = b if a is self.zero else a
             if not self.widening or not other.parts:
                 return self.or_zero(other)
+        if a is self.zero_real or b is self.zero_real:
+            other = b if a is self.zero_real else a
+            if other.kind == "tensor":
+                return other
         if a.kind != "union":
             a, b = b, a
         if a.kind == "union":
@@ -415,6 +446,15 @@ def is_known_zero(type_: Type) -> bool:
     return type_.of is ZERO or type_.of is ZERO_REAL
 
 
+def is_tensor(type_: Type) -> bool:
+    return type_.kind == "tensor"
+
+
+def has_tangents(tensor: Type) -> bool:
+    """Is it one of reals? Any other stands for its own zero."""
+    return bool(tensor.of.kind == "f")
+
+
 def is_real(type_: Type) -> bool:
     """A real, or the known zero, which stands for one."""
     return type_.head == "real" or type_.of is ZERO
@@ -424,6 +464,8 @@ def cells_of(type_: Type) -> Iterator[Cell]:
     """The cells that a type mentions directly."""
     if type_.kind in ("union", "string"):
         yield found(type_.of)
+    elif type_.kind == "tensor":
+        yield type_.of.cell
     elif type_.mentions_cell:
         for part in type_.parts:
             yield from cells_of(part)
@@ -431,7 +473,9 @@ def cells_of(type_: Type) -> Iterator[Cell]:
 
 def described(type_: Type) -> str:
     """A type with what its unions are: `#1 where #1 = () | (real . #1)`."""
-    cells: dict[Cell, None] = dict.fromkeys([cell for cell in cells_of(type_) if cell.serial])
+    cells: dict[Cell, None] = dict.fromkeys(
+        [cell for cell in cells_of(type_) if cell.serial and cell.members]
+    )
     lines = []
     work = list(cells)
     while work:
@@ -439,7 +483,7 @@ def described(type_: Type) -> str:
         members = list(cell.members.values())
         lines.append(f"#{cell.serial} = {' | '.join([shown(member) for member in members])}")
         for inner in [inner for member in members for inner in cells_of(member)]:
-            if inner not in cells and inner.serial:
+            if inner not in cells and inner.serial and inner.members:
                 cells[inner] = None
                 work.append(inner)
     return shown(type_) + (f"  where  {',  '.join(lines)}" if lines else "")
@@ -449,6 +493,8 @@ def shown(type_: Type, depth: int = 5) -> str:
     """A type in people's words: `(real real)`, `[f real]` for a closure of f over a real."""
     if type_.kind in ("real", "boolean", "string"):
         return type_.kind
+    if type_.kind == "tensor":
+        return f"tensor {shape_text(type_.of.shape)}{'' if type_.of.kind == 'f' else ' ' + type_.of.kind}"
     if type_.kind == "constant":
         if type_.of is ZERO or type_.of is ZERO_REAL:
             return "zero" if type_.of is ZERO else "0"

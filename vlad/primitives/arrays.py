@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.errors import VladError
+from vlad.primitives.kernels import plain
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Array, Tensor, namespace, shape_text
 from vlad.values import FALSE, ZERO, Primitive, Symbol, Value, look
@@ -150,10 +151,10 @@ def row(
     name: str, operands: str, doc: str, value: Callable[..., Value], linear: str = "", **columns: Any
 ) -> Primitive:
     """`linear`: operands of which a known zero makes the result one."""
-    columns.setdefault("abstract", left_out)
+    places = tuple([operands.split().index(one) for one in linear.split()])
+    columns["abstract"] = plain(columns["abstract"], places) if "abstract" in columns else left_out
     if linear:
-        names = operands.split()
-        value = _known_zeros(value, tuple([names.index(one) for one in linear.split()]))
+        value = _known_zeros(value, places)
     columns.setdefault("type", f"{' '.join(['any'] * len(operands.split()))} -> any")
     return Primitive(name, operands, doc, value=value, **columns)
 

@@ -8,8 +8,10 @@ under transposition, so the derivatives of a contraction are contractions with t
 
 from __future__ import annotations
 
+import math
 import re
-from functools import cache
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from vlad.errors import VladError
@@ -19,6 +21,7 @@ from vlad.primitives.numbers import invalid
 from vlad.tensors import Array, made, numbers, quiet
 from vlad.values import FALSE, Primitive, String, Value, list_of, look
 
+Shape = tuple[int, ...]
 Lengths = dict[str, int]
 _TERM = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?")
 _UNNAMED = 0x100  # from here on: the names of the axes that `...` stands for, and of those of length 1 that are repeated
@@ -27,19 +30,78 @@ _UNNAMED = 0x100  # from here on: the names of the axes that `...` stands for, a
 # Contracting.
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """How an operand becomes a factor of a product of matrices. `kept` are the names of its axes that have another use."""
+
+    labels: str
+    kept: str
+    order: tuple[int, ...] | None
+    shape: Shape
+
+    def factor(self, xp: Any, array: Array) -> Array:
+        if self.kept != self.labels:
+            array = _reduced(xp, array, self.labels, self.kept)
+        if self.order is not None:
+            array = xp.permute_dims(array, self.order)
+        return xp.reshape(array, self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How two operands are contracted: as matrices, of which axes of both and of the result are leading axes.
+
+    inner       are there axes to sum over?
+    found       the names of the axes of the product, whose lengths are `shape`
+    """
+
+    left: Side
+    right: Side
+    inner: bool
+    found: str
+    shape: Shape
+    result: str
+
+
+@lru_cache(1024)
+def _recipe(labels: str, x: Shape, y: Shape) -> Recipe:
+    terms, _, result = labels.partition("->")
+    left, _, right = terms.partition(",")
+    lengths = dict(zip(left + right, (*x, *y), strict=True))
+    kept_left = "".join([label for label in dict.fromkeys(left) if label in right + result])
+    kept_right = "".join([label for label in dict.fromkeys(right) if label in left + result])
+    shared = [label for label in kept_left if label in kept_right]
+    batch = "".join([label for label in shared if label in result])
+    inner = "".join([label for label in shared if label not in result])
+    rows = "".join([label for label in kept_left if label not in shared])
+    columns = "".join([label for label in kept_right if label not in shared])
+    sizes = [math.prod([lengths[label] for label in names]) for names in (batch, rows, inner, columns)]
+    found = batch + rows + columns
+    return Recipe(
+        Side(left, kept_left, _order_of(kept_left, batch + rows + inner), (sizes[0], sizes[1], sizes[2])),
+        Side(right, kept_right, _order_of(kept_right, batch + inner + columns), (sizes[0], sizes[2], sizes[3])),
+        bool(inner), found, tuple([lengths[label] for label in found]), result,
+    )  # fmt: skip
+
+
+def _order_of(labels: str, wanted: str) -> tuple[int, ...] | None:
+    return None if labels == wanted else tuple([labels.index(label) for label in wanted])
+
+
 def _contract(a: Value, b: Value, labels: Value, dims: Value) -> Value:
     """The sum of the products of entries of a and b over all axes that the result does not have."""
-    terms, _, result = labels.text.partition("->")
-    left, _, right = terms.partition(",")
     xp = library(a, b)
+    x, y = xp.asarray(numbers(a)), xp.asarray(numbers(b))
+    recipe = _recipe(labels.text, x.shape, y.shape)
     with quiet():
-        x, left = _reduced(xp, xp.asarray(numbers(a)), left, right + result)
-        y, right = _reduced(xp, xp.asarray(numbers(b)), right, left + result)
-        product, found = _product(xp, x, left, y, right, result)
-        return made(_placed(xp, product, found, result, dimensions("einsum", dims)))
+        x, y = recipe.left.factor(xp, x), recipe.right.factor(xp, y)
+        product = xp.reshape(xp.matmul(x, y) if recipe.inner else x * y, recipe.shape)
+    if recipe.found == recipe.result:
+        return made(product)
+    return made(_placed(xp, product, recipe.found, recipe.result, dimensions("einsum", dims)))
 
 
-def _reduced(xp: Any, array: Array, labels: str, kept: str) -> tuple[Array, str]:
+def _reduced(xp: Any, array: Array, labels: str, kept: str) -> Array:
     """The diagonal of what occurs several times, summed over what is not kept."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -52,59 +114,39 @@ def _reduced(xp: Any, array: Array, labels: str, kept: str) -> tuple[Array, str]
     summed = tuple([axis for axis, label in enumerate(labels) if label not in kept])
     if summed:
         array = xp.sum(array, axis=summed)
-    return array, "".join([label for label in labels if label in kept])
+    order = _order_of("".join([label for label in labels if label in kept]), kept)
+    return array if order is None else xp.permute_dims(array, order)
 
 
-def _product(xp: Any, x: Array, left: str, y: Array, right: str, result: str) -> tuple[Array, str]:
-    """As a product of matrices: axes of both terms and the result are its leading ones."""
-    batch = "".join([label for label in left if label in right and label in result])
-    inner = "".join([label for label in left if label in right and label not in result])
-    rows = "".join([label for label in left if label not in right])
-    columns = "".join([label for label in right if label not in left])
-    lengths = dict(zip(left + right, (*x.shape, *y.shape), strict=True))
-    sizes = [_size(names, lengths) for names in (batch, rows, inner, columns)]
-    x = xp.reshape(_ordered(xp, x, left, batch + rows + inner), (sizes[0], sizes[1], sizes[2]))
-    y = xp.reshape(_ordered(xp, y, right, batch + inner + columns), (sizes[0], sizes[2], sizes[3]))
-    product = xp.matmul(x, y) if inner else x * y
-    found = batch + rows + columns
-    return xp.reshape(product, tuple([lengths[label] for label in found])), found
-
-
-def _size(labels: str, lengths: Lengths) -> int:
-    size = 1
-    for label in labels:
-        size *= lengths[label]
-    return size
-
-
-def _ordered(xp: Any, array: Array, labels: str, order: str) -> Array:
-    return (
-        xp.permute_dims(array, tuple([labels.index(label) for label in order])) if labels != order else array
-    )
-
-
-def _placed(xp: Any, array: Array, labels: str, result: str, dims: tuple[int, ...]) -> Array:
+def _placed(xp: Any, array: Array, labels: str, result: str, dims: Shape) -> Array:
     """In the order of the result: repeated along axes that only it has, on the diagonal of what it has several times."""
     lengths = dict(zip(result, dims, strict=True))
     order = "".join(dict.fromkeys(result))
-    shape = tuple([lengths[label] for label in order])
-    array = _ordered(xp, array, labels, "".join([label for label in order if label in labels]))
+    axes = _order_of(labels, "".join([label for label in order if label in labels]))
+    if axes is not None:
+        array = xp.permute_dims(array, axes)
     for axis, label in enumerate(order):
         if label not in labels:
             array = xp.expand_dims(array, axis=axis)
-    array = xp.broadcast_to(array, shape)
-    return array if order == result else _on_diagonals(xp, array, order, result, dims)
+    shape = tuple([lengths[label] for label in order])
+    if array.shape != shape:
+        array = xp.broadcast_to(array, shape)
+    return array if order == result else _on_diagonals(xp, array, result, dims)
 
 
-def _on_diagonals(xp: Any, array: Array, labels: str, result: str, dims: tuple[int, ...]) -> Array:
-    whole = xp.zeros(dims, dtype=array.dtype)
-    places = [xp.arange(length) for length in array.shape]
-    index = []
-    for label in result:
-        axis = labels.index(label)
-        index.append(xp.reshape(places[axis], (-1,) + (1,) * (len(labels) - axis - 1)))
-    whole[tuple(index)] = array
-    return whole
+def _on_diagonals(xp: Any, array: Array, result: str, dims: Shape) -> Array:
+    """Zeros but where the places along all axes of one name are equal."""
+    places = [
+        xp.reshape(xp.arange(length), (-1,) + (1,) * (len(dims) - axis - 1))
+        for axis, length in enumerate(dims)
+    ]
+    again = [axis for axis, label in enumerate(result) if result.index(label) < axis]
+    for axis in again:
+        array = xp.expand_dims(array, axis=axis)
+    for axis in again:
+        equal = places[axis] == places[result.index(result[axis])]
+        array = xp.where(equal, array, xp.zeros((), dtype=array.dtype))
+    return array
 
 
 def _turned(labels: Value, place: Value) -> Value:
@@ -174,8 +216,8 @@ def _operands(ts: Value, count: int) -> list[Value]:
     return found
 
 
-@cache
-def _planned(terms: tuple[str, ...], result: str | None, shapes: tuple[tuple[int, ...], ...]) -> Value:
+@lru_cache(1024)
+def _planned(terms: tuple[str, ...], result: str | None, shapes: tuple[Shape, ...]) -> Value:
     """The tree for terms over tensors of these shapes. Raises _Unlike."""
     named = [_without_dots(term, len(shape)) for term, shape in zip(terms, shapes, strict=True)]
     lengths = _lengths(named, shapes)
@@ -205,7 +247,7 @@ def _without_dots(term: str, rank: int) -> str:
     return term.replace("...", "".join([chr(_UNNAMED + place) for place in range(count - 1, -1, -1)]))
 
 
-def _lengths(terms: list[str], shapes: tuple[tuple[int, ...], ...]) -> Lengths:
+def _lengths(terms: list[str], shapes: tuple[Shape, ...]) -> Lengths:
     lengths: Lengths = {}
     for term, shape in zip(terms, shapes, strict=True):
         for label, length in zip(term, shape, strict=True):
@@ -218,7 +260,7 @@ def _lengths(terms: list[str], shapes: tuple[tuple[int, ...], ...]) -> Lengths:
     return lengths
 
 
-def _tree(terms: list[str], result: str, lengths: Lengths, shapes: tuple[tuple[int, ...], ...]) -> Value:
+def _tree(terms: list[str], result: str, lengths: Lengths, shapes: tuple[Shape, ...]) -> Value:
     open_: list[tuple[str, Value]] = [(term, float(place)) for place, term in enumerate(terms)]
     if len(open_) == 1:
         return _node(open_[0], ("", FALSE), result, lengths)[1]
@@ -238,7 +280,7 @@ def _node(a: tuple[str, Value], b: tuple[str, Value], result: str, lengths: Leng
     return result, (String(f"{a[0]},{b[0]}->{result}"), (dims, (a[1], b[1])))
 
 
-def _order(terms: list[str], result: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
+def _order(terms: list[str], result: str, shapes: tuple[Shape, ...]) -> list[tuple[int, int]]:
     """Which two to contract, one step after the other; a result goes to the end. NumPy finds a cheap order."""
     if len(terms) == 2:
         return [(0, 1)]

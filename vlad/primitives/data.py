@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import Recursion
+from vlad.core.types import Recursion, is_tensor
 from vlad.errors import VladError
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Tensor, holds, same_numbers
@@ -59,6 +59,8 @@ def _abstract_not(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.kind == "boolean":
             return w.compute(w.machine.table["not"], [x], w.types.boolean)
+        if is_tensor(x.type) and x.type.of.kind == "b":
+            return w.fail("A tensor of booleans is no condition")
         return w.truth(x.type.of is FALSE)
 
     return w.each(x, of_one)

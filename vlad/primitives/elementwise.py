@@ -1,7 +1,7 @@
 """Rules of reals on tensors: entry by entry, with NumPy's broadcasting.
 
 A row says in its column `array` how: the name of a function of the array-API standard, or an expression over the operands and
-the array library `xp`. A row without it is asked for one entry after the other.
+the array library `xp`, or erf and erfc of `xp` and an array. A row without it is asked for one entry after the other.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from vlad.errors import VladError
+from vlad.primitives.error_function import erf, erfc
 from vlad.tensors import Tensor, made, namespace, numbers, quiet, shape_text
 from vlad.values import ZERO, Value
 
@@ -21,7 +22,7 @@ Formula = Callable[..., Any]
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
-    function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", {})
+    function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", {"erf": erf, "erfc": erfc})
     return function
 
 

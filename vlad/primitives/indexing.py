@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.core.types import is_known_zero, is_real
+from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous
+from vlad.core.types import is_known_zero, is_real, is_tensor
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     FIRST,
@@ -14,6 +17,7 @@ from vlad.primitives.arrays import (
     whole,
 )
 from vlad.primitives.elementwise import elementwise, formula, is_elementwise
+from vlad.primitives.kernels import Shape, copied, entry_by_entry, is_number, known, loops, shape_of
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Array, Tensor, made, namespace, numbers, put, quiet, shape_text
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
@@ -54,10 +58,105 @@ def _tensor_put(x: Value, like: Value, index: Value) -> Value:
     return put(like, place, numbers(x))
 
 
-def _cut(name: str, array: Array, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
-    at = axis_of(name, axis, array.ndim)
+def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
+    if not is_tensor(t.type):
+        return w.fail("Argument to tensor-ref is invalid")
+    shape = shape_of(t)
+    places = _places(w, index)
+    if len(places) > len(shape):
+        return w.fail(f"Too many indices given to tensor-ref: {len(places)}")
+    rest, strides = shape[len(places) :], contiguous(shape)
+    return _at(w, "tensor-ref", shape, places, lambda offset, at: _entries(w, t, offset, at, rest, strides))
+
+
+def _places(w: Any, index: Any) -> list[Any]:
+    """The indices, which are a list, or one, or a list that ends in one."""
+    places = []
+    while index.type.kind == "pair":
+        car, index = w.parts(index)
+        places.append(car)
+    return places if index.type.of == () else [*places, index]
+
+
+def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., Any]) -> Any:
+    """The rule on where a place is: a number of entries that is known, and (stride, real) for each index that is not. One that
+    is out of range is an error."""
+    strides, offset, unknown = contiguous(shape), 0, []
+    tests = []
+    for place, length, stride in zip(places, shape, strides, strict=False):
+        if not is_real(place.type):
+            return w.fail(f"Argument to {name} is invalid")
+        if place.type.kind == "constant":
+            number = whole(name, known(w, place), "an index")
+            if not -length <= number < length:
+                return w.fail(f"Index given to {name} is out of range: {number}")
+            offset += number % length * stride
+            continue
+        table, zero, most = w.machine.table, w.constant(0.0), w.constant(float(length))
+        from_end = w.apply(table["<"], [place, zero])
+        place = w.apply(table["where"], [from_end, w.apply(table["+"], [place, most]), place])
+        unknown.append((stride, place))
+        tests += [w.apply(table["<="], [zero, place]), w.apply(table["<"], [place, most]),
+                  w.apply(table["="], [place, w.apply(table["floor"], [place])])]  # fmt: skip
+    key = w.key
+
+    def tested(number: int) -> Any:
+        if number == len(tests):
+            return rule(offset, unknown)
+        return w.branch(
+            (key, "in range", number), tests[number], lambda: tested(number + 1),
+            lambda: w.fail(f"Index given to {name} is out of range"), False,
+        )  # fmt: skip
+
+    return tested(0)
+
+
+def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, strides: Shape) -> Any:
+    """The part of a tensor at a place."""
+    inner = strides[len(strides) - len(shape) :]
+    if not at:
+        return copied(w, t, shape, Access(offset, inner))
+    count = len(at)
+    indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
+    reads = (*[Read(number, None) for number in range(count)], Read(count, Access(offset, inner, indirect)))
+    size = math.prod(shape) if shape else None
+    write = Write(0, count, Access(0, contiguous(shape)) if shape else None)
+    kernel = Kernel(shape, reads, (), (Output(size),), (write,))
+    type_ = w.types.tensor(shape, t.type.of.kind) if shape else w.types.real
+    return w.loops(kernel, [*[place for _, place in at], t], [type_])[0]
+
+
+MOST_PUT = (
+    256  # entries of a tensor whose sensitivity compiled code writes anew for each entry that a loop reads
+)
+
+
+def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
+    if like.type.of.kind != "f":
+        return w.known_zero
+    shape = shape_of(like)
+    places = _places(w, index)
+    if math.prod(shape) > MOST_PUT and any(place.type.kind != "constant" for place in places):
+        return w.left_out("sensitivities of large tensors that are read entry by entry are")
+    rest, strides = shape[len(places) :], contiguous(shape)
+    inner = strides[len(strides) - len(rest) :]
+
+    def put_at(offset: int, at: list[Any]) -> Any:
+        count = len(at)
+        indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
+        own = Access(0, contiguous(rest)) if is_tensor(x.type) else None
+        reads = (*[Read(number, None) for number in range(count)], Read(count, own))
+        write = Write(0, count, Access(offset, inner, indirect))
+        kernel = Kernel(rest, reads, (), (Output(math.prod(shape), 0.0),), (write,))
+        return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(shape)])[0]
+
+    return _at(w, "tensor-ref", shape, places, put_at)
+
+
+def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
+    at = axis_of(name, axis, len(shape))
     begin, end, by = [whole(name, x, "a bound or step") for x in (start, stop, step)]
-    length = array.shape[at]
+    length = shape[at]
     if not 0 <= begin <= end <= length or by < 1:
         raise VladError(
             "out-of-range", f"Slice given to {name} is out of range: from {begin} to {end} by {by}",
@@ -68,11 +167,40 @@ def _cut(name: str, array: Array, start: Value, stop: Value, axis: Value, step: 
 
 def _slice(t: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
     array = array_of("slice", t)
-    return made(array[_cut("slice", array, start, stop, axis, step)])
+    return made(array[_cut("slice", array.shape, start, stop, axis, step)])
 
 
 def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
-    return put(like, _cut("slice", like.like, start, stop, axis, step), numbers(x))
+    return put(like, _cut("slice", like.shape, start, stop, axis, step), numbers(x))
+
+
+def _range(w: Any, shape: Shape, bounds: Sequence[Any]) -> tuple[Shape, Access]:
+    """The shape of a slice, and where it is."""
+    cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
+    strides, at = contiguous(shape), len(cut) - 1
+    begin, end, by = cut[at].indices(shape[at])
+    own = (*shape[:at], len(range(begin, end, by)), *shape[at + 1 :])
+    return own, Access(begin * strides[at], (*strides[:at], by * strides[at], *strides[at + 1 :]))
+
+
+def _abstract_slice(w: Any, t: Any, *bounds: Any) -> Any:
+    return copied(w, t, *_range(w, shape_of(t), bounds))
+
+
+def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
+    if like.type.of.kind != "f":
+        return w.known_zero
+    shape = shape_of(like)
+    own, write = _range(w, shape, bounds)
+    return loops(
+        w,
+        own,
+        [x],
+        [broadcast(shape_of(x), own) if is_tensor(x.type) else None],
+        shape,
+        write=write,
+        fill=0.0,
+    )
 
 
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
@@ -143,31 +271,50 @@ _CHOICE = formula("xp.where(c != 0, a, b)", ("c", "a", "b"))
 
 
 def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
-    """A test between two values that are there: what follows knows which."""
+    """A test between two values that are there: what follows knows which. Of tensors entry by entry."""
 
     def of_one(c: Any) -> Any:
+        if is_tensor(c.type) or (is_boolean(c) and (is_tensor(a.type) or is_tensor(b.type))):
+            return w.each(a, lambda a: w.each(b, lambda b: chosen(c, a, b), "b"), "a")
         if c.type.kind == "constant" and type(c.type.of) is Boolean:
             return a if c.type.of is TRUE else b
         if c.type.kind != "boolean":
             return w.fail("Argument to where is invalid")
         return w.branch((w.key, "where"), c, lambda: a, lambda: b, False)
 
+    def is_boolean(c: Any) -> bool:
+        return bool(c.type.kind == "boolean" or type(c.type.of) is Boolean)
+
+    def chosen(c: Any, a: Any, b: Any) -> Any:
+        """A condition that is known chooses between shapes, too: then it is a number like another."""
+        if a.type.of is ZERO is b.type.of:
+            return w.known_zero
+        if is_boolean(c):
+            c = w.constant(1.0 if c.type.of is TRUE else 0.0) if c.type.kind == "constant" else w.as_real(c)
+        if not is_number(a) or not is_number(b):
+            return w.fail("Argument to where is invalid")
+        return entry_by_entry(w, w.machine.table["where"], [c, a, b])
+
     for number in (a, b):
         type_ = w.types.canonical(number.type)
-        if type_.kind != "union" and not is_real(type_) and not is_known_zero(type_):
+        if type_.kind != "union" and not is_number(number) and not is_known_zero(type_):
             return w.fail("Argument to where is invalid")
     return w.each(c, of_one)
 
 
 ROWS: list[Primitive] = [
     row("tensor-ref", "t index", "The entry at an index, or the part at fewer of them.", linear="t", value=_tensor_ref,
+         abstract=_abstract_ref,
          forward="(tensor-ref dt index)", reverse={"t": "(tensor-put s t index)"}),
     row("tensor-put", "x like index", "Zeros but at an index.", linear="x like", value=_tensor_put, hidden=True,
+         abstract=_abstract_put,
          forward="(tensor-put dx like index)", reverse={"x": "(tensor-ref s index)"}),
     row("slice", "t start stop axis step", "The part from start up to stop along an axis.", linear="t", value=_slice,
+         abstract=_abstract_slice,
          keywords={"axis": 0.0, "step": 1.0}, forward="(slice dt start stop axis step)",
          reverse={"t": "(unslice s t start stop axis step)"}),
     row("unslice", "x like start stop axis step", "Zeros but in a slice.", linear="x like", value=_unslice, hidden=True,
+         abstract=_abstract_unslice,
          forward="(unslice dx like start stop axis step)", reverse={"x": "(slice s start stop axis step)"}),
     row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather, keywords=FIRST,
          forward="(gather dt indices axis)", reverse={"t": "(scatter-add (zero t) indices s axis)"}),
@@ -180,5 +327,5 @@ ROWS: list[Primitive] = [
          uses={"where": _where, "Boolean": Boolean},
          forward="(broadcast-like (where c da db) r)",
          reverse={"a": "(sum-like (where c s zero) ~a)", "b": "(sum-like (where c zero s) ~b)"},
-         abstract=_abstract_where),
+         abstract=_abstract_where, c="{c} != 0 ? {a} : {b}"),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from vlad.errors import VladError
@@ -296,7 +296,7 @@ def _counts(xp: Any, like: Array, axes: list[Axis]) -> Array:
     return down[:, None] * across[None, :]
 
 
-@cache
+@lru_cache(1024)
 def _entries(axis: Axis) -> tuple[int, ...]:
     first, end = axis.padding[0], axis.padding[0] + axis.length
     starts = [number * axis.stride for number in range(axis.starts)]

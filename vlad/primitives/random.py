@@ -17,10 +17,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from vlad.core.types import is_tensor
 from vlad.errors import VladError
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, numpy, row, whole
 from vlad.primitives.numbers import invalid
-from vlad.primitives.tensors import split_tensor
+from vlad.primitives.tensors import abstract_split, split_tensor
 from vlad.tensors import Array, Tensor, made
 from vlad.values import ZERO, Primitive, Value, list_of, look
 
@@ -228,11 +229,15 @@ def _left_out(w: Any, *operands: Any) -> Any:
     return w.left_out("random numbers are")
 
 
+def _abstract_split(w: Any, x: Any, n: Any, axis: Any) -> Any:
+    return abstract_split(w, x, n, axis) if is_tensor(x.type) else _left_out(w)
+
+
 ROWS: list[Primitive] = [
     constant("random-key", "seed", "The key of a seed, a whole number: where random numbers come from.", _random_key,
              abstract=_left_out),
     row("split", "t n axis", "The list of n equal parts of a tensor along an axis; of a key, n new keys.", linear="t",
-        value=_split, keywords=FIRST, forward="(if (tensor? t) (split dt n axis) zero)",
+        value=_split, keywords=FIRST, abstract=_abstract_split, forward="(if (tensor? t) (split dt n axis) zero)",
         reverse={"t": "(if (tensor? t) (concatenate (complete r s) axis) zero)"}),
     row("uniform", "key dims low high", "Random numbers of a shape, evenly from 0, or low, up to but without 1, or high.",
         _uniform, abstract=_left_out, keywords={"low": 0.0, "high": 1.0},

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.types import is_tensor
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     LAST,
@@ -16,6 +19,7 @@ from vlad.primitives.arrays import (
     row,
 )
 from vlad.primitives.data import boolean
+from vlad.primitives.kernels import copied, is_number, known, over, reduced, repeated, reshaped, shape_of
 from vlad.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, Value
 
@@ -43,6 +47,114 @@ def _reduction(
             return made(rule(namespace(array), array, axes, keep is not FALSE))
 
     return value
+
+
+def _abstract_reduction(
+    name: str, rule: Callable[..., Any], empty: bool = True, most_axes: int = 99
+) -> Callable[..., Any]:
+    """`rule` takes the Walker, the tensor, its axes, and whether they are kept."""
+
+    def abstract(w: Any, t: Any, axis: Any, keep: Any) -> Any:
+        if not is_number(t):
+            return w.fail(f"Argument to {name} is invalid")
+        shape = shape_of(t)
+        chosen = axes_of(name, known(w, axis), len(shape))
+        if chosen is not None and len(chosen) > most_axes:
+            return w.fail(f"Argument to {name} is invalid")
+        axes = over(shape, chosen)
+        if not empty and any(shape[one] == 0 for one in axes):
+            return w.fail(f"{name} of nothing")
+        if is_tensor(t.type) and t.type.of.kind == "i":
+            return w.left_out("tensors of integers are")
+        return rule(w, t, axes, known(w, keep) is not FALSE)
+
+    return abstract
+
+
+def _combined(combine: str) -> Callable[..., Any]:
+    return lambda w, t, axes, keep: reduced(w, t, axes, keep, combine) if is_tensor(t.type) else t
+
+
+def _abstract_mean(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
+    count = math.prod([shape_of(t)[axis] for axis in axes])
+    return w.apply(w.machine.table["/"], [_combined("+")(w, t, axes, keep), w.constant(float(count))])
+
+
+def _abstract_top(w: Any, t: Any, axes: Sequence[int]) -> Any:
+    """The largest entries, kept, where they are finite; else 0."""
+    table = w.machine.table
+    top = _combined("max")(w, t, axes, True)
+    size = w.apply(table["abs"], [top])
+    return w.apply(table["where"], [w.apply(table["<"], [size, w.constant(math.inf)]), top, w.constant(0.0)])
+
+
+def _abstract_logsumexp(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
+    table = w.machine.table
+    top = _abstract_top(w, t, axes)
+    powers = w.apply(table["exp"], [w.apply(table["-"], [t, top])])
+    total = w.apply(table["+"], [w.apply(table["log"], [_combined("+")(w, powers, axes, True)]), top])
+    left = tuple([length for axis, length in enumerate(shape_of(t)) if axis not in axes])
+    return total if keep or not is_tensor(t.type) else reshaped(w, total, left)
+
+
+def _abstract_shifted(name: str, exponential: bool) -> Callable[..., Any]:
+    def abstract(w: Any, t: Any, axis: Any) -> Any:
+        if not is_number(t):
+            return w.fail(f"Argument to {name} is invalid")
+        shape, table = shape_of(t), w.machine.table
+        axes = over(shape, axes_of(name, known(w, axis), len(shape)))
+        if 0 in shape:
+            return t
+        below = w.apply(table["-"], [t, _abstract_top(w, t, axes)])
+        powers = w.apply(table["exp"], [below])
+        total = _combined("+")(w, powers, axes, True)
+        if exponential:
+            return w.apply(table["/"], [powers, total])
+        return w.apply(table["-"], [below, w.apply(table["log"], [total])])
+
+    return abstract
+
+
+def _abstract_spread(w: Any, x: Any, t: Any, axis: Any) -> Any:
+    if not is_tensor(t.type):
+        return x
+    shape = shape_of(t)
+    axes = over(shape, axes_of("spread", known(w, axis), len(shape)))
+    if is_tensor(x.type) and len(shape_of(x)) < len(shape):
+        x = reshaped(w, x, tuple([1 if axis in axes else length for axis, length in enumerate(shape)]))
+    return repeated(w, x, shape)
+
+
+def _abstract_repeated(w: Any, t: Any, axis: Any) -> Any:
+    shape = shape_of(t)
+    at = axis_of("prod", known(w, axis), len(shape))
+    strides = contiguous(shape)
+    access = Access(0, (*strides[:at], 0, *strides[at + 1 :], strides[at]))
+    return copied(w, t, (*shape, shape[at]), access)
+
+
+def _abstract_gathered(w: Any, x: Any, axis: Any) -> Any:
+    shape = shape_of(x)
+    at = axis_of("prod", known(w, axis), len(shape) - 1)
+    total = reduced(w, x, [at], False, "+")
+    rest, strides = shape_of(total), contiguous(shape_of(total))
+    order = (*range(at), len(rest) - 1, *range(at, len(rest) - 1))
+    return copied(
+        w, total, tuple([rest[axis] for axis in order]), Access(0, tuple([strides[axis] for axis in order]))
+    )
+
+
+def _abstract_is_own(w: Any, t: Any, axis: Any) -> Any:
+    shape = shape_of(t)
+    at = axis_of("prod", known(w, axis), len(shape))
+    whole = (*shape, shape[at])
+    own = Access(0, tuple([1 if axis == at else 0 for axis in range(len(whole))]))
+    other = Access(0, (*[0] * len(shape), 1))
+    kernel = Kernel(
+        whole, (Read(None, own), Read(None, other)), (Step(w.machine.table["="], (0, 1)),),
+        (Output(math.prod(whole)),), (Write(0, 2, Access(0, contiguous(whole))),),
+    )  # fmt: skip
+    return w.loops(kernel, [], [w.types.tensor(whole, "b")])[0]
 
 
 def _repeated(t: Value, axis: Value) -> Value:
@@ -124,6 +236,7 @@ _OTHERS = """(if axis (prod (where (is-own t axis) 1 (repeated t axis)) -1 #f)
 def _extreme(name: str, doc: str, rule: Callable[..., Array]) -> Primitive:
     return row(
         name, "t axis keep", doc, _reduction(name, rule, empty=False), keywords=REDUCED,
+        abstract=_abstract_reduction(name, _combined({"maximum": "max", "minimum": "min"}[name]), False),
         forward=f"{_HOLDS} (/ (sum (* m dt) axis keep) (sum m axis keep)))",
         reverse={"t": f"{_HOLDS} (* (spread s t axis) (/ m (spread (sum m axis keep) t axis))))"},
     )  # fmt: skip
@@ -132,35 +245,43 @@ def _extreme(name: str, doc: str, rule: Callable[..., Array]) -> Primitive:
 ROWS: list[Primitive] = [
     row("sum", "t axis keep", "The sum of the entries.", linear="t", keywords=REDUCED,
          value=_reduction("sum", lambda xp, a, axes, keep: xp.sum(a, axis=axes, keepdims=keep)),
-         forward="(sum dt axis keep)", reverse={"t": "(spread s t axis)"}),
+         abstract=_abstract_reduction("sum", _combined("+")), forward="(sum dt axis keep)", reverse={"t": "(spread s t axis)"}),
     row("mean", "t axis keep", "The mean of the entries.", linear="t", keywords=REDUCED,
          value=_reduction("mean", lambda xp, a, axes, keep: xp.mean(a, axis=axes, keepdims=keep), empty=False),
-         forward="(mean dt axis keep)", reverse={"t": "(/ (spread s t axis) (/ (size t) (size r)))"}),
+
+         abstract=_abstract_reduction("mean", _abstract_mean, False), forward="(mean dt axis keep)",
+         reverse={"t": "(/ (spread s t axis) (/ (size t) (size r)))"}),
     _extreme("maximum", "The largest entry.", lambda xp, a, axes, keep: xp.max(a, axis=axes, keepdims=keep)),
     _extreme("minimum", "The least entry.", lambda xp, a, axes, keep: xp.min(a, axis=axes, keepdims=keep)),
     constant("argmax", "t axis", "The index of the largest entry, the first of several.", _argmax,
               keywords={"axis": FALSE}),
     row("spread", "x t axis", "What a reduction answered, repeated over what it reduced.",
-         linear="x t", value=_spread, hidden=True,
+         linear="x t", value=_spread, hidden=True, abstract=_abstract_spread,
          forward="(spread dx t axis)", reverse={"x": "(sum-like (sum s axis (same-rank x t)) x)"}),
     constant("same-rank", "x t", "Have two tensors as many axes?", hidden=True,
+             abstract=lambda w, x, t: w.truth(is_tensor(x.type) and len(shape_of(x)) == len(shape_of(t))),
               value=lambda x, t: boolean(type(x) is Tensor is type(t) and len(x.shape) == len(t.shape))),
     row("logsumexp", "t axis keep", "log of the sum of exp, without overflow.", _reduction("logsumexp", _logsumexp, False),
+        abstract=_abstract_reduction("logsumexp", _abstract_logsumexp, False),
          keywords=REDUCED, forward="(sum (* (softmax t axis) dt) axis keep)",
          reverse={"t": "(* (spread s t axis) (softmax t axis))"}),
     row("softmax", "t axis", "exp, divided by its sum along an axis.", keywords=LAST,
-         value=lambda t, axis: _shifted("softmax", t, axis, True),
+         value=lambda t, axis: _shifted("softmax", t, axis, True), abstract=_abstract_shifted("softmax", True),
          forward="(* r (- dt (sum (* r dt) axis #t)))", reverse={"t": "(* r (- s (sum (* r s) axis #t)))"}),
     row("log-softmax", "t axis", "The logarithm of softmax.", keywords=LAST,
          value=lambda t, axis: _shifted("log-softmax", t, axis, False),
+        abstract=_abstract_shifted("log-softmax", False),
          forward="(- dt (sum (* (exp r) dt) axis #t))", reverse={"t": "(- s (* (exp r) (sum s axis #t)))"}),
     row("prod", "t axis keep", "The product of the entries; of one axis, or of all.", keywords=REDUCED, linear="t",
          value=_reduction("prod", lambda xp, a, axes, keep: xp.prod(a, axis=axes, keepdims=keep), most_axes=1),
+        abstract=_abstract_reduction("prod", _combined("*"), most_axes=1),
          forward=f"(let ((others {_OTHERS})) (sum (* others dt) axis keep))",
          reverse={"t": f"(let ((others {_OTHERS})) (* (spread s t axis) others))"}),
     row("repeated", "t axis", "The tensor, with each entry of an axis replaced by all of them, on a new last axis.", _repeated,
+         abstract=_abstract_repeated,
          linear="t", hidden=True, forward="(repeated dt axis)", reverse={"t": "(gathered s axis)"}),
-    row("gathered", "x axis", "The transpose of repeated.", _gathered, linear="x", hidden=True,
+    row("gathered", "x axis", "The transpose of repeated.", _gathered, abstract=_abstract_gathered, linear="x", hidden=True,
          forward="(gathered dx axis)", reverse={"x": "(repeated s axis)"}),
-    constant("is-own", "t axis", "Where repeated has the entry itself.", _is_own, hidden=True, linear="t"),
+    constant("is-own", "t axis", "Where repeated has the entry itself.", _is_own, hidden=True, linear="t",
+         abstract=_abstract_is_own),
 ]  # fmt: skip

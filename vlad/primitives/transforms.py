@@ -7,6 +7,7 @@ in turn: nothing else makes J of J work. The sensitivity of a wrapper is a recor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from vlad.ad.vector_space import (
@@ -21,9 +22,10 @@ from vlad.ad.vector_space import (
     rebuilt,
     zero,
 )
-from vlad.core.types import Recursion
+from vlad.core.types import Recursion, has_tangents, is_known_zero, is_tensor
 from vlad.errors import VladError
 from vlad.primitives.arrays import elements
+from vlad.primitives.kernels import filled, shape_of
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Tensor
 from vlad.values import FALSE, NIL, TRUE, ZERO, Primitive, Value, is_procedure, list_of, look
@@ -143,6 +145,8 @@ def _zero_types(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
             return w.zero_real
+        if is_tensor(x.type):
+            return filled(w, shape_of(x), 0.0) if has_tangents(x.type) else x
         if x.type.of is w.system("perturbation"):
             return w.closure(x.type.of, [_zero_tangent(w, w.part(x, 0))])
         return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
@@ -157,6 +161,8 @@ def _zero_tangent(w: Any, x: Any) -> Any:
         return w.known_zero
     if type_.head == "real":
         return w.zero_real
+    if is_tensor(type_):
+        return w.known_zero if has_tangents(type_) else x
     parts = [_zero_tangent(w, part) for part in w.parts(x)]
     return w.rebuilt(type_, parts) if parts else x
 
@@ -172,12 +178,21 @@ def _sum_types(recursion: str, checked: bool) -> Any:
                 return b if x.of is ZERO else a
             if x.head == y.head == "real":
                 return w.apply(w.machine.table["+"], [a, b])
+            if is_tensor(x) or is_tensor(y):
+                return of_tensors(a, b)
             if len(x.parts) != len(y.parts) or x.kind != y.kind or (checked and not _alike_types(x, y)):
                 return w.fail(f"Arguments to {recursion} do not conform")
             if not x.parts:
                 return _same_or_fail(w, a, b, recursion) if checked else a
             pairs = zip(w.parts(a), w.parts(b), strict=True)
             return _with_parts(w, a, [w.recursive(SUMS[recursion], p, q) for p, q in pairs])
+
+        def of_tensors(a: Any, b: Any) -> Any:
+            if is_known_zero(a.type) or is_known_zero(b.type):
+                return b if is_known_zero(a.type) else a
+            if a.type is not b.type:
+                return w.fail(f"Arguments to {recursion} do not conform")
+            return w.apply(w.machine.table["+"], [a, b]) if has_tangents(a.type) else a
 
         return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
 
@@ -211,6 +226,8 @@ def _complete_types(w: Any, x: Any, s: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
             return w.each(s, real, "s")
+        if is_tensor(x.type) and has_tangents(x.type):
+            return w.each(s, lambda s: tensor(x, s), "s")
         if not x.type.parts:
             return x
         return w.each(s, lambda s: of_structure(x, s), "s")
@@ -219,6 +236,11 @@ def _complete_types(w: Any, x: Any, s: Any) -> Any:
         if s.type.of is ZERO:
             return w.zero_real
         return s if s.type.head == "real" else w.fail("Arguments to plus do not conform")
+
+    def tensor(x: Any, s: Any) -> Any:
+        if is_known_zero(s.type):
+            return filled(w, shape_of(x), 0.0)
+        return s if s.type is x.type else w.fail("Arguments to plus do not conform")
 
     def of_structure(x: Any, s: Any) -> Any:
         if s.type.of is ZERO:
@@ -239,7 +261,7 @@ def _conforms_types(w: Any, x: Any, d: Any) -> Any:
 
     def of_two(x: Any, d: Any) -> Any:
         a, b = x.type, d.type
-        if b.of is ZERO or a.head == b.head == "real":
+        if b.of is ZERO or a.head == b.head == "real" or (is_tensor(a) and (a is b or is_known_zero(b))):
             return w.truth(True)
         if a.head == "real" or b.head == "real" or not _alike_types(a, b) or len(a.parts) != len(b.parts):
             return w.fail("Arguments to bundle do not conform")
@@ -275,7 +297,10 @@ def _abstract_tangent(w: Any, x: Any) -> Any:
 
 def _abstract_check(w: Any, y: Any, s: Any) -> Any:
     def of_two(y: Any, s: Any) -> Any:
-        fits = s.type.of is ZERO or (y.type.head == "real") == (s.type.head == "real")
+        if is_tensor(y.type) or is_tensor(s.type):
+            fits = is_known_zero(s.type) or s.type is y.type
+        else:
+            fits = s.type.of is ZERO or (y.type.head == "real") == (s.type.head == "real")
         return s if fits else w.fail("Arguments to plus do not conform")
 
     return w.each(y, lambda y: w.each(s, lambda s: of_two(y, s), "s"), "y")
@@ -308,11 +333,12 @@ def _is_tagged(machine: Any, name: str, value: Value) -> bool:
     return type(value) is tuple and len(value) > 2 and value[0] is machine.codes[name]
 
 
-def _strip(machine: Any, name: str, value: Value, error: VladError) -> Value:
+def _strip(machine: Any, name: str, value: Value, error: Callable[..., VladError], *about: str) -> Value:
+    """The value with its tag, or the error; making one takes as long as writing the value."""
     seen = look(value)
     if seen is ZERO or (type(seen) is tuple and len(seen) > 2 and seen[0] is machine.codes[name]):
         return seen
-    raise error
+    raise error(*about, value)
 
 
 def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
@@ -343,10 +369,10 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
         return (machine.codes[code], x, None)
 
     def unwrap(machine: Any, x: Value) -> Value:
-        return _strip(machine, code, x, _not_tagged(inverse, code, x))[1]
+        return _strip(machine, code, x, _not_tagged, inverse, code)[1]
 
     def strip(machine: Any, x: Value) -> Value:
-        return _strip(machine, code, x, _wrong_target(code, x))[1]
+        return _strip(machine, code, x, _wrong_target, code)[1]
 
     def test(machine: Any, x: Value) -> Value:
         tagged = _is_tagged(machine, code, x)
@@ -391,20 +417,20 @@ def _make_forward(machine: Any, v: Value, d: Value) -> Value:
 
 def _forward_field(name: str, index: int) -> Any:
     def field(machine: Any, x: Value) -> Value:
-        return _strip(machine, "forward", x, _not_tagged(name, "forward", x))[index]
+        return _strip(machine, "forward", x, _not_tagged, name, "forward")[index]
 
     return field
 
 
 def _tangent(machine: Any, x: Value) -> Value:
-    seen = _strip(machine, "forward", x, _not_tagged("tangent", "forward", x))
+    seen = _strip(machine, "forward", x, _not_tagged, "tangent", "forward")
     if seen is ZERO:
         return ZERO
     return (machine.codes["perturbation"], complete(seen[1], seen[2]), None)
 
 
 def _strip_forward(machine: Any, x: Value) -> Value:
-    return _strip(machine, "forward", x, _wrong_target("forward", x))
+    return _strip(machine, "forward", x, _wrong_target, "forward")
 
 
 def _is_forward(machine: Any, x: Value) -> Value:

@@ -1,0 +1,216 @@
+"""Kernels → C text: nested loops over constant extents, which a C compiler unrolls where short and vectorises where long.
+
+In: a kernel, the names of its operands and of its outputs.  Out: lines. What is combined over the innermost loops is gathered in
+a local variable; sums there may be taken in any order, which `#pragma omp simd` says without leave for anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from vlad.core.kernels import START, Access, Kernel, Write
+
+FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
+ORDER = {"max": ">", "min": "<"}
+
+
+def kernel_lines(
+    kernel: Kernel,
+    operands: Sequence[str],
+    outputs: Sequence[str],
+    real: Callable[[float], str],
+    expressions: list[str],
+) -> list[str]:
+    """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions."""
+    return _Emitter(kernel, operands, outputs, real, expressions).lines()
+
+
+class _Emitter:
+    def __init__(
+        self, kernel: Kernel, operands: Sequence[str], outputs: Sequence[str], real: Callable[[float], str],
+        expressions: list[str],
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.operands = operands
+        self.outputs = outputs
+        self.real = real
+        self.expressions = expressions
+        self.axes = loop_order(kernel)
+        self.found: list[str] = []
+        # by write: how many of the outer loops enclose the variable in which it is gathered; None where it is not
+        self.depths = [self._depth(write) for write in kernel.writes]
+
+    def _depth(self, write: Write) -> int | None:
+        if not write.combine:
+            return None
+        if write.access is None:
+            return 0
+        if write.access.at:
+            return None
+        depth = len(self.axes)
+        while depth and write.access.strides[self.axes[depth - 1]] == 0:
+            depth -= 1
+        return depth if depth < len(self.axes) else None
+
+    def _is_part(self, write: Write, depth: int) -> bool:
+        """Is what the innermost loops gather only a part, because an outer loop is summed over as well?"""
+        return write.access is not None and any(write.access.strides[axis] == 0 for axis in self.axes[:depth])
+
+    def lines(self) -> list[str]:
+        kernel = self.kernel
+        gathered = {
+            write.output
+            for write, depth in zip(kernel.writes, self.depths, strict=True)
+            if depth is not None and not self._is_part(write, depth)
+        }
+        for number, (output, name) in enumerate(zip(kernel.outputs, self.outputs, strict=True)):
+            if output.size is None:
+                combine = next(write.combine for write in kernel.writes if write.output == number)
+                start = f" = {self.real(START[combine])}" if combine else ""
+                self._line(0, f"double {name}{start};")
+                continue
+            self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
+            combines = [write.combine for write in kernel.writes if write.output == number and write.combine]
+            if output.base is not None:
+                base = self.operands[output.base]
+                self._line(
+                    0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = ((const double *){base})[i];"
+                )
+                continue
+            fill = output.fill
+            if combines and (number not in gathered or kernel.turns == 0):
+                fill = START[combines[0]]
+            if fill is not None:
+                self._line(0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = {self.real(fill)};")
+        self._line(0, "{")
+        self._loops(0)
+        self._line(0, "}")
+        return self.found
+
+    def _line(self, depth: int, text: str) -> None:
+        self.found.append("  " * depth + text)
+
+    def _loops(self, depth: int) -> None:
+        """The loops from one of the outer ones on inwards."""
+        here = [write for write, own in zip(self.kernel.writes, self.depths, strict=True) if own == depth]
+        for write in here:
+            if write.access is not None:
+                self._line(depth + 1, f"double {self._gathered(write)} = {self.real(START[write.combine])};")
+            if write.combine in ORDER:
+                self._line(depth + 1, f"double {self._gathered(write)}__nan = 0.0;")
+        if depth == len(self.axes):
+            self._turn(depth + 1)
+        else:
+            axis = self.axes[depth]
+            extent = self.kernel.extents[axis]
+            if depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
+                self._simd()
+            self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
+            self._loops(depth + 1)
+            self._line(depth + 1, "}")
+        for write in here:
+            gathered = self._gathered(write)
+            if write.combine in ORDER:
+                self._line(depth + 1, f"if ({gathered}__nan) {gathered} = (0.0 / 0.0);")
+            if write.access is not None:
+                entry = self._entry(self.outputs[write.output], write.access)
+                self._line(
+                    depth + 1, _stored(entry, gathered, write.combine if self._is_part(write, depth) else "")
+                )
+
+    def _simd(self) -> None:
+        """Let the turns of the innermost loop be taken in parallel: outputs are new arrays, so they do not meet."""
+        if any(write.access is not None and write.access.at for write in self.kernel.writes):
+            return  # at places that nobody knows, they may
+        clauses: dict[str, list[str]] = {}
+        for write, own in zip(self.kernel.writes, self.depths, strict=True):
+            if own is not None:
+                clauses.setdefault(write.combine, []).append(self._gathered(write))
+                if write.combine in ORDER:
+                    clauses.setdefault("+", []).append(f"{self._gathered(write)}__nan")
+            elif write.combine and write.access is None:
+                return
+        texts = [f" reduction({sign}: {', '.join(names)})" for sign, names in clauses.items()]
+        self._line(0, f"#pragma omp simd{''.join(texts)}")
+
+    def _gathered(self, write: Write) -> str:
+        """The variable of what is combined. No other name has two underscores in a row."""
+        output = self.outputs[write.output]
+        return output if write.access is None else f"{output}__{write.value}"
+
+    def _turn(self, depth: int) -> None:
+        kernel = self.kernel
+        for number, read in enumerate(kernel.reads):
+            if read.operand is None:
+                assert read.access is not None
+                text = f"(double)({self._position(read.access)})"
+            elif read.access is None:
+                text = self.operands[read.operand]
+            else:
+                text = self._entry(f"((const double *){self.operands[read.operand]})", read.access)
+            self._line(depth, f"double x{number} = {text};")
+        for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
+            actual = {name: f"x{value}" for name, value in zip(step.row.operands, step.values, strict=True)}
+            self.expressions.append(step.row.c)
+            text = re.sub(r"\{(\w+)\}", lambda match, actual=actual: actual[match.group(1)], step.row.c)  # type: ignore[misc]
+            self._line(depth, f"double x{number} = {text};")
+        for write, own in zip(kernel.writes, self.depths, strict=True):
+            if own is not None:
+                place, value = self._gathered(write), f"x{write.value}"
+                if write.combine in ORDER:
+                    sign = ORDER[write.combine]
+                    self._line(depth, f"{place} = {value} {sign} {place} ? {value} : {place};")
+                    self._line(depth, f"{place}__nan += {value} != {value};")
+                    continue
+            elif write.access is None:
+                place = self.outputs[write.output]
+            else:
+                place = self._entry(self.outputs[write.output], write.access)
+            self._line(depth, _stored(place, f"x{write.value}", write.combine))
+
+    def _entry(self, array: str, access: Access) -> str:
+        return f"{array}[{self._position(access)}]"
+
+    def _position(self, access: Access) -> str:
+        terms = [
+            f"i{axis}" if stride == 1 else f"{stride} * i{axis}"
+            for axis, stride in enumerate(access.strides)
+            if stride and self.kernel.extents[axis] != 1
+        ]
+        terms += [f"{stride} * (long)x{value}" for value, stride in access.at]
+        if access.offset or not terms:
+            terms.append(str(access.offset))
+        return " + ".join(terms)
+
+
+def _stored(place: str, value: str, combine: str) -> str:
+    match combine:
+        case "":
+            return f"{place} = {value};"
+        case "max" | "min":  # nan stays, whatever comes
+            return f"if ({value} {ORDER[combine]} {place} || {value} != {value}) {place} = {value};"
+    return f"{place} = {place} {combine} {value};"
+
+
+def loop_order(kernel: Kernel) -> list[int]:
+    """The axes, outer loops first: innermost the one along which most is read and written side by side. Axes of length 1 need
+    no loop."""
+    axes = [axis for axis, extent in enumerate(kernel.extents) if extent != 1]
+    if len(axes) < 2:
+        return axes
+    accesses = [read.access for read in kernel.reads] + [write.access for write in kernel.writes]
+    strided = [access for access in accesses if access is not None]
+
+    def jumps(axis: int) -> int:
+        return sum([abs(access.strides[axis]) > 1 for access in strided])
+
+    def is_summed(axis: int) -> bool:
+        return any(
+            write.combine and (write.access is None or write.access.strides[axis] == 0)
+            for write in kernel.writes
+        )
+
+    # of axes along which nothing jumps one that is not summed over is the better: its turns do not wait for each other
+    inner = min(reversed(axes), key=lambda axis: (jumps(axis), is_summed(axis)))
+    return [*[axis for axis in axes if axis != inner], inner]
