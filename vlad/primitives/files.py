@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, elements, left_out, numpy, whole
+from vlad.primitives.arrays import array_of, elements, numpy, whole
 from vlad.primitives.numbers import invalid
 from vlad.source import Source
 from vlad.tensors import Array, made
@@ -160,10 +160,14 @@ def _is_number(field: str) -> bool:
     return True
 
 
+def _left_out(w: Any, *operands: Any) -> Any:
+    return w.left_out("files of tensors are")
+
+
 def _effect(name: str, operands: str, doc: str, value: Any, type: str, **columns: Any) -> Primitive:
     return Primitive(
         name, operands, doc, value=value, type=type, forward="zero", reverse={}, effect=True, needs_machine=True,
-        abstract=left_out, **columns,
+        abstract=_left_out, **columns,
     )  # fmt: skip
 
 
