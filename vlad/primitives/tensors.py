@@ -276,18 +276,14 @@ def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
 
 
 def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
-    if is_known_zero(x.type) or is_known_zero(like.type):
-        return w.known_zero
     if not is_tensor(like.type):
         return x
-    if not has_tangents(like.type):
+    if is_known_zero(x.type) or not has_tangents(like.type):
         return w.known_zero
     return x if shape_of(x) == shape_of(like) else repeated(w, x, shape_of(like))
 
 
 def _abstract_witness(w: Any, x: Any, r: Any) -> Any:
-    if is_known_zero(x.type):
-        return w.known_zero
     is_spread = (is_tensor(x.type) or is_tensor(r.type)) and shape_of(x) != shape_of(r)
     return x if is_spread else w.truth(False)
 
