@@ -138,6 +138,9 @@ def test_a_closure_opened_and_closed_is_itself() -> None:
     assert session.eval("(equal? (J g) (with-environment (J g) (environment (J g))))") is True
     assert sorted(session.eval("(environment g)"), key=str) == [1.0, [2.0, 3.0]]
     assert session.eval("(environment car)") == []
+    for pair, same in (("g (f 3 4)", True), ("g f", False), ("g 1", False), ("1 1", False), ("car car", True),
+                       ("car cdr", False), ("(J g) (J f)", True), ("(J g) g", False)):  # fmt: skip
+        assert session.eval(f"(same-code? {pair})") is same, pair
     for text, message in (("(environment 3)", "invalid"), ("(with-environment 3 '())", "invalid"),
                           ("(with-environment g '(1))", "does not fit"), ("(with-environment g 1)", "invalid")):  # fmt: skip
         with pytest.raises(VladError, match=message):

@@ -490,6 +490,18 @@ def _with_environment(f: Value, values: Value) -> Value:
     return rebuilt(head_of(procedure), found, procedure) if held else procedure
 
 
+def _is_same_code(f: Value, g: Value) -> Value:
+    f, g = look(f), look(g)
+    return TRUE if is_procedure(f) and is_procedure(g) and f[0].base is g[0].base else FALSE
+
+
+def _abstract_same_code(w: Any, f: Any, g: Any) -> Any:
+    def of_two(x: Any, y: Any) -> Any:
+        return w.truth(x.kind == y.kind == "closure" and x.of.base is y.of.base)
+
+    return w.each(f, lambda f: w.each(g, lambda g: of_two(f.type, g.type), "g"), "f")
+
+
 def _procedure(name: str, f: Value) -> tuple[Value, ...]:
     seen = look(f)
     if not is_procedure(seen):
@@ -647,6 +659,10 @@ ROWS: list[Primitive] = [
         "with-environment", "f values", "The procedure f, closed over these values instead of its own.",
         value=_with_environment, type="procedure any -> procedure", forward="(with-environment f (complete values dvalues))",
         reverse={"values": "(environment (complete r s))"}, abstract=_abstract_with_environment,
+    ),
+    Primitive(
+        "same-code?", "f g", "Are f and g procedures of one text, whatever they are closed over?", value=_is_same_code,
+        type="any any -> boolean", forward="zero", reverse={}, abstract=_abstract_same_code,
     ),
     _machine_row(
         "tail-entry", "f", "The reverse transform of f as (k . x) to (y . backpropagator).", _tail_entry,
