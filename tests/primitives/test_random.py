@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from running import TIERS, printed, refusal
 
 import vlad
+from vlad.devices import device_named
 from vlad.primitives import random
 from vlad.primitives.random import _normals, _scaled, philox
 
@@ -63,7 +64,7 @@ def test_many_numbers_are_drawn_in_parts(session: vlad.Session) -> None:
     ]
     assert np.array_equal(session["uniform"]((1.0, 2.0), [7, 3]), found[:21].reshape(7, 3))
     for block in (2**32 - 2**13, 2**32):  # the second word of the counter
-        drawn = random._words(np, (1, 2), random.UNIFORM, 2 * block, 3).tolist()
+        drawn = random._words(device_named("cpu"), (1, 2), random.UNIFORM, 2 * block, 3).tolist()
         assert drawn == [word((1, 2), random.UNIFORM, 2 * block + k) for k in range(3)]
 
 

@@ -193,6 +193,7 @@ def test_the_error_function_of_arrays(session: vlad.Session, name: str) -> None:
 
 ERRORS = {
     "(+ #[1 2] #[1 2 3])": "Shapes given to + do not fit: (2) and (3)",
+    "(define a #[1 2]) (define b #[1 2 3]) (let ((x a) (y b)) (* x y))": "Shapes given to * do not fit: (2) and (3)",
     "(hypot #[1 2] #[1 2 3])": "Shapes given to hypot do not fit: (2) and (3)",
     "(if (> #[1 2] 0) 1 2)": "A tensor of booleans is no condition",
     "((lambda (a b) (if (= a b) 1 2)) #[1 2] #[1 2])": "A tensor of booleans is no condition",
@@ -367,19 +368,31 @@ def test_determinants_of_singular_matrices_have_derivatives(session: vlad.Sessio
             assert session["third-R"](det, a, d) == pytest.approx(session["third-R"](cubic, a, d), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["first-R", "first-F"])
-def test_what_goes_well_is_not_written(
-    session: vlad.Session, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """An error shows the values that it is about, which takes time: it is not made before something is wrong."""
-    import vlad.errors
+def test_what_is_large_is_not_written_for_an_error(session: vlad.Session) -> None:
+    """An error shows the beginning of a tensor; and where there is none, nothing is written."""
+    import vlad.write
 
-    def written(*_: Any, **__: Any) -> str:
-        raise AssertionError("an error was made")
+    entries = 0
+    entry = vlad.write._entry
 
-    monkeypatch.setattr(vlad.errors, "written", written)
-    x = np.ones((2, 3))
-    assert session[name](session.eval("(lambda (x) (sum (* x x)))"), x, x) == 12
+    def counted(number: Any) -> str:
+        nonlocal entries
+        entries += 1
+        return entry(number)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vlad.write, "_entry", counted)
+        gradient = session.eval("(gradient-R (lambda (x) (mean (* x x))))")
+        assert gradient(np.ones((300, 300))).shape == (300, 300)
+        assert entries == 0
+        with pytest.raises(VladError) as caught:
+            session.eval("(lambda (x) (list-ref x 1))")(np.ones((300, 300)))
+        assert 0 < entries <= 600 and any("#[[1 1" in text for text in caught.value.irritants)
+
+
+def test_long_axes_are_cut() -> None:
+    expected = "#[[0 1] [2 3] [4 5] … [1996 1997] [1998 1999] [2000 2001]]\n#[0 1 2 … 998 999 1000]"
+    assert printed("(reshape (arange 2002) '(1001 2)) (arange 1001)", "evaluate") == expected
 
 
 def test_training(session: vlad.Session) -> None:

@@ -48,7 +48,7 @@ from vlad.core.types import (
 )
 from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
-from vlad.tensors import Tensor
+from vlad.tensors import SORT, Tensor, is_on_host, kind_name
 from vlad.values import (
     FALSE,
     UNSPECIFIED,
@@ -181,8 +181,8 @@ class Walker:
         raise NotImplementedError
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
-        """Do something to the outside: put a "text", "real" or "boolean" into the line that "out" sends off; read a real
-        ("in"). `what` names it."""
+        """Do something to the outside: put a "text", "real", "boolean" or "tensor" into the line that "out" sends off; read a
+        real ("in"). `what` names it."""
         raise NotImplementedError
 
     # Values.
@@ -311,9 +311,11 @@ class Walker:
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:
-        kind = value.like.dtype.kind
-        if kind == "f" and value.like.dtype.itemsize != 8:
-            self.left_out(f"tensors of {value.like.dtype} are")
+        kind, name = SORT[value.like.dtype], kind_name(value.like.dtype)
+        if kind == "f" and name != "float64":
+            self.left_out(f"tensors of {name} are")
+        if not is_on_host(value):
+            self.left_out("tensors on other devices than cpu are")
         return self.types.tensor(value.shape, kind)
 
     # Core.
@@ -820,6 +822,10 @@ class Analysis(Walker):
         return Known(result)
 
     def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
+        if (
+            self.machine.device != "cpu"
+        ):  # where it makes tensors; machine code has the processor's memory alone
+            self.left_out("tensors on other devices than cpu are")
         return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:

@@ -51,10 +51,12 @@ from vlad.compile.first_order import (
 )
 from vlad.compile.functions import ONE, OTHER, TWO, needed
 from vlad.compile.identity import MOST_WRITTEN
+from vlad.compile.products import as_product
 from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.tensors import Tensor
 from vlad.values import Global
+from vlad.write import LONGEST_AXIS
 
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 STACK_SIZE = 1 << 30
@@ -120,7 +122,7 @@ class Facts:
         self.fails: set[Function] = set()
         self.loops: set[Function] = set()
         self.acts: set[Function] = set()
-        self.counts = self.quotes = False
+        self.counts = self.quotes = self.shows_tensors = False
         for function in functions:
             all_statements = statements(function.body)
             calls[function] = [s.function for s in all_statements if type(s) is Invoke]
@@ -133,6 +135,7 @@ class Facts:
             effects = {s.what for s in all_statements if type(s) is Effect}
             self.counts |= "step" in effects
             self.quotes |= "quoted" in effects
+            self.shows_tensors |= "tensor" in effects
             if effects - {"step"}:
                 self.acts.add(function)
             if effects or any(type(end) in (Fail, Unreachable) for end in ends):
@@ -221,7 +224,7 @@ class _Unit:
         self.static_lines: list[str] = []
         self.expressions: list[str] = []
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
-        self.collects = self.has_arrays = self.has_kernels = False
+        self.multiplies = self.collects = self.has_arrays = self.has_kernels = False
         self.takes: list[str] = []  # what is done with the words that come after the operands
         self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
         self._data: dict[Data, str] = {}
@@ -243,6 +246,8 @@ class _Unit:
             parts.append(arena if facts.allocates else arena[: arena.index("static char *vlad_base")])
         if self.has_arrays:
             parts.append(sections["arrays"])
+        if self.multiplies:
+            parts.append(sections["products"])
         if self.collects:
             parts.append(sections["collect"] + self._tables())
         if facts.recursive:
@@ -257,6 +262,8 @@ class _Unit:
                 sections["output"].replace("@printing@", prints),
                 sections["alone" if self.alone else "host"],
             ]
+            if facts.shows_tensors:
+                parts.append(sections["tensors"].replace("@longest@", str(LONGEST_AXIS)))
         else:
             parts.append(needed(self.expressions, self.has_kernels))
         parts += self.structures.values()
@@ -470,6 +477,9 @@ static int vlad_begin_once(void) {
         call = f"{c_name(entry)}({arguments})"
         lines = [f"static void {name}(void) {{"]
         first = len(entry.parameters) + self.facts.counts
+        if self.multiplies and not self.alone:
+            lines.append(f"  vlad_gemm = vlad_in[{first}].p; vlad_gemm_is_wide = vlad_in[{first + 1}].i;")
+            first += 2
         lines += [f"  {take.format(number)}" for number, take in enumerate(self.takes, start=first)]
         if self.facts.counts:
             lines.append(f"  vlad_fuel = vlad_in[{len(entry.parameters)}].i;")
@@ -814,6 +824,7 @@ class _Body:
     def each(self, statement: Each) -> None:
         self.unit.has_arrays |= statement.allocates
         self.unit.has_kernels = True
+        self.unit.multiplies |= as_product(statement.kernel) is not None
         operands = [self.leaf(leaf) for leaf in statement.operands]
         outputs = [self.name(slot) for slot in statement.slots]
         if statement.span is not None:
@@ -848,6 +859,12 @@ class _Body:
                 if self.unit.alone:
                     status = str(self.unit.failure(Fail("Value read is not real", statement.span)))
                 self.line(f"double {self.name(slot)} = vlad_read({status});")
+            case "tensor":
+                kind, *lengths = statement.text.split()
+                shape = f"(const long[]){{{', '.join(lengths)}}}"
+                self.line(
+                    f"vlad_put_tensor({self.leaf(statement.operands[0])}, {shape}, {len(lengths)}, {int(kind == 'b')});"
+                )
             case "out":
                 self.line("vlad_out_line();")
             case "quoted":

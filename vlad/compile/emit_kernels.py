@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from vlad.compile.products import Product, as_product
 from vlad.core.kernels import START, Access, Kernel, Write
 
+SMALL = 64  # turns of a kernel that is written out, turn by turn
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
 ORDER = {"max": ">", "min": "<"}
 
@@ -57,8 +59,35 @@ class _Emitter:
         """Is what the innermost loops gather only a part, because an outer loop is summed over as well?"""
         return write.access is not None and any(write.access.strides[axis] == 0 for axis in self.axes[:depth])
 
+    def _product(self, product: Product) -> list[str]:
+        """A call of the library, or one for each index of the axes that all have in common."""
+        (name,), (output,) = self.outputs, self.kernel.outputs
+        self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
+        for depth, axis in enumerate(product.batch):
+            self._line(depth, f"for (long i{axis} = 0; i{axis} < {self.kernel.extents[axis]}; i{axis}++)")
+        arrays = [f"(const double *){self.operands[one.operand]}" for one in (product.left, product.right)]
+        starts = [
+            self._start(one.access, product.batch) for one in (product.left, product.right, product.result)
+        ]
+        left, right = product.left, product.right
+        self._line(
+            len(product.batch),
+            f"vlad_product({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, {product.terms}L, "
+            f"{arrays[0]} + {starts[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
+            f"{name} + {starts[2]}, {product.result.distance}L);",
+        )
+        return self.found
+
+    def _start(self, access: Access, batch: Sequence[int]) -> str:
+        """Where a matrix begins."""
+        kept = tuple([stride if axis in batch else 0 for axis, stride in enumerate(access.strides)])
+        return f"({self._position(Access(access.offset, kept))})"
+
     def lines(self) -> list[str]:
         kernel = self.kernel
+        product = as_product(kernel)
+        if product is not None:
+            return self._product(product)
         gathered = {
             write.output
             for write, depth in zip(kernel.writes, self.depths, strict=True)
@@ -104,7 +133,9 @@ class _Emitter:
         else:
             axis = self.axes[depth]
             extent = self.kernel.extents[axis]
-            if depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
+            if self.kernel.turns <= SMALL:
+                self._line(0, f"#pragma GCC unroll {extent}")
+            elif depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
                 self._simd()
             self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
             self._loops(depth + 1)
@@ -211,6 +242,8 @@ def loop_order(kernel: Kernel) -> list[int]:
             for write in kernel.writes
         )
 
+    if kernel.turns <= SMALL:
+        return sorted(axes, key=is_summed)  # all in registers: sums are best finished one by one
     # of axes along which nothing jumps one that is not summed over is the better: its turns do not wait for each other
     inner = min(reversed(axes), key=lambda axis: (jumps(axis), is_summed(axis)))
     return [*[axis for axis in axes if axis != inner], inner]

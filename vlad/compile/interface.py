@@ -23,7 +23,8 @@ class Unwritable(Exception):
 class Interface:
     """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
     abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is
-    `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left."""
+    `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left; one that `multiplies`
+    matrices takes the library's product for that (blas.py)."""
 
     layout: Representation
     operands: tuple[Type, ...]
@@ -35,6 +36,12 @@ class Interface:
     stops: bool
     direct: bool
     counts: bool
+    multiplies: bool
+
+    @property
+    def extra(self) -> int:
+        """The words after the operands, but for the addresses of tensors that come last."""
+        return self.counts + 2 * self.multiplies
 
     def text(self) -> str:
         """For another process. Raises Unwritable."""
@@ -49,6 +56,7 @@ class Interface:
             "stops": self.stops,
             "direct": self.direct,
             "counts": self.counts,
+            "multiplies": self.multiplies,
         }
         return json.dumps({"cells": writer.written(), **fields})
 
@@ -69,6 +77,7 @@ def read_interface(text: str) -> Interface:
         fields["stops"],
         fields["direct"],
         fields["counts"],
+        fields["multiplies"],
     )
 
 

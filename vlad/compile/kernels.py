@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable
 
 from vlad.compile.first_order import Each, Function, Leaf, Program, Slot, blocks, leaves_read, statements
+from vlad.compile.products import as_product
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
 
 MOST_STEPS = 200  # of a kernel into which others are put
 MOST_READS = 24
 MOST_REPEATED = 3  # steps that are cheaper to do again than to store and load
-LARGE_PRODUCT = 1 << 13  # multiplications from which on a product of matrices is a library's
 CALL = re.compile(r"\w\(|/")  # what takes more than a few cycles
 
 
@@ -64,17 +64,6 @@ def _distinct_operands(statement: Each) -> None:
     statement.kernel, statement.operands = builder.kernel(statement, values)
 
 
-def is_product(kernel: Kernel) -> bool:
-    """Is it a sum of products of two operands' entries, over an axis?"""
-    return (
-        len(kernel.steps) == 1
-        and kernel.steps[0].row.name == "*"
-        and len(kernel.writes) == 1
-        and kernel.writes[0].combine == "+"
-        and kernel.outputs[0].size is not None
-    )
-
-
 def _pays(producer: Each, output: int, consumer: Each, readers: int) -> bool:
     kernel = producer.kernel
     steps = len(kernel.steps)
@@ -87,8 +76,8 @@ def _pays(producer: Each, output: int, consumer: Each, readers: int) -> bool:
         return True
     if consumer.kernel.turns > kernel.turns:
         return False
-    if is_product(consumer.kernel) and consumer.kernel.turns >= LARGE_PRODUCT:
-        return False
+    if as_product(consumer.kernel) is not None:
+        return False  # the library's products are of matrices that are there
     is_cheap = steps <= MOST_REPEATED and not any(CALL.search(step.row.c) for step in kernel.steps)
     return readers == 1 or is_cheap
 
@@ -102,7 +91,14 @@ def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Ker
     if len(writes) != 1 or writes[0].combine or whole.base is not None or whole.fill is not None:
         return None
     (write,) = writes
-    if any(one.base == place for one in kernel.outputs):
+    if made.steps and any(
+        kernel.reads[value].operand == place
+        for access in [*[read.access for read in kernel.reads], *[one.access for one in kernel.writes]]
+        if access is not None
+        for value, _ in access.at
+    ):
+        return None  # a place is read, not computed
+    if any(one.base == place for one in kernel.outputs) or not made.turns or not kernel.turns:
         return None
     if whole.size is None or write.access is None or write.access.at:
         return None  # a real is found before the loops that read it
@@ -276,7 +272,11 @@ class _Builder:
 
     def kernel(self, like: Each, values: list[int]) -> tuple[Kernel, tuple[Leaf, ...]]:
         """The kernel with the outputs of another one, whose values have these numbers here."""
-        kept = self._needed([values[write.value] for write in like.kernel.writes])
+        roots = [values[write.value] for write in like.kernel.writes]
+        roots += [
+            values[n] for write in like.kernel.writes if write.access is not None for n, _ in write.access.at
+        ]
+        kept = self._needed(roots)
         order = [n for n in kept if isinstance(self._made[n], Read)] + [
             n for n in kept if isinstance(self._made[n], Step)
         ]

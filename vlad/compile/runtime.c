@@ -58,6 +58,32 @@ static inline double *vlad_array(long count) {
   return (double *)array;
 }
 
+/* section: products
+   c = a b of matrices in rows, either of them transposed: m rows, n columns, sums of k terms. By the BLAS library whose
+   cblas_dgemm the host has found, if any. */
+static void *vlad_gemm;
+static long vlad_gemm_is_wide;
+static void vlad_product(int ta, int tb, long m, long n, long k, const double *a, long lda, const double *b, long ldb, double *c,
+                         long ldc) {
+  if (vlad_gemm && vlad_gemm_is_wide) {
+    ((void (*)(int, int, int, long, long, long, double, const double *, long, const double *, long, double, double *, long))vlad_gemm)(
+        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc);
+    return;
+  }
+  if (vlad_gemm) {
+    ((void (*)(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int))vlad_gemm)(
+        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc);
+    return;
+  }
+  for (long i = 0; i < m; i++) {
+    for (long j = 0; j < n; j++) c[i * ldc + j] = 0.0;
+    for (long l = 0; l < k; l++) {
+      double x = ta ? a[l * lda + i] : a[i * lda + l];
+      for (long j = 0; j < n; j++) c[i * ldc + j] += x * (tb ? b[j * ldb + l] : b[l * ldb + j]);
+    }
+  }
+}
+
 /* section: collect
    Copies what `roots` reach among the boxes above `mark` and frees the rest (Cheney 1970, within the part of the area that
    a loop filled). Sharing is kept: `moved` has each box's new address. Answers how much may be allocated before the next
@@ -219,6 +245,28 @@ static void vlad_put_quoted(double x) { /* as within quotes */
   else vlad_put_character(x);
 }
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }
+
+/* section: tensors
+   The entries of one, axis by axis; long axes are cut in the middle. */
+static void vlad_put_tensor(const double *entries, const long *shape, long rank, int is_boolean) {
+  if (rank == 0) {
+    if (is_boolean) vlad_put_boolean(*entries != 0.0);
+    else vlad_put_real(*entries);
+    return;
+  }
+  long size = 1;
+  for (long axis = 1; axis < rank; axis++) size *= shape[axis];
+  vlad_put("[", 1);
+  for (long i = 0; i < shape[0]; i++) {
+    if (i) vlad_put(" ", 1);
+    if (i == 3 && shape[0] > @longest@) {
+      vlad_put("\342\200\246 ", 4);
+      i = shape[0] - 3;
+    }
+    vlad_put_tensor(entries + i * size, shape + 1, rank - 1, is_boolean);
+  }
+  vlad_put("]", 1);
+}
 
 /* section: host
    The outside is a Python program, which answers 0 where all went well. */

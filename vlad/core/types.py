@@ -450,6 +450,9 @@ def is_tensor(type_: Type) -> bool:
     return type_.kind == "tensor"
 
 
+DTYPES = {"f": "float64", "i": "int64", "b": "boolean"}  # by Layout.kind, as the language calls them
+
+
 def has_tangents(tensor: Type) -> bool:
     """Is it one of reals? Any other stands for its own zero."""
     return bool(tensor.of.kind == "f")

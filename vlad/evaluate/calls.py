@@ -133,8 +133,10 @@ class Machine:
         metered: bool = False,
         arguments: Iterable[str] = (),
         find: Callable[[str], str] = str,
+        device: str = "cpu",
     ) -> None:
         self.table = table
+        self.device = device
         self.limits = limits or Limits()
         self.metered = metered
         self.counting = metered or self.limits.fuel is not None

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from vlad.devices import device_of
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, constant, dimensions, library, numpy, row
-from vlad.primitives.elementwise import unlike
+from vlad.primitives.arrays import array_of, constant, dimensions, row
+from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, made, numbers, quiet
+from vlad.tensors import Array, Tensor, made, numbers, quiet
 from vlad.values import FALSE, Primitive, String, Value, list_of, look
 
 Shape = tuple[int, ...]
@@ -88,17 +89,22 @@ def _order_of(labels: str, wanted: str) -> tuple[int, ...] | None:
     return None if labels == wanted else tuple([labels.index(label) for label in wanted])
 
 
-def _contract(a: Value, b: Value, labels: Value, dims: Value) -> Value:
-    """The sum of the products of entries of a and b over all axes that the result does not have."""
-    xp = library(a, b)
-    x, y = xp.asarray(numbers(a)), xp.asarray(numbers(b))
+def _contract(a: Value, b: Value, labels: Value, like: Value) -> Value:
+    """The sum of the products of entries of a and b over all axes that the result does not have. `like` has the shape of the
+    result: a list of lengths, or a tensor or real, beside which it is."""
+    xp = library("einsum", a, b, like)
+    beside = next((value.like for value in (a, b, like) if type(value) is Tensor), None)
+    x, y = [
+        numbers(value) if type(value) is Tensor else array_of("einsum", value, beside) for value in (a, b)
+    ]
     recipe = _recipe(labels.text, x.shape, y.shape)
     with quiet():
         x, y = recipe.left.factor(xp, x), recipe.right.factor(xp, y)
         product = xp.reshape(xp.matmul(x, y) if recipe.inner else x * y, recipe.shape)
     if recipe.found == recipe.result:
         return made(product)
-    return made(_placed(xp, product, recipe.found, recipe.result, dimensions("einsum", dims)))
+    dims = like.shape if type(like) is Tensor else dimensions("einsum", like)
+    return made(_placed(xp, product, recipe.found, recipe.result, dims))
 
 
 def _reduced(xp: Any, array: Array, labels: str, kept: str) -> Array:
@@ -137,7 +143,7 @@ def _placed(xp: Any, array: Array, labels: str, result: str, dims: Shape) -> Arr
 def _on_diagonals(xp: Any, array: Array, result: str, dims: Shape) -> Array:
     """Zeros but where the places along all axes of one name are equal."""
     places = [
-        xp.reshape(xp.arange(length), (-1,) + (1,) * (len(dims) - axis - 1))
+        xp.reshape(device_of(array).make("arange", length), (-1,) + (1,) * (len(dims) - axis - 1))
         for axis, length in enumerate(dims)
     ]
     again = [axis for axis, label in enumerate(result) if result.index(label) < axis]
@@ -145,7 +151,7 @@ def _on_diagonals(xp: Any, array: Array, result: str, dims: Shape) -> Array:
         array = xp.expand_dims(array, axis=axis)
     for axis in again:
         equal = places[axis] == places[result.index(result[axis])]
-        array = xp.where(equal, array, xp.zeros((), dtype=array.dtype))
+        array = xp.where(equal, array, device_of(array).make("zeros", (), dtype=array.dtype))
     return array
 
 
@@ -284,13 +290,15 @@ def _order(terms: list[str], result: str, shapes: tuple[Shape, ...]) -> list[tup
     """Which two to contract, one step after the other; a result goes to the end. NumPy finds a cheap order."""
     if len(terms) == 2:
         return [(0, 1)]
+    import numpy
+
     names = {label: chr(ord("A") + place) for place, label in enumerate(dict.fromkeys("".join(terms)))}
     path: list[tuple[int, ...]] = [tuple(range(len(terms)))]
     if len(names) <= 26:
         translated = ["".join([names[label] for label in term]) for term in (*terms, result)]
         subscripts = f"{','.join(translated[:-1])}->{translated[-1]}"
-        operands = [numpy().broadcast_to(0.0, shape) for shape in shapes]
-        path = numpy().einsum_path(subscripts, *operands, optimize="greedy")[0][1:]
+        operands = [numpy.broadcast_to(0.0, shape) for shape in shapes]
+        path = numpy.einsum_path(subscripts, *operands, optimize="greedy")[0][1:]
     count, pairs = len(terms), []
     for step in path:  # of two terms or more
         pairs.append((step[0], step[1]))
@@ -314,12 +322,12 @@ PROCEDURES: dict[str, str] = {
 }
 
 ROWS: list[Primitive] = [
-    row("contract", "a b labels dims", "The sum of the products of two tensors over the axes that the result does not name.",
-         linear="a b dims", value=_contract, hidden=True,
-         forward="(accumulate (contract da b labels dims) (contract a db labels dims))",
+    row("contract", "a b labels like", "The sum of the products of two tensors over the axes that the result does not name.",
+         linear="a b like", value=_contract, hidden=True,
+         forward="(accumulate (contract da b labels like) (contract a db labels like))",
          reverse={
-             "a": "(sum-like (contract s b (turned labels 0) (shape a)) a)",
-             "b": "(sum-like (contract s a (turned labels 1) (shape b)) b)",
+             "a": "(sum-like (contract s b (turned labels 0) a) a)",
+             "b": "(sum-like (contract s a (turned labels 1) b) b)",
          }),
     constant("turned", "labels place", "The labels of the transpose by an operand.", _turned, hidden=True),
     constant("einsum-plan", "spec ts", "What a specification means for tensors of these shapes.", _einsum_plan, hidden=True),

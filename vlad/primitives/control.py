@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import Recursion
+from vlad.core.types import DTYPES, Recursion, is_tensor
 from vlad.errors import VladError
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
 from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
-from vlad.write import atom_text, displayed, procedure_pieces, real_text, written
+from vlad.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 
 
 def _error(message: Value) -> Value:
@@ -155,6 +155,14 @@ def _shows(quoting: bool) -> Recursion:
             pieces = procedure_pieces(x.type.of)
             return in_order(
                 w, [(whole, w.part(x, piece - 1)) if type(piece) is int else piece for piece in pieces]
+            )
+        if is_tensor(x.type):
+            before, after = tensor_marks(DTYPES[x.type.of.kind])
+            text = f"{x.type.of.kind} {' '.join(map(str, x.type.of.shape))}"
+            return (
+                w.effect("text", text=before)
+                and w.effect("tensor", [x], text)
+                and w.effect("text", text=after)
             )
         return w.effect("text", text=atom_text(x.type.of, quoting))
 

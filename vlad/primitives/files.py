@@ -10,11 +10,12 @@ import os
 import warnings
 from typing import Any
 
+from vlad.devices import current
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, elements, numpy, whole
+from vlad.primitives.arrays import array_of, elements, whole
 from vlad.primitives.numbers import invalid
 from vlad.source import Source
-from vlad.tensors import Array, made
+from vlad.tensors import Array, made, on_host
 from vlad.values import UNSPECIFIED, Primitive, String, Symbol, Value, is_pair, list_of, look, symbol
 
 _ARCHIVE = ".npz"
@@ -35,17 +36,24 @@ def _load_tensor(machine: Any, path: Value) -> Value:
     found = machine.find(_text("load-tensor", "the name of a file", path))
     loaded = _loaded(found)
     if isinstance(loaded, dict):
-        return list_of([(symbol(name), made(_known(array, found))) for name, array in loaded.items()])
-    return made(_known(loaded, found))
+        return list_of([(symbol(name), _made(_known(array, found))) for name, array in loaded.items()])
+    return _made(_known(loaded, found))
+
+
+def _made(array: Array) -> Value:
+    """The tensor of an array of NumPy's, on the session's device."""
+    return made(current().asarray(array))
 
 
 def _loaded(path: str) -> Any:
     """The array in a file, or those of an archive by their names."""
+    import numpy
+
     try:
         with open(path, "rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                loaded = numpy().load(file, allow_pickle=False)
+                loaded = numpy.load(file, allow_pickle=False)
                 return dict(loaded) if hasattr(loaded, "files") else loaded
             except Exception:  # a damaged file ends its readers with one of any kind
                 hint = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
@@ -56,13 +64,12 @@ def _loaded(path: str) -> Any:
 
 def _known(array: Array, path: str) -> Array:
     """The array as one of the kinds that programs can name: whole numbers of other sizes as int64."""
-    xp = numpy()
     kind = {"b": "bool", "f": "f4" if array.dtype.itemsize <= 4 else "f8", "i": "i8", "u": "i8"}.get(
         array.dtype.kind
     )
     if array.dtype.kind == "i" and array.dtype.itemsize == 4:
         kind = "i4"
-    if kind is None or (array.dtype == xp.uint64 and array.size and array.max() > xp.iinfo(xp.int64).max):
+    if kind is None or (str(array.dtype) == "uint64" and array.size and array.max() >= 1 << 63):
         hint = f"its entries are {array.dtype}; a tensor has reals, whole numbers below 2^63 or booleans"
         raise _cannot_read(path, hint)
     return array.astype(kind, copy=False)
@@ -77,13 +84,15 @@ def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
             "invalid-argument", "Argument to save-tensor is invalid", hint=hint, irritants=(path,)
         )
     named = _named(x) if suffix == _ARCHIVE else {}
-    array = array_of("save-tensor", x) if suffix != _ARCHIVE else None
+    array = on_host(array_of("save-tensor", x)) if suffix != _ARCHIVE else None
+    import numpy
+
     try:
         with open(name, "wb") as file:
             if array is None:
-                numpy().savez(file, **named)
+                numpy.savez(file, **named)
             else:
-                numpy().save(file, array, allow_pickle=False)
+                numpy.save(file, array, allow_pickle=False)
     except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
         hint = getattr(error, "strerror", None) or str(error)
         raise VladError("cannot-write", f"Cannot write: {name}", hint=hint) from None
@@ -97,7 +106,7 @@ def _named(pairs: Value) -> dict[str, Array]:
         if not is_pair(pair) or type(pair[0]) is not Symbol or pair[0].name in ("file", *found):
             what = "a list of pairs (name . tensor), each name a symbol of its own"
             raise invalid("save-tensor", what, pairs)
-        found[pair[0].name] = array_of("save-tensor", look(pair[1]))
+        found[pair[0].name] = on_host(array_of("save-tensor", look(pair[1])))
     return found
 
 
@@ -114,15 +123,17 @@ def _load_csv(machine: Any, path: Value, skip: Value, separator: Value) -> Value
         raise _cannot_read(found, error.strerror or "") from None
     except UnicodeDecodeError:
         raise _cannot_read(found, "it is no text in UTF-8") from None
-    return made(_table(Source(found, text), above, between))
+    return _made(_table(Source(found, text), above, between))
 
 
 def _table(source: Source, skip: int, separator: str) -> Array:
+    import numpy
+
     lines = source.text.split("\n")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy's on a file without numbers
         try:
-            return numpy().loadtxt(
+            return numpy.loadtxt(
                 lines, delimiter=separator, skiprows=skip, ndmin=2, comments=None, quotechar='"'
             )
         except ValueError as error:

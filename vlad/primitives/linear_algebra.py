@@ -7,15 +7,15 @@ from typing import Any
 
 from vlad.core.kernels import Access, broadcast, contiguous
 from vlad.core.types import is_tensor
+from vlad.devices import checking_singularity, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     array_of,
     constant,
-    library,
-    numpy,
+    reals,
     row,
 )
-from vlad.primitives.elementwise import unlike
+from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
     Shape,
     broadcast_shape,
@@ -37,7 +37,7 @@ def _matmul(a: Value, b: Value) -> Value:
         raise invalid("matmul", "tensors", a, b)
     try:
         with quiet():
-            return made(library(a, b).matmul(numbers(a), numbers(b)))
+            return made(library("matmul", a, b).matmul(numbers(a), numbers(b)))
     except ValueError:
         hint = "the last axis of the first and the last but one of the second have to be equal"
         raise unlike("matmul", (a, b), hint) from None
@@ -121,13 +121,14 @@ def _dot(a: Value, b: Value) -> Value:
     if x.ndim != 1 or x.shape != y.shape:
         raise unlike("dot", (a, b), "dot takes two vectors of one length")
     with quiet():
-        return made(library(a, b).vecdot(numbers(a), numbers(b)))
+        return made(library("dot", a, b).matmul(numbers(a), numbers(b)))
 
 
 def _outer(a: Value, b: Value) -> Value:
     x, y = array_of("outer", a), array_of("outer", b)
     if x.ndim != 1 or y.ndim != 1:
         raise unlike("outer", (a, b), "outer takes two vectors")
+    library("outer", a, b)
     return made(numbers(a)[:, None] * numbers(b)[None, :])
 
 
@@ -135,7 +136,7 @@ def _square(name: str, a: Value) -> Array:
     """A matrix of as many rows as columns, or several on leading axes."""
     if not _is_square(array_of(name, a)):
         raise unlike(name, (a,), f"{name} takes a square matrix, or several along leading axes")
-    return numbers(a)
+    return reals(a.array)
 
 
 def _is_square(x: Array) -> bool:
@@ -146,9 +147,10 @@ def _solve(a: Value, b: Value) -> Value:
     x, y = array_of("solve", a), array_of("solve", b)
     if not _is_square(x) or not y.ndim or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1]:
         raise unlike("solve", (a, b), _SOLVED)
-    x, columns = numbers(a), y[:, None] if y.ndim == 1 else numbers(b)
+    xp, x, y = library("solve", a, b), reals(x), reals(y)
+    columns = y[:, None] if y.ndim == 1 else y
     try:
-        solved = _regular("solve", lambda: library(a, b).linalg.solve(x, columns))
+        solved = _regular("solve", x, lambda: xp.linalg.solve(x, columns))
     except ValueError:
         raise unlike("solve", (a, b), _SOLVED) from None
     return made(solved[..., 0] if y.ndim == 1 else solved)
@@ -165,14 +167,16 @@ def _column_dims(t: Value, b: Value) -> Value:
 
 def _inverse(a: Value) -> Value:
     x = _square("inverse", a)
-    return made(_regular("inverse", lambda: namespace(x).linalg.inv(x)))
+    return made(_regular("inverse", x, lambda: namespace(x).linalg.inv(x)))
 
 
-def _regular(name: str, rule: Callable[[], Array]) -> Array:
+def _regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
+    from numpy.linalg import LinAlgError  # the other libraries' own is this one
+
     try:
-        with quiet():
+        with quiet(), checking_singularity(matrix):
             return rule()
-    except numpy().linalg.LinAlgError:
+    except LinAlgError:
         raise VladError(
             "singular-matrix", f"Matrix given to {name} is singular", hint="its determinant is 0"
         ) from None
@@ -184,9 +188,9 @@ def _det(a: Value) -> Value:
         return made(namespace(x).linalg.det(x))
 
 
-def _unit(xp: Any, x: Array) -> Array:
+def _unit(x: Array) -> Array:
     """The unit matrix beside x."""
-    return xp.eye(x.shape[-1], dtype=x.dtype)
+    return device_of(x).make("eye", x.shape[-1], dtype=x.dtype)
 
 
 def _cofactor(a: Value) -> Value:
@@ -194,7 +198,7 @@ def _cofactor(a: Value) -> Value:
     x = _square("det", a)
     xp = namespace(x)
     u, sizes, v = xp.linalg.svd(x)
-    others = xp.prod(xp.where(_unit(xp, x) == 1, 1.0, sizes[..., None, :]), axis=-1)
+    others = xp.prod(xp.where(_unit(x) == 1, 1.0, sizes[..., None, :]), axis=-1)
     orientation = xp.linalg.det(u) * xp.linalg.det(v)
     return made(orientation[..., None, None] * ((u * others[..., None, :]) @ v))
 
@@ -219,28 +223,28 @@ def _bordered(a: Value) -> Value:
 
 def _zero_bordered_array(x: Array) -> Array:
     n = x.shape[-1]
-    whole = namespace(x).zeros((*x.shape[:-2], n + 1, n + 1), dtype=x.dtype)
+    whole = device_of(x).make("zeros", (*x.shape[:-2], n + 1, n + 1), dtype=x.dtype)
     whole[..., :-1, :-1] = x
     return whole
 
 
 def _corner(t: Value) -> Value:
     xp, x = namespace(t.like), t.like
-    last = xp.arange(x.shape[-1]) == x.shape[-1] - 1
+    last = device_of(x).make("arange", x.shape[-1]) == x.shape[-1] - 1
     return made(xp.astype(last[:, None] & last[None, :], x.dtype))
 
 
 def _cholesky(a: Value) -> Value:
+    from numpy.linalg import LinAlgError
+
     x = _square("cholesky", a)
     xp = namespace(x)
     try:
-        with quiet():
+        with quiet(), checking_singularity(x):
             factor = xp.linalg.cholesky((x + xp.matrix_transpose(x)) / 2)
-    except numpy().linalg.LinAlgError:
+    except LinAlgError:
         raise _not_definite() from None
-    if not bool(
-        xp.all(xp.linalg.diagonal(factor) > 0)
-    ):  # what libraries of devices answer instead of raising
+    if not bool(xp.all(xp.linalg.diagonal(factor) > 0)):  # a library that does not raise
         raise _not_definite()
     return made(factor)
 
@@ -255,13 +259,14 @@ def _not_definite() -> VladError:
 def _half_lower(t: Value) -> Value:
     """Of which a triangular matrix is made of a symmetric one: 1 below the diagonal, 1/2 on it, 0 above."""
     xp, x = namespace(t.like), t.like
-    return made(xp.tril(xp.ones(x.shape[-2:], dtype=x.dtype)) - _unit(xp, x) / 2)
+    return made(xp.tril(device_of(x).make("ones", x.shape[-2:], dtype=x.dtype)) - _unit(x) / 2)
 
 
 def _norm(t: Value) -> Value:
-    array = array_of("norm", t)
+    array = reals(array_of("norm", t))
+    xp = namespace(array)
     with quiet():
-        return float(library(t).linalg.norm(numbers(t).reshape(-1) if array.ndim else array.reshape(-1)))
+        return float(xp.sqrt(xp.sum(array * array)))
 
 
 # The derivative of the cofactors C of a along e, at matrices of any rank but the lowest. Let m be a, bordered by its last

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from vlad.devices import device_of
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, constant, dimensions, elements, length_of, library, row, whole
-from vlad.tensors import Array, made, numbers, quiet, shape_text
+from vlad.primitives.arrays import array_of, constant, dimensions, elements, length_of, reals, row, whole
+from vlad.primitives.elementwise import library
+from vlad.tensors import SORT, Array, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, Symbol, Value, look
 
 Pair = tuple[int, int]
@@ -102,14 +104,14 @@ def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float) -> Array:
     height, width = axes
     padded = x
     if any(sum(axis.padding) for axis in axes):
-        padded = xp.full((*x.shape[:-2], height.padded, width.padded), fill, dtype=x.dtype)
+        padded = device_of(x).make("full", (*x.shape[:-2], height.padded, width.padded), fill, dtype=x.dtype)
         padded[(..., *_inside(axes))] = x
     return xp.stack([padded[(..., *place)] for place in _offsets(axes)], axis=-3)
 
 
-def _unpatched(xp: Any, y: Array, axes: list[Axis]) -> Array:
+def _unpatched(y: Array, axes: list[Axis]) -> Array:
     """The transpose: what the windows have, added up in images."""
-    total = xp.zeros((*y.shape[:-3], axes[0].padded, axes[1].padded), dtype=y.dtype)
+    total = device_of(y).make("zeros", (*y.shape[:-3], axes[0].padded, axes[1].padded), dtype=y.dtype)
     for number, place in enumerate(_offsets(axes)):
         total[(..., *place)] += y[..., number, :, :]
     return total[(..., *_inside(axes))]
@@ -192,7 +194,7 @@ def _answers(xp: Any, s: Array, by: Convolution) -> Array:
 def _conv2d(x: Value, w: Value, *geometry: Value) -> Value:
     images, filters = array_of("conv2d", x), array_of("conv2d", w)
     by = _convolution(images.shape, filters.shape, geometry)
-    xp = library(x, w)
+    xp = library("conv2d", x, w)
     with quiet():
         answers = xp.matmul(_rows(xp, numbers(w), by), _columns(xp, numbers(x), by))
     return made(xp.reshape(answers, (by.images, by.groups * by.filters, *by.windows)))
@@ -203,11 +205,11 @@ def _conv2d_images(s: Value, w: Value, dims: Value, *geometry: Value) -> Value:
     filters = numbers(w)
     shape = dimensions("conv2d", dims)
     by = _convolution(shape, filters.shape, geometry)
-    xp = library(s, w)
+    xp = library("conv2d", s, w)
     with quiet():
         columns = xp.matmul(xp.matrix_transpose(_rows(xp, filters, by)), _answers(xp, numbers(s), by))
         patches = (by.images, by.groups * by.channels, by.axes[0].window * by.axes[1].window, *by.windows)
-        return made(_unpatched(xp, xp.reshape(columns, patches), by.axes))
+        return made(_unpatched(xp.reshape(columns, patches), by.axes))
 
 
 def _conv2d_filters(s: Value, x: Value, dims: Value, *geometry: Value) -> Value:
@@ -215,7 +217,7 @@ def _conv2d_filters(s: Value, x: Value, dims: Value, *geometry: Value) -> Value:
     images = numbers(x)
     shape = dimensions("conv2d", dims)
     by = _convolution(images.shape, shape, geometry)
-    xp = library(s, x)
+    xp = library("conv2d", s, x)
     flat = by.images * by.windows[0] * by.windows[1]
     answers = xp.reshape(
         xp.permute_dims(_answers(xp, numbers(s), by), (1, 2, 0, 3)), (by.groups, by.filters, flat)
@@ -250,49 +252,43 @@ def _pooling(name: str, shape: tuple[int, ...], window: Value, stride: Value, pa
 
 
 def _max_pool(x: Value, *geometry: Value) -> Value:
-    xp, array = library(x), array_of("max-pool", x)
+    xp, array = library("max-pool", x), array_of("max-pool", x)
     axes = _pooling("max-pool", array.shape, *geometry)
-    return made(xp.max(_patches_of(xp, _reals(xp, x), axes, -xp.inf), axis=-3))
-
-
-def _reals(xp: Any, x: Value) -> Array:
-    """An array that may hold infinities."""
-    array = numbers(x)
-    return array if array.dtype.kind == "f" else xp.astype(array, xp.float64)
+    return made(xp.max(_patches_of(xp, reals(array), axes, -xp.inf), axis=-3))
 
 
 def _pool_patches(x: Value, fill: Value, *geometry: Value) -> Value:
-    xp, array = library(x), array_of("max-pool", x)
+    xp, array = library("max-pool", x), array_of("max-pool", x)
     axes = _pooling("max-pool", array.shape, *geometry)
-    return made(_patches_of(xp, _reals(xp, x), axes, float(fill)))
+    return made(_patches_of(xp, reals(array), axes, float(fill)))
 
 
 def _pool_unpatched(y: Value, dims: Value, *geometry: Value) -> Value:
     axes = _pooling("max-pool", dimensions("max-pool", dims), *geometry)
-    return made(_unpatched(library(y), numbers(y), axes))
+    return made(_unpatched(numbers(y), axes))
 
 
 def _avg_pool(x: Value, *geometry: Value) -> Value:
-    xp, array = library(x), array_of("avg-pool", x)
+    xp, array = library("avg-pool", x), array_of("avg-pool", x)
     axes = _pooling("avg-pool", array.shape, *geometry)
     with quiet():
         total = xp.sum(_patches_of(xp, numbers(x), axes, 0.0), axis=-3)
-        return made(total / _counts(xp, total, axes))
+        return made(total / _counts(total, axes))
 
 
 def _avg_unpool(s: Value, dims: Value, *geometry: Value) -> Value:
     axes = _pooling("avg-pool", dimensions("avg-pool", dims), *geometry)
-    xp, array = library(s), numbers(s)
-    shares = array / _counts(xp, array, axes)
+    xp, array = library("avg-pool", s), numbers(s)
+    shares = array / _counts(array, axes)
     repeated = xp.broadcast_to(
         shares[..., None, :, :], (*array.shape[:-2], axes[0].window * axes[1].window, *array.shape[-2:])
     )
-    return made(_unpatched(xp, repeated, axes))
+    return made(_unpatched(repeated, axes))
 
 
-def _counts(xp: Any, like: Array, axes: list[Axis]) -> Array:
+def _counts(like: Array, axes: list[Axis]) -> Array:
     """How many entries of the image each window has."""
-    down, across = [xp.asarray(_entries(axis), dtype=like.dtype) for axis in axes]
+    down, across = [device_of(like).asarray(list(_entries(axis)), like.dtype) for axis in axes]
     return down[:, None] * across[None, :]
 
 
@@ -306,15 +302,15 @@ def _entries(axis: Axis) -> tuple[int, ...]:
 def _one_hot(labels: Value, n: Value) -> Value:
     found = array_of("one-hot", labels)
     count = length_of("one-hot", n)
-    xp = library(labels)
-    if found.dtype.kind == "b" or not bool(
+    xp = library("one-hot", labels)
+    if SORT[found.dtype] == "b" or not bool(
         xp.all((found >= 0) & (found < count) & (found == xp.round(found)))
     ):
         raise VladError(
             "out-of-range", "Label given to one-hot is out of range",
             hint=f"labels are whole numbers from 0 to {count - 1}",
         )  # fmt: skip
-    return made(xp.astype(found[..., None] == xp.arange(count), xp.float64))
+    return made(xp.astype(found[..., None] == device_of(found).make("arange", count), xp.float64))
 
 
 _GEOMETRY = "stride padding dilation groups"

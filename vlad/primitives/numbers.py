@@ -560,7 +560,7 @@ ROWS: list[Primitive] = [
             "y": "(where (> x 0) (power-log (where (> x 0) x 1) y n (+ m 1)) (* 0 r))",
             "n": "zero", "m": "zero",
         },
-        array="x ** (y - n) * xp.log(xp.where((x > 0) & (x < xp.inf), x, xp.nan)) ** m", hidden=True,
+        array="x ** (y - n) * log_of_positive(xp, x) ** m", hidden=True,
         c="vlad_power_log({x}, {y}, {n}, {m})",
     ),
     _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs"),

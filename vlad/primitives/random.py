@@ -18,18 +18,20 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import is_tensor
+from vlad.devices import Device, current, stable_order
 from vlad.errors import VladError
-from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, numpy, row, whole
+from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
 from vlad.primitives.numbers import invalid
 from vlad.primitives.tensors import abstract_split, split_tensor
-from vlad.tensors import Array, Tensor, made
+from vlad.tensors import Array, Tensor, made, namespace, on_host
 from vlad.values import ZERO, Primitive, Value, list_of, look
 
 UNIFORM, NORMAL, INTEGER, PERMUTATION, SPLIT = range(5)  # purposes
 LARGEST_EXACT = 1 << 53  # whole reals up to here are told apart
 _LOW = (1 << 32) - 1
 _FEW = 8  # as many blocks are drawn without arrays, which is 15 times faster for one
-_AT_A_TIME = 1 << 14  # as many words fit into the processor's cache with all that is computed of them
+# As many words at a time fit into the processor's cache with all that is computed of them; a GPU has more to do at a time.
+AT_A_TIME = {"cpu": 1 << 14, "cuda": 1 << 26}
 
 Key = tuple[int, int]
 Words = tuple[Any, Any, Any, Any]  # integers of Python, or arrays of uint64; each below 2^32
@@ -58,22 +60,23 @@ def _few_words(key: Key, purpose: int, count: int) -> list[int]:
     return found[:count]
 
 
-def _words(xp: Any, key: Key, purpose: int, first: int, count: int) -> Array:
+def _words(there: Device, key: Key, purpose: int, first: int, count: int) -> Array:
     """Some words from an even one on; the numbers of their blocks are alike from 2^32 on."""
-    block = first // 2
-    low = xp.arange(block & _LOW, (block & _LOW) + (count + 1) // 2, dtype=xp.uint64)
+    xp, block = there.xp, first // 2
+    low = there.make("arange", block & _LOW, (block & _LOW) + (count + 1) // 2, dtype=xp.uint64)
     words = _words_of(philox((low, block >> 32, purpose, 0), key))
     return xp.reshape(xp.stack(words, axis=-1), (-1,))[:count]
 
 
 def _drawn(key: Key, purpose: int, count: int, of_words: Callable[[Any, Array], Array]) -> Array:
     """A vector of what is computed of words, entry by entry."""
-    xp = numpy()
+    there = current()
+    xp = there.xp
     if count <= 2 * _FEW:
-        return of_words(xp, xp.asarray(_few_words(key, purpose, count), dtype=xp.uint64))
-    parts = []
-    for first in range(0, count, _AT_A_TIME):
-        parts.append(of_words(xp, _words(xp, key, purpose, first, min(_AT_A_TIME, count - first))))
+        return of_words(xp, there.asarray(_few_words(key, purpose, count), xp.uint64))
+    parts, most = [], AT_A_TIME.get(there.name, count)
+    for first in range(0, count, most):
+        parts.append(of_words(xp, _words(there, key, purpose, first, min(most, count - first))))
     return xp.concat(parts)
 
 
@@ -99,12 +102,12 @@ def _split(x: Value, n: Value, axis: Value) -> Value:
     if type(x) is Tensor:
         return split_tensor(x, n, axis)
     key, count = _key("split", x, "a tensor or a key"), length_of("split", n)
-    words = _drawn(key, SPLIT, count, lambda xp, words: words).tolist()
+    words = on_host(_drawn(key, SPLIT, count, lambda xp, words: words)).tolist()
     return list_of([(float(word >> 32), float(word & _LOW)) for word in words])
 
 
 def _shaped(vector: Array, shape: tuple[int, ...]) -> Value:
-    return made(numpy().reshape(vector, shape))
+    return made(namespace(vector).reshape(vector, shape))
 
 
 def _uniform(key: Value, dims: Value, low: Value, high: Value) -> Value:
@@ -222,7 +225,8 @@ def _permutation(key: Value, n: Value) -> Value:
     words = _drawn(
         _key("permutation", key), PERMUTATION, length_of("permutation", n), lambda xp, words: words
     )
-    return made(numpy().astype(numpy().argsort(words, stable=True), numpy().int64))
+    xp = namespace(words)
+    return made(xp.astype(stable_order(words), xp.int64, copy=False))
 
 
 def _left_out(w: Any, *operands: Any) -> Any:

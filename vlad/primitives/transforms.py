@@ -333,12 +333,11 @@ def _is_tagged(machine: Any, name: str, value: Value) -> bool:
     return type(value) is tuple and len(value) > 2 and value[0] is machine.codes[name]
 
 
-def _strip(machine: Any, name: str, value: Value, error: Callable[..., VladError], *about: str) -> Value:
-    """The value with its tag, or the error; making one takes as long as writing the value."""
+def _strip(machine: Any, name: str, value: Value, refusal: Callable[[], VladError]) -> Value:
     seen = look(value)
     if seen is ZERO or (type(seen) is tuple and len(seen) > 2 and seen[0] is machine.codes[name]):
         return seen
-    raise error(*about, value)
+    raise refusal()
 
 
 def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
@@ -369,10 +368,10 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
         return (machine.codes[code], x, None)
 
     def unwrap(machine: Any, x: Value) -> Value:
-        return _strip(machine, code, x, _not_tagged, inverse, code)[1]
+        return _strip(machine, code, x, lambda: _not_tagged(inverse, code, x))[1]
 
     def strip(machine: Any, x: Value) -> Value:
-        return _strip(machine, code, x, _wrong_target, code)[1]
+        return _strip(machine, code, x, lambda: _wrong_target(code, x))[1]
 
     def test(machine: Any, x: Value) -> Value:
         tagged = _is_tagged(machine, code, x)
@@ -417,20 +416,20 @@ def _make_forward(machine: Any, v: Value, d: Value) -> Value:
 
 def _forward_field(name: str, index: int) -> Any:
     def field(machine: Any, x: Value) -> Value:
-        return _strip(machine, "forward", x, _not_tagged, name, "forward")[index]
+        return _strip(machine, "forward", x, lambda: _not_tagged(name, "forward", x))[index]
 
     return field
 
 
 def _tangent(machine: Any, x: Value) -> Value:
-    seen = _strip(machine, "forward", x, _not_tagged, "tangent", "forward")
+    seen = _strip(machine, "forward", x, lambda: _not_tagged("tangent", "forward", x))
     if seen is ZERO:
         return ZERO
     return (machine.codes["perturbation"], complete(seen[1], seen[2]), None)
 
 
 def _strip_forward(machine: Any, x: Value) -> Value:
-    return _strip(machine, "forward", x, _wrong_target, "forward")
+    return _strip(machine, "forward", x, lambda: _wrong_target("forward", x))
 
 
 def _is_forward(machine: Any, x: Value) -> Value:

@@ -1,0 +1,77 @@
+"""Which kernels are products of matrices that a BLAS library computes: cblas_dgemm's parameters, read off the strides.
+
+In: a kernel.  Out: a `Product`, or None where it is too small to be worth a call, or laid out in another way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlad.core.kernels import Access, Kernel
+
+FEWEST = 1 << 13  # multiplications
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """An operand of this number, or the result, in rows that begin so far from each other; the rows are columns where it is transposed."""
+
+    operand: int
+    access: Access
+    transposed: bool
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    left: Matrix
+    right: Matrix
+    result: Matrix
+    rows: int
+    columns: int
+    terms: int
+    batch: tuple[int, ...]  # axes of the kernel over each index of which there is a product
+
+
+def as_product(kernel: Kernel) -> Product | None:
+    if (
+        kernel.turns < FEWEST or len(kernel.reads) != 2 or len(kernel.steps) != 1 or len(kernel.writes) != 1
+        or kernel.steps[0].row.name != "*" or set(kernel.steps[0].values) != {0, 1}
+    ):  # fmt: skip
+        return None
+    (write,), (output,) = kernel.writes, kernel.outputs
+    a, b = kernel.reads
+    is_plain = write.combine == "+" and write.value == 2 and write.access is not None and output.base is None
+    if not is_plain or write.access is None or a.access is None or b.access is None:
+        return None
+    if a.operand is None or b.operand is None or a.access.at or b.access.at or write.access.at:
+        return None
+    kinds: dict[tuple[bool, bool, bool], list[int]] = {}
+    for axis, extent in enumerate(kernel.extents):
+        if extent != 1:
+            strides = (a.access.strides[axis], b.access.strides[axis], write.access.strides[axis])
+            kinds.setdefault((strides[0] != 0, strides[1] != 0, strides[2] != 0), []).append(axis)
+    batch = kinds.pop((True, True, True), [])
+    row, column, term = (
+        kinds.pop(kind, []) for kind in ((True, False, True), (False, True, True), (True, True, False))
+    )
+    if kinds or not len(row) == len(column) == len(term) == 1:
+        return None
+    (i,), (j,), (k,) = row, column, term
+    if write.access.strides[j] != 1:  # the transposed product, of the operands the other way round
+        a, b, i, j = b, a, j, i
+    assert a.access is not None and b.access is not None
+    assert a.operand is not None and b.operand is not None
+    left, right = _matrix(a.operand, a.access, i, k), _matrix(b.operand, b.access, k, j)
+    result = _matrix(-1, write.access, i, j)
+    if left is None or right is None or result is None or result.transposed:
+        return None
+    extents = kernel.extents
+    return Product(left, right, result, extents[i], extents[j], extents[k], tuple(batch))
+
+
+def _matrix(operand: int, access: Access, row: int, column: int) -> Matrix | None:
+    down, along = access.strides[row], access.strides[column]
+    if along == 1:
+        return Matrix(operand, access, False, down)
+    return Matrix(operand, access, True, along) if down == 1 else None
