@@ -241,9 +241,7 @@ def frozen(array: Array) -> Array:
 
 
 def zeros_like(value: Tensor) -> Tensor:
-    """The zero of its tangent space."""
-    if not value.is_real:
-        return value
+    """The zero of the tangent space of a tensor of reals."""
     return Tensor(namespace(value.like).zeros_like(value.like))
 
 

@@ -323,6 +323,23 @@ def test_kinds_of_number(session: vlad.Session) -> None:
     assert parts[0].dtype == whole.dtype and list(parts[1]) == [1, 2]
 
 
+CONSTANT = {
+    "((derivative-F (lambda (t) (sum (* whole t)))) 2)": "6",
+    "((derivative-F (lambda (t) (sum (* (> whole 1) t)))) 2)": "2",
+    "(jvp (lambda (a b) (sum (* a b))) (cons whole #[1 1 1]) (cons whole #[0 0 0]))": "(6 . 0)",
+    "(jvp (lambda (a b) (sum (* a b))) (cons whole #[1 1 1]) (cons whole #[1 0 0]))": "(6 . 1)",
+    "(jvp (lambda (p) (sum (* (car p) (cdr p)))) (cons (> whole 1) #[1 1 1]) (cons (> whole 1) #[0 0 1]))": "(2 . 1)",
+    "((gradient (lambda (p) (sum (* (car p) (cdr p))))) (cons whole #[1 1 1]))": "(#<tensor int64 [1 2 3]> . #[1 2 3])",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("text", CONSTANT)
+def test_what_is_not_of_reals_is_constant(text: str, tier: str) -> None:
+    """In forward mode, too, where such a tensor may be given as its own tangent."""
+    assert printed(f"(define whole (as-type #[1 2 3] 'int64)) {text}", tier) == CONSTANT[text]
+
+
 def test_a_gradient_through_indices_costs_as_much_as_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -82,10 +82,19 @@ def test_what_has_no_derivative_stays() -> None:
         assert after[4].dtype == np.int64 and list(after[4]) == [1, 2] and list(after[5]) == [False, True]
 
 
+def test_lbfgs_leaves_what_has_no_derivative_where_it_is() -> None:
+    session = vlad.Session()
+    session.eval("(define (f (list x k y)) (+ (square (- x 3)) (sum (square (- y (gather #[1 2 3 4] k))))))")
+    x, k, y = session.eval("(lbfgs f (list 0 (as-type #[3 0] 'int64) #[0 0]) 1e-9)")
+    assert x == pytest.approx(3) and list(y) == pytest.approx([4, 1])
+    assert k.dtype == np.int64 and list(k) == [3, 0]
+
+
 @pytest.mark.parametrize(
     ("a", "b"),
     [("(lambda (x) x)", "car"), ("((curry *) 1)", "((curry +) 1)"), ("((curry *) 1)", "1"), ("'(1 a)", "'(1 b)"),
-     ('"text"', "1"), ("(list 1 car)", "(list 1 cdr)")],
+     ('"text"', "1"), ("(list 1 car)", "(list 1 cdr)"),
+     ("(> #[1 2] 1)", "(> #[1 2] 0)"), ("(> #[1 2] 1)", "1"), ("(> #[1 2] 1)", "'(1)")],
 )  # fmt: skip
 @pytest.mark.parametrize("operation", ["v+", "v-", "dot-product", "map-reals2 +"])
 def test_structures_of_different_shapes_are_refused(operation: str, a: str, b: str) -> None:

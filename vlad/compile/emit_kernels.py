@@ -72,8 +72,8 @@ class _Emitter:
         left, right = product.left, product.right
         self._line(
             len(product.batch),
-            f"vlad_product({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, {product.terms}L, "
-            f"{arrays[0]} + {starts[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
+            f"vlad_product({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, "
+            f"{product.terms}L, {arrays[0]} + {starts[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
             f"{name} + {starts[2]}, {product.result.distance}L);",
         )
         return self.found

@@ -175,6 +175,11 @@ class Types:
             layout = self._layouts[shape, kind] = Layout(shape, kind, Cell(self._cells))
         return self._make("tensor", layout, (), ("tensor", shape, kind))
 
+    @property
+    def has_points(self) -> bool:
+        """Are there tensors that are not of reals, and have no tangents therefore?"""
+        return any(kind != "f" for _, kind in self._layouts)
+
     def closure(self, code: Any, parts: tuple[Type, ...]) -> Type:
         return self._make("closure", code, parts, code)
 

@@ -287,7 +287,7 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
-    """For parts chosen along an axis: the shape of all of them, where the indices are, and where the parts, `at` the first read."""
+    """For parts chosen along an axis: the shape of all, where the indices are, and where the parts, `at` the first read."""
     whole = (*shape[:at], *chosen, *shape[at + 1 :])
     strides, rest = contiguous(shape), len(shape) - at - 1
     index = Access(0, (*[0] * at, *contiguous(chosen), *[0] * rest))
@@ -425,7 +425,8 @@ ROWS: list[Primitive] = [
     row("unslice", "x like start stop axis step", "Zeros but in a slice.", linear="x like", value=_unslice, hidden=True,
          abstract=_abstract_unslice,
          forward="(unslice dx like start stop axis step)", reverse={"x": "(slice s start stop axis step)"}),
-    row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather, abstract=_abstract_gather, keywords=FIRST,
+    row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather,
+         abstract=_abstract_gather, keywords=FIRST,
          forward="(gather dt indices axis)", reverse={"t": "(scatter-add (zero t) indices s axis)"}),
     row("scatter-add", "t indices updates axis", "t, with updates added at indices along an axis.",
          linear="t", value=_scatter_add, abstract=_abstract_scatter,

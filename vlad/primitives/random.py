@@ -188,7 +188,9 @@ def _normals(xp: Any, words: Array) -> Array:
     is_outer = xp.abs(q) > 0.425
     outer = q[is_outer]
     radius = xp.sqrt(-xp.log(0.5 - xp.abs(outer)))
-    tails = xp.where(radius <= 5.0, _quotient(radius - 1.6, _TAIL), _quotient(radius - 5.0, _FAR))
+    tails, is_far = _quotient(radius - 1.6, _TAIL), radius > 5.0
+    if bool(xp.any(is_far)):  # one number in 3·10^10
+        tails = xp.where(is_far, _quotient(radius - 5.0, _FAR), tails)
     normals[is_outer] = xp.where(outer < 0, -tails, tails)
     return normals
 

@@ -13,7 +13,7 @@ from typing import Any
 from vlad.ad.vector_space import (
     accumulate,
     complete,
-    conforms,
+    fitting_tangent,
     head_of,
     is_structure,
     nonconforming,
@@ -146,7 +146,7 @@ def _zero_types(w: Any, x: Any) -> Any:
         if x.type.head == "real":
             return w.zero_real
         if is_tensor(x.type):
-            return filled(w, shape_of(x), 0.0) if has_tangents(x.type) else x
+            return filled(w, shape_of(x), 0.0) if has_tangents(x.type) else w.known_zero
         if x.type.of is w.system("perturbation"):
             return w.closure(x.type.of, [_zero_tangent(w, w.part(x, 0))])
         return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
@@ -162,7 +162,7 @@ def _zero_tangent(w: Any, x: Any) -> Any:
     if type_.head == "real":
         return w.zero_real
     if is_tensor(type_):
-        return w.known_zero if has_tangents(type_) else x
+        return w.known_zero
     parts = [_zero_tangent(w, part) for part in w.parts(x)]
     return w.rebuilt(type_, parts) if parts else x
 
@@ -276,10 +276,30 @@ def _conforms_types(w: Any, x: Any, d: Any) -> Any:
 CONFORMS = Recursion("conforms", _conforms_types)
 
 
+def _without_points_types(w: Any, d: Any) -> Any:
+    """Known zeros in the place of tensors that are not of reals."""
+
+    def of_one(d: Any) -> Any:
+        if is_tensor(d.type):
+            return d if has_tangents(d.type) else w.known_zero
+        return (
+            _with_parts(w, d, [w.recursive(WITHOUT_POINTS, part) for part in w.parts(d)])
+            if d.type.parts
+            else d
+        )
+
+    return w.each(d, of_one)
+
+
+WITHOUT_POINTS = Recursion("without-points", _without_points_types)
+
+
 def _abstract_bundle(w: Any, v: Any, p: Any) -> Any:
     tangent = _abstract_field(0, "perturbation")(w, p)
     if tangent is None or w.recursive(CONFORMS, v, tangent) is None:
         return None
+    if w.types.has_points:
+        tangent = w.recursive(WITHOUT_POINTS, tangent)
     return w.closure(w.system("forward"), [v, tangent])
 
 
@@ -405,9 +425,10 @@ def _bundle(machine: Any, v: Value, p: Value) -> Value:
     seen = look(p)
     if not _is_tagged(machine, "perturbation", seen) and seen is not ZERO:
         raise nonconforming("bundle", v, p)
-    if not conforms(v, seen[1]):
+    tangent = fitting_tangent(v, seen[1])
+    if tangent is None:
         raise nonconforming("bundle", v, seen[1])
-    return (machine.codes["forward"], v, seen[1])
+    return (machine.codes["forward"], v, tangent)
 
 
 def _make_forward(machine: Any, v: Value, d: Value) -> Value:
