@@ -444,7 +444,7 @@ static inline double vlad_random_below(double high, double low, double count) {
 }
 
 /* A quotient of polynomials of degree 7, with the coefficients from the lowest power up. */
-static inline double vlad_quotient(double x, const double (*of)[8]) {
+static inline double vlad_rational(double x, const double (*of)[8]) {
   double above = of[0][7] * x, below = of[1][7] * x;
   for (int i = 6; i > 0; i--) above = (above + of[0][i]) * x, below = (below + of[1][i]) * x;
   return (above + of[0][0]) / (below + of[1][0]);
@@ -466,8 +466,8 @@ static inline double vlad_normal_quantile(double fraction) {
       1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
       2.04426310338993978564e-15}};
   double q = (fraction * 0x1p53 * 2 - 9007199254740991.0) * 0x1p-54, size = fabs(q);
-  if (!(size > 0.425)) return vlad_quotient(0.180625 - q * q, middle) * q;
+  if (!(size > 0.425)) return vlad_rational(0.180625 - q * q, middle) * q;
   double radius = size < 0.5 ? sqrt(-log(0.5 - size)) : 0.0 / 0.0;
-  double found = radius > 5.0 ? vlad_quotient(radius - 5.0, far) : vlad_quotient(radius - 1.6, tail);
+  double found = radius > 5.0 ? vlad_rational(radius - 5.0, far) : vlad_rational(radius - 1.6, tail);
   return q < 0 ? -found : found;
 }
