@@ -116,12 +116,16 @@ def from_python(value: Any) -> Value:
 
 
 def tensor_of(array: Any) -> Value:
-    """An array of Python's as a tensor, without a copy: nobody may write to it as long as the tensor lives.
-    Raises TypeError where its entries are no numbers or booleans."""
+    """An array of Python's as a tensor, without a copy if its numbers lie as this machine has them: nobody may write to it as
+    long as the tensor lives. Raises TypeError where its entries are no numbers or booleans."""
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8 or str(array.dtype) == "float16":
         raise TypeError(f"an array of {array.dtype} has no counterpart in the language")
     if hasattr(array, "setflags"):  # a subclass of NumPy's may multiply in its own way
         array = array.view(array.__array_namespace__().ndarray)
+        if (
+            not array.flags.aligned or not array.dtype.isnative
+        ):  # machine code reads numbers where they belong
+            array = array.astype(array.dtype.newbyteorder("="))
     return made(frozen(array))
 
 

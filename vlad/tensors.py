@@ -151,6 +151,24 @@ def namespace(array: Array) -> Any:
     return array.__array_namespace__()
 
 
+ENTRIES = {
+    "f": "float64",
+    "i": "int64",
+    "b": "bool",
+}  # the kinds of number that doubles stand for in loops, by NumPy's letter
+MOST_EXACT = 1 << 53  # up to which all integers are doubles
+
+
+def is_exact(tensor: Tensor) -> bool:
+    """Are the numbers of one of the kinds that doubles stand for, and themselves doubles?"""
+    dtype, array = tensor.like.dtype, tensor.like
+    if dtype != ENTRIES.get(dtype.kind):
+        return False
+    return (
+        dtype.kind != "i" or not array.size or bool(-MOST_EXACT <= array.min() <= array.max() <= MOST_EXACT)
+    )
+
+
 def entries(tensor: Tensor) -> Array:
     """The entries as doubles, one behind the other, in the memory of this process."""
     import numpy
@@ -163,7 +181,7 @@ def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
     import numpy
 
     found = numpy.frombuffer(data, dtype=numpy.float64).reshape(shape)
-    return Tensor(found.astype({"f": "f8", "i": "i8", "b": "?"}[kind]))
+    return Tensor(found.astype(ENTRIES[kind]))
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

@@ -48,7 +48,7 @@ from vlad.core.types import (
 )
 from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
-from vlad.tensors import Tensor
+from vlad.tensors import Tensor, is_exact
 from vlad.values import (
     FALSE,
     UNSPECIFIED,
@@ -311,10 +311,12 @@ class Walker:
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:
-        kind = value.like.dtype.kind
-        if kind == "f" and value.like.dtype.itemsize != 8:
-            self.left_out(f"tensors of {value.like.dtype} are")
-        return self.types.tensor(value.shape, kind)
+        dtype = value.like.dtype
+        if not is_exact(value):
+            self.left_out(
+                f"tensors of {dtype}{', beyond what doubles hold,' if dtype == 'int64' else ''} are"
+            )
+        return self.types.tensor(value.shape, dtype.kind)
 
     # Core.
 

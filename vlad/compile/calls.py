@@ -26,7 +26,7 @@ from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layou
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
-from vlad.tensors import Tensor, entries, from_entries
+from vlad.tensors import Tensor, entries, from_entries, is_exact
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
@@ -213,7 +213,7 @@ class Compiled:
         """The pointer to a tensor's entries, as doubles in their order."""
         if type(value) is not Tensor or value.shape != layout.shape or value.like.dtype.kind != layout.kind:
             raise Mismatch
-        if layout.kind == "f" and value.like.dtype.itemsize != 8:
+        if not is_exact(value):
             raise Mismatch
         array = entries(value)
         buffer = ffi.from_buffer("double[]", array)

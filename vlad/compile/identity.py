@@ -32,7 +32,7 @@ from vlad.core.nodes import (
 )
 from vlad.core.types import ZERO_REAL
 from vlad.evaluate.limits import deep_recursion
-from vlad.tensors import Tensor
+from vlad.tensors import Tensor, is_exact
 from vlad.values import (
     FALSE,
     NIL,
@@ -161,7 +161,8 @@ def _atom(value: Value) -> str:
 
 
 def _layout(tensor: Tensor) -> str:
-    return f"tensor {tensor.like.dtype} {' '.join(map(str, tensor.shape))}"
+    exact = "" if is_exact(tensor) else "inexact "
+    return f"tensor {exact}{tensor.like.dtype} {' '.join(map(str, tensor.shape))}"
 
 
 def _spelt(text: str) -> str:

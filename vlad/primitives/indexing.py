@@ -17,7 +17,17 @@ from vlad.primitives.arrays import (
     whole,
 )
 from vlad.primitives.elementwise import elementwise, formula, is_elementwise
-from vlad.primitives.kernels import Shape, copied, entry_by_entry, is_number, known, loops, reduced, shape_of
+from vlad.primitives.kernels import (
+    Shape,
+    answer_of,
+    copied,
+    entry_by_entry,
+    is_number,
+    known,
+    loops,
+    reduced,
+    shape_of,
+)
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Array, Tensor, made, namespace, numbers, put, quiet, shape_text
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
@@ -122,8 +132,7 @@ def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, strides: 
     size = math.prod(shape) if shape else None
     write = Write(0, count, Access(0, contiguous(shape)) if shape else None)
     kernel = Kernel(shape, reads, (), (Output(size),), (write,))
-    type_ = w.types.tensor(shape, t.type.of.kind) if shape else w.types.real
-    return w.loops(kernel, [*[place for _, place in at], t], [type_])[0]
+    return answer_of(w, kernel, [*[place for _, place in at], t], shape, t.type.of.kind)
 
 
 MOST_PUT = (

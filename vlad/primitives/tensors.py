@@ -214,9 +214,10 @@ def _abstract_eye(w: Any, n: Any) -> Any:
 
 
 def _abstract_arange(w: Any, stop: Any, start: Any, step: Any) -> Any:
-    """start + i·step, as NumPy has it."""
-    array = numbers(_arange(known(w, stop), known(w, start), known(w, step)))
-    return _counted(w, array.shape[0], start, step)
+    """start + i·step, with the step that NumPy takes: from the first entry to the second."""
+    first, distance = known(w, start), known(w, step)
+    array = numbers(_arange(known(w, stop), first, distance))
+    return _counted(w, array.shape[0], start, w.constant(first + distance - first))
 
 
 def _counted(w: Any, count: int, start: Any, step: Any) -> Any:

@@ -1,0 +1,126 @@
+"""Programs with tensors: compiled they answer what they answer on tier 0, to the kind of every number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+from vlad import VladError
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal up to rounding, of the same shapes and kinds."""
+    if isinstance(a, np.ndarray):
+        alike = isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape
+        if a.dtype.kind == "f":
+            return alike and np.allclose(a, b, rtol=1e-9, atol=1e-11, equal_nan=True)
+        return alike and np.array_equal(a, b)
+    if type(a) is float:
+        return type(b) is float and bool(np.isclose(a, b, rtol=1e-9, atol=1e-11, equal_nan=True))
+    if isinstance(a, list | tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    return bool(type(a) is type(b) and a == b)
+
+
+def answer(session: vlad.Session, text: str, operands: tuple[Any, ...]) -> list[Any]:
+    """What a procedure answers the first time and the next; an error's message and place."""
+    try:
+        f = session.eval(text)
+        return [f(*operands), f(*operands)]
+    except VladError as error:
+        place = None if error.span is None else (error.span.line, error.span.column)
+        return [error.message, place]
+
+
+def agree(text: str, *operands: Any, compiled: bool = True) -> list[Any]:
+    """The answers of both tiers, which are the same. `compiled`: and the procedure is compiled, whose answer stands."""
+    evaluating, compiling = vlad.Session(tier="evaluate"), vlad.Session(tier="compile")
+    expected, found = [answer(session, text, operands) for session in (evaluating, compiling)]
+    assert same(expected, found), (text, operands, expected, found)
+    if compiled:
+        assert compiling.tiers.disagreements == 0
+        assert {entry.reason for entry in compiling.tiers.entries.values()} == {None}, text
+    return found
+
+
+A = np.arange(6.0).reshape(2, 3) + 0.5
+V, W = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])
+
+OF_ANY_KIND = [
+    "(lambda (x) x)", "(lambda (x) (list x (dtype x) (shape x)))", "(lambda (x) (transpose x))", "(lambda (x) (slice x 0 1))",
+    "(lambda (x) (tensor-ref x 0))", "(lambda (x) (tensor-ref x 0 1))", "(lambda (x) (reshape x '(3 2)))",
+    "(lambda (x) (reshape (slice (tensor-ref x 0) 1 2) '()))", "(lambda (x) (gather x #[0 1 0]))", "(lambda (x) (unstack x))",
+    "(lambda (x) (map unstack (unstack x)))", "(lambda (x) (matmul x (transpose x)))", "(lambda (x) (sum x #:axis 0))",
+    "(lambda (x) (maximum x #:axis 1))", "(lambda (x) (prod x))", "(lambda (x) (* 2 x))", "(lambda (x) (+ x x))",
+    "(lambda (x) (> x 1))", "(lambda (x) (where (> x 1) x 0))", "(lambda (x) (abs x))", "(lambda (x) (zero x))",
+    "(lambda (x) (as-type x 'float64))", "(lambda (x) (argmax x #:axis 0))", "(lambda (x) (tensor->list x))",
+    "(lambda (x) ((gradient (lambda (y) (sum (* y y)))) x))", "(lambda (x) (v+ x x))", "(lambda (x) (equal? x x))",
+    "(lambda (x) (softmax x))", "(lambda (x) (concatenate (list x x)))", "(lambda (x) (mean x))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int32", "uint8", "bool", ">f8", ">i4"])
+def test_every_kind_of_number_stays_what_it_is(kind: str) -> None:
+    for text in OF_ANY_KIND:
+        agree(text, A.astype(kind), compiled=False)
+
+
+def test_integers_that_are_no_doubles() -> None:
+    large = np.array([2**53 + 1, -5])
+    (found, _) = agree("(lambda (x) (list x (gather x #[0])))", large, compiled=False)
+    assert found[0][0] == 2**53 + 1 == found[1][0]
+    agree("(lambda (x) (list x (gather x #[0])))", np.array([2**53, -(2**53)]))
+
+
+LAYOUTS = {
+    "Fortran order": np.asfortranarray(A), "every other": A[:, ::2], "backwards": A[::-1], "transposed": A.T,
+    "no rows": np.zeros((0, 3)), "no columns": np.zeros((2, 0)), "one entry, repeated": np.broadcast_to(np.float64(3), (2, 3)),
+    "between words": np.frombuffer(b"x" + np.arange(4000.0).tobytes(), dtype=float, offset=1).reshape(40, 100),
+    "big-endian": A.astype(">f8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_arrays_of_every_layout(name: str) -> None:
+    array = LAYOUTS[name]
+    for text in [
+        "(lambda (x) (* 2 (+ x 1)))",
+        "(lambda (x) (sum x #:axis 0))",
+        "(lambda (x) (list x (sum x)))",
+    ]:
+        agree(text, array)
+    array.setflags(write=False)
+    agree("(lambda (x) ((gradient (lambda (x) (sum (sin x)))) x))", array)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "equal?", "(lambda (x y) (eq? x y))", "(lambda (x y) (equal? (list x 1) (list y 1)))",
+        "(lambda (x y) (if (equal? x y) 1 2))",
+        "(lambda (x y) (member x (list y x)))", "(lambda (x y) (assoc x (list (cons y 1) (cons x 2))))",
+    ],
+)  # fmt: skip
+def test_equality_looks_at_the_entries(text: str) -> None:
+    pairs = [(V, W), (V, V.copy()), (V, A), (np.zeros(0), np.zeros(0)), (np.array([np.nan, 0.0]), np.array([np.nan, -0.0])),
+             (np.array([1, 2]), np.array([1, 3])), (np.array([True, False]), np.array([True, True])), (V, 1.0)]  # fmt: skip
+    for pair in pairs:
+        agree(text, *pair)
+
+
+def test_a_tensor_that_grows_in_a_loop_has_a_gradient() -> None:
+    text = """(lambda (x n) ((gradient (lambda (x)
+      (sum (let loop ((i 0) (x x)) (if (= i n) x (loop (+ i 1) (concatenate (list x (sin x))))))))) x))"""
+    agree(text, V, 3.0, compiled=False)
+
+
+def test_arange_has_the_entries_of_numpy() -> None:
+    for text, expected in [
+        ("(lambda (x) (+ x (arange 3 #:start 0.1 #:step 0.1)))", np.arange(0.1, 3, 0.1)),
+        ("(lambda (x) (+ x (arange -7 #:start 5.3 #:step -0.7)))", np.arange(5.3, -7, -0.7)),
+    ]:
+        found = agree(text, 0.0)[0]
+        assert found.tolist() == expected.tolist()
