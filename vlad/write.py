@@ -129,9 +129,13 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
 
 def tensor_text(value: Tensor) -> str:
     """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
-    text = _entries(value.array)
-    kind = "boolean" if value.like.dtype.kind == "b" else str(value.like.dtype)
-    return f"#{text}" if kind == "float64" else f"#<tensor {kind} {text}>"
+    begin, end = around_entries(str(value.like.dtype))
+    return f"{begin}{_entries(value.array)}{end}"
+
+
+def around_entries(dtype: str) -> tuple[str, str]:
+    """What stands before and behind the entries of a tensor of this kind, which is NumPy's name."""
+    return ("#", "") if dtype == "float64" else (f"#<tensor {'boolean' if dtype == 'bool' else dtype} ", ">")
 
 
 LONGEST_AXIS = 1000

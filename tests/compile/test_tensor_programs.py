@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,8 @@ import pytest
 
 import vlad
 from vlad import VladError
+
+ROOT = Path(__file__).parents[2]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -124,3 +129,103 @@ def test_arange_has_the_entries_of_numpy() -> None:
     ]:
         found = agree(text, 0.0)[0]
         assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(lambda (x) (* ((derivative-F (lambda (u) 3)) 0) x))",
+        "(lambda (x) (/ ((derivative-R (lambda (u) (sum x))) 0) x))",
+        "(lambda (x) (* 2 (* x ((derivative-F (lambda (u) (sum x))) 0))))",
+        "(lambda (x) (- ((derivative-F (lambda (u) 3)) 0) x))",
+        "(lambda (x) (+ x ((derivative-F (lambda (u) 3)) 0)))", "(lambda (x) ((derivative-F (lambda (u) x)) 1))",
+        "(lambda (x) (shape ((derivative-F (lambda (u) x)) 1)))",
+    ],
+)  # fmt: skip
+def test_a_derivative_that_is_zero_times_a_tensor_is_a_tensor(text: str) -> None:
+    agree(text, V)
+    agree(text, np.array([np.inf, np.nan]))
+
+
+def test_a_sensitivity_is_only_put_where_it_fits() -> None:
+    """Which branch was taken is not known to the types: that of the other one may come along."""
+    text = """(lambda (c x) ((gradient-R (lambda (u)
+      (sum (if (< c 0) x (slice (+ (zeros 8) u) 2 7 #:step 2))))) 0.5))"""
+    agree(text, 0.3, A)
+    agree(text, -0.3, A)
+
+
+SENSITIVITIES = [
+    "1",
+    "#[1 2]",
+    "#[1 2 3 4]",
+    "#[1]",
+    "#[[1 2] [3 4]]",
+    "#[[1]]",
+    "(list 1 2)",
+    "(list #[1 2] #[1 2])",
+    "'()",
+    "#[]",
+]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        "sin", "sum", "(lambda (x) (sum x #:axis 0))", "(lambda (x) (reshape x '(2 1)))", "(lambda (x) (slice x 0 1))",
+        "(lambda (x) (concatenate (list x x)))", "(lambda (x) (stack (list x x)))", "(lambda (x) (tensor-ref x 0))",
+        "(lambda (x) (gather x #[0 0 1]))", "(lambda (x) (broadcast-to x '(3 2)))", "(lambda (x) (matmul x #[1 2]))", "softmax",
+        "(lambda (x) (unstack x))", "(lambda (x) (tensor (list x x)))", "prod", "(lambda (x) (mean x #:axis 0 #:keep #t))",
+    ],
+)  # fmt: skip
+def test_sensitivities_of_any_shape(f: str) -> None:
+    """What fits, and what the error is, is the same on both tiers."""
+    for sensitivity in SENSITIVITIES:
+        agree(f"(lambda (x) (cdr ((cdr ((J {f}) (J x))) {sensitivity})))", V[:2], compiled=False)
+
+
+WRITTEN = [
+    "#[1 2.5 -0.0]", "(> #[1 2] 1)", "(argmax #[[1 2] [4 3]] #:axis 1)", "(list #[[1 2] [3 4]] #[] (zeros '(2 0)) 3)",
+    "(reshape (arange 12) '(2 3 2))", "(arange 1001)", "(reshape (arange 4004) '(2 1001 2))", "#[1e300 +nan.0 -inf.0]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_tensors_are_written_alike(text: str) -> None:
+    printed: dict[str, list[str]] = {"evaluate": [], "compile": []}
+    for tier, lines in printed.items():
+        session = vlad.Session(tier=tier, write=lines.append)
+        session.eval(f"(lambda () (begin (write {text}) (display {text})))")()
+        assert {entry.reason for entry in session.tiers.entries.values()} <= {None}
+    assert printed["compile"] == printed["evaluate"] and "[" in printed["compile"][0]
+
+
+def test_whether_an_index_that_is_computed_fits_is_no_matter_of_types(tmp_path: Path) -> None:
+    program = "(tensor-ref #[1 2 3] (sum #[1 1]))\n(gather #[10 20] #[1 0])\n(scatter-add #[1 2] #[1] #[3])\n"
+    path = tmp_path / "indices.vlad"
+    for text, mistakes in ((program, 0), (program + "(tensor-ref #[1 2 3] 3)\n", 1)):
+        path.write_text(text)
+        run = subprocess.run(
+            [sys.executable, "-m", "vlad", "check", path],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            check=False,
+        )
+        assert (run.stdout + run.stderr).count("Error") == mistakes, run
+        assert run.returncode == mistakes
+
+
+def test_a_program_alone_writes_its_tensors(tmp_path: Path) -> None:
+    path, lines = tmp_path / "alone.vlad", "\n".join(WRITTEN)
+    path.write_text(
+        lines
+        + "\n(gather #[10 20] #[1 0])\n(let loop ((i 0) (w (zeros 3))) (if (= i 9) w (loop (+ i 1) (+ w #[1 2 3]))))\n"
+    )
+    command = [sys.executable, "-m", "vlad"]
+    subprocess.run([*command, "build", path, "-o", tmp_path / "alone"], cwd=ROOT, check=True)
+    alone, run = [
+        subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for words in ([tmp_path / "alone"], [*command, path])
+    ]
+    assert alone == run and alone.endswith("#[20 10]\n#[9 18 27]\n")

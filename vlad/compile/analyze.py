@@ -181,8 +181,8 @@ class Walker:
         raise NotImplementedError
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
-        """Do something to the outside: put a "text", "real" or "boolean" into the line that "out" sends off; read a real
-        ("in"). `what` names it."""
+        """Do something to the outside: put a "text", "real", "boolean" or the entries of a "tensor" into the line that
+        "out" sends off; read a real ("in"). `what` names it, `text` is the text, or a tensor's kind and shape."""
         raise NotImplementedError
 
     # Values.
@@ -530,8 +530,10 @@ class Walker:
         types = [operand.type for operand in operands]
         if row.with_zero is not None and any(is_known_zero(type_) for type_ in types):
             answer: Result = row.with_zero(self, *operands)
-            if answer is not None:
-                return self.known_zero if has_tensors and is_known_zero(answer.type) else answer
+            if answer is not None and not (has_tensors and is_known_zero(answer.type)):
+                return answer
+            if answer is not None and any(type_.of is ZERO for type_ in types):
+                return self.known_zero
         if has_tensors:
             return entry_by_entry(self, row, operands)
         if all(type_.kind == "constant" for type_ in types):

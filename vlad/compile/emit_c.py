@@ -56,6 +56,7 @@ from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.tensors import Tensor
 from vlad.values import Global
+from vlad.write import LONGEST_AXIS
 
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 STACK_SIZE = 1 << 30
@@ -861,6 +862,12 @@ class _Body:
                 self.line(f"vlad_put_quoted({self.leaf(statement.operands[0])});")
             case "step":
                 self.line(f"vlad_step({statement.operands[0]:.0f});")
+            case "tensor":
+                kind, *shape = statement.text.split()
+                self.line(
+                    f"vlad_put_entries({self.leaf(statement.operands[0])}, {int(kind == 'b')}, {len(shape)}, "
+                    f"(const long[]){{{', '.join(shape)}}}, {LONGEST_AXIS});"
+                )
             case what:
                 self.line(f"vlad_put_{what}({self.leaf(statement.operands[0])});")
 

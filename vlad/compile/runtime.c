@@ -245,6 +245,27 @@ static void vlad_put_quoted(double x) { /* as within quotes */
   else vlad_put_character(x);
 }
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }
+static const double *vlad_put_entries(const double *at, int booleans, int rank, const long *shape, long longest) { /* and go on */
+  if (!rank) {
+    if (booleans) vlad_put_boolean(*at != 0);
+    else vlad_put_real(*at);
+    return at + 1;
+  }
+  long size = 1;
+  for (int axis = 1; axis < rank; axis++) size *= shape[axis];
+  vlad_put("[", 1);
+  for (long i = 0; i < shape[0]; i++) {
+    if (i) vlad_put(" ", 1);
+    if (i == 3 && shape[0] > longest) {
+      vlad_put("\xe2\x80\xa6 ", 4); /* … */
+      at += size * (shape[0] - 6);
+      i = shape[0] - 3;
+    }
+    at = vlad_put_entries(at, booleans, rank - 1, shape + 1, longest);
+  }
+  vlad_put("]", 1);
+  return at;
+}
 
 /* section: host
    The outside is a Python program, which answers 0 where all went well. */

@@ -279,7 +279,7 @@ class Specializer(Walker):
         self.block.statements.append(Store(cell, self.coerced(value, type_)))
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
-        kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d"}
+        kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d", "tensor": "p"}
         leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
         slots = (Slot("d", self._name()),) if what == "in" else ()
         self.block.statements.append(Effect(what, slots, leaves, text, self.span))

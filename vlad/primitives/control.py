@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import Recursion
+from vlad.core.types import Recursion, is_tensor
 from vlad.errors import VladError
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
+from vlad.tensors import ENTRIES
 from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
-from vlad.write import atom_text, displayed, procedure_pieces, real_text, written
+from vlad.write import around_entries, atom_text, displayed, procedure_pieces, real_text, written
 
 
 def _error(message: Value) -> Value:
@@ -149,6 +150,8 @@ def _shows(quoting: bool) -> Recursion:
         if x.type.kind == "string":
             characters = w.characters(x)
             return in_order(w, ['"', (letters, characters), '"'] if quoting else [(letters, characters)])
+        if is_tensor(x.type):
+            return show_tensor(w, x)
         if x.type.kind == "pair":
             return in_order(w, ["(", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
         if x.type.kind == "closure":
@@ -157,6 +160,13 @@ def _shows(quoting: bool) -> Recursion:
                 w, [(whole, w.part(x, piece - 1)) if type(piece) is int else piece for piece in pieces]
             )
         return w.effect("text", text=atom_text(x.type.of, quoting))
+
+    def show_tensor(w: Any, x: Any) -> Any:
+        layout = x.type.of
+        begin, end = around_entries(ENTRIES[layout.kind])
+        w.effect("text", text=begin)
+        w.effect("tensor", [x], text=" ".join(map(str, (layout.kind, *layout.shape))))
+        return w.effect("text", text=end)
 
     def spell_letters(w: Any, characters: Any) -> Any:
         return w.each(characters, lambda x: spell_one(w, x))

@@ -145,7 +145,15 @@ def copied(w: Any, x: Any, shape: Shape, access: Access) -> Any:
 
 def repeated(w: Any, x: Any, shape: Shape) -> Any:
     """Broadcast to a shape."""
+    if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
+        return unfit(w, x, shape)
     return copied(w, x, shape, broadcast(shape_of(x), shape))
+
+
+def unfit(w: Any, x: Any, shape: Shape) -> Any:
+    """Derivatives meet what does not fit where a sensitivity is not of the shape of its primal: the program's, or one of those
+    that types allow for and that never come together."""
+    return w.fail(f"A sensitivity of shape {shape_text(shape_of(x))} does not fit {shape_text(shape)}")
 
 
 def filled(w: Any, shape: Shape, number: float, kind: str = "f") -> Any:
