@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "library.md"
-FILES = ["prelude", "streams", "calculus", "optimize", "linear-algebra", "differential-equations"]
+FILES = ["prelude", "streams", "calculus", "optimize", "linear-algebra", "tensors", "differential-equations"]
 DEFINITION = re.compile(r"\(define \(*([^\s()]+)")
 ARROW = "⇒"
 

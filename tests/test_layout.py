@@ -18,21 +18,21 @@ ROOT = Path(__file__).parent.parent
 
 # From the first to the last; a file may import what stands above it or, in its line, before it.
 ROOMS = (
-    ("vlad", "source values tensors write errors"),
+    ("vlad", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
     (
         "vlad.primitives",
-        "special elementwise kernels numbers data walking numerals strings arrays tensors indexing reductions linear_algebra "
-        "networks random control transforms table",
+        "special error_function elementwise kernels numbers data walking numerals strings arrays tensors indexing reductions "
+        "linear_algebra contractions networks random control transforms table",
     ),
     ("vlad.evaluate", "limits emit_python explain calls"),
     (
         "vlad.compile",
-        "refusals abi cache toolchain identity first_order representation blas interface quick analyze specialize rewriting boxes optimize "
-        "loops fuse products kernels functions emit_kernels emit_c unit calls tiers whole",
+        "refusals abi cache toolchain identity first_order representation blas interface interrupts quick analyze specialize "
+        "rewriting boxes optimize loops fuse products kernels functions emit_kernels emit_c unit calls tiers whole",
     ),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),
@@ -42,7 +42,9 @@ ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
 
 # Packages that are not Python's own: who may import them. Nobody else.
 FOREIGN = {
-    "numpy": ("vlad.primitives.", "vlad.tensors", "vlad.compile.quick", "vlad.compile.blas"),
+    "numpy": ("vlad.primitives.", "vlad.tensors", "vlad.devices", "vlad.compile.quick", "vlad.compile.blas"),
+    "cupy": ("vlad.devices",),
+    "cupyx": ("vlad.devices",),
     "cffi": ("vlad.compile.",),
     "_cffi_backend": ("vlad.compile.",),
     "platformdirs": ("vlad.compile.", "vlad.repl."),

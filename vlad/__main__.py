@@ -41,6 +41,7 @@ vlad: a language in which differentiation is an operator like any other
   --tier auto|compile|evaluate
                         compile to C what runs long (the default), everything first, or nothing
   --optimize 0|1|2|3    how hard the C compiler tries; 2 without this
+  --device cpu|cuda     where tensors are made: in memory, or on the GPU (needs CuPy)
   --fast-math           let it reorder sums and products, at the cost of the last digits
   --max-seconds N       end the program with an error after N seconds,
   --max-memory N        when it needs more than N megabytes,
@@ -65,6 +66,7 @@ CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "types", "c"),
     "--optimize": ("2", "0", "1", "3"),
+    "--device": ("cpu", "cuda"),
 }
 FLAGS = {"--metered": "metered", "--fast-math": "fast_math", "--lib": "library", "--native": "native"}
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
@@ -213,6 +215,7 @@ def execute(line: CommandLine) -> int:
         tier=_tier(line),
         optimize=int(line.choices["--optimize"]),
         fast_math=line.fast_math,
+        device=line.choices["--device"],
     )
     if line.command == "expand":
         _print_all(session.expand(line.words[0]))

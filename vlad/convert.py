@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.tensors import Tensor, frozen, made
+from vlad.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.values import (
     FALSE,
     NIL,
@@ -110,7 +110,7 @@ def from_python(value: Any) -> Value:
         for part in value:
             parts.append(from_python(part))
         return tuple_of(parts)
-    if hasattr(value, "__array_namespace__"):
+    if is_array(value):
         return tensor_of(value)
     raise TypeError(f"a Python {type(value).__name__} has no counterpart in the language")
 
@@ -118,14 +118,13 @@ def from_python(value: Any) -> Value:
 def tensor_of(array: Any) -> Value:
     """An array of Python's as a tensor, without a copy if its numbers lie as this machine has them: nobody may write to it as
     long as the tensor lives. Raises TypeError where its entries are no numbers or booleans."""
-    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8 or str(array.dtype) == "float16":
+    if not SORT[array.dtype]:
         raise TypeError(f"an array of {array.dtype} has no counterpart in the language")
-    if hasattr(array, "setflags"):  # a subclass of NumPy's may multiply in its own way
+    # a subclass of NumPy's may multiply in its own way
+    if hasattr(array, "setflags") and type(array).__name__ != "ndarray":
         array = array.view(array.__array_namespace__().ndarray)
-        if (
-            not array.flags.aligned or not array.dtype.isnative
-        ):  # machine code reads numbers where they belong
-            array = array.astype(array.dtype.newbyteorder("="))
+    if hasattr(array, "setflags") and not (array.flags.aligned and array.dtype.isnative):
+        array = array.astype(array.dtype.newbyteorder("="))
     return made(frozen(array))
 
 

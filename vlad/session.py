@@ -19,6 +19,7 @@ from vlad.convert import Procedure, from_python, to_python
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
+from vlad.devices import CURRENT, device_named
 from vlad.errors import VladError
 from vlad.evaluate.calls import Machine
 from vlad.evaluate.explain import in_library
@@ -34,9 +35,8 @@ from vlad.expand.forms import (
     top_level_forms,
 )
 from vlad.expand.scope import Module
-from vlad.primitives.control import PROCEDURES as CONTROL_PROCEDURES
-from vlad.primitives.table import TABLE
-from vlad.primitives.transforms import CODES, PROCEDURES, SYSTEM_PROCEDURES
+from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
 from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Value, is_procedure
@@ -119,6 +119,7 @@ class Session:
                 $VLAD_TIER by default, or else "auto"
     optimize    how hard the C compiler tries, 0 to 3
     fast_math   let it reorder sums and products: the last digits are no longer those of tier 0
+    device      where tensors are made, "cpu" or "cuda"
     write       where output goes; standard output by default
     read        gives a line of input, "" at its end; standard input by default
     """
@@ -133,19 +134,23 @@ class Session:
         tier: str | None = None,
         optimize: int = 2,
         fast_math: bool = False,
+        device: str = "cpu",
         write: Callable[[str], object] | None = None,
         read: Callable[[], str] | None = None,
     ) -> None:
         self.path = list(path)
+        if device != "cpu":
+            device_named(device)  # or an error, now
         self.machine = Machine(
             TABLE,
             CODES,
-            {**PROCEDURES, **SYSTEM_PROCEDURES, **CONTROL_PROCEDURES},
+            {**PROCEDURES, **SYSTEM_PROCEDURES},
             limits=limits,
             metered=metered,
             write=write or (lambda text: sys.stdout.write(text)),
             read=read or (lambda: sys.stdin.readline()),
             arguments=arguments,
+            device=device,
         )
         self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
         self._steps: Steps | None = None  # of a program that is read, and not run
@@ -174,7 +179,7 @@ class Session:
             cell = self.basis.define(name)
             cell.value, cell.primitive = self.machine.primitive_value(TABLE["*j"]), TABLE["*j"]
             return True
-        if name in PROCEDURES or name in CONTROL_PROCEDURES:
+        if name in PROCEDURES:
             self.basis.define(name).value = self.machine.procedure_value(name)
             return True
         return False
@@ -200,7 +205,7 @@ class Session:
         """Every name that a program may use here: for suggestions and completion."""
         rows = {name for name, row in TABLE.items() if not row.hidden}
         defined = {name for name, cell in self.module.cells.items() if hasattr(cell, "value")}
-        return rows | set(PROCEDURES) | set(CONTROL_PROCEDURES) | set(self._library.names()) | {"J"} | defined
+        return rows | set(PROCEDURES) | set(self._library.names()) | {"J"} | defined
 
     # Evaluating.
 
@@ -308,7 +313,9 @@ class Session:
         return self._suggesting(lambda: self.tiers.apply(thunk, NIL), span)
 
     def _suggesting(self, evaluate: Callable[[], Value], span: Span | None = None) -> Value:
-        """Evaluate; an error has at least the form's position, an unbound variable the nearest known name."""
+        """Evaluate, with tensors made on the session's device; an error has at least the form's position, an unbound variable
+        the nearest known name."""
+        before = CURRENT.set(self.machine.device)
         try:
             return evaluate()
         except VladError as error:
@@ -319,6 +326,8 @@ class Session:
             if error.code == "unbound-variable" and error.hint is None:
                 error.hint = self._suggestion(error.message.rpartition(" ")[2])
             raise
+        finally:
+            CURRENT.reset(before)
 
     def _suggestion(self, name: str) -> str:
         import difflib  # 5 ms, only for an error

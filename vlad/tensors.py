@@ -13,13 +13,49 @@ own zero. NumPy is imported when the first tensor is made.
 
 from __future__ import annotations
 
+import importlib
 import operator
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from vlad.values import FALSE, TRUE, ZERO, Value
 
 Array = Any
+
+
+def load_numpy() -> Any:
+    """NumPy. It is imported by a thread of its own: an interrupt, a limit or a change of tier may end whatever this one is at,
+    and nobody mends a package that is there by half."""
+    if "numpy" not in _loaded:
+        thread = threading.Thread(
+            target=lambda: _loaded.update(numpy=importlib.import_module("numpy")), name="vlad-numpy"
+        )
+        thread.start()
+        thread.join()
+    return _loaded.get("numpy") or importlib.import_module("numpy")  # which says what is wrong with it
+
+
+_loaded: dict[str, Any] = {}
+
+
+class _Sorts(dict[Any, str]):
+    """What a kind of number is, by the library's object for it: f a real, i or u an integer, b a boolean, else nothing."""
+
+    def __missing__(self, dtype: Any) -> str:
+        name = kind_name(dtype)
+        known = name in ("bool", "float32", "float64") or name.rstrip("123468") in ("int", "uint")
+        self[dtype] = name[0] if known else ""
+        return self[dtype]
+
+
+SORT = _Sorts()
+
+
+def kind_name(dtype: Any) -> str:
+    """A kind of number by the name that the array-API standard has for it."""
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 
 class NoCondition(TypeError):
@@ -42,7 +78,7 @@ def condition(value: Value) -> bool:
 
 def holds(value: Value) -> bool:
     """Is a value that is no boolean a true one? All are; a tensor of booleans is asked by mistake. Raises NoCondition."""
-    if type(value) is Tensor and value.like.dtype.kind == "b":
+    if type(value) is Tensor and SORT[value.like.dtype] == "b":
         raise NoCondition
     return True
 
@@ -67,7 +103,7 @@ class Tensor:
         self._array = array
         self._terms = terms
         self.shape: tuple[int, ...] = array.shape
-        self.is_real: bool = array.dtype.kind == "f"
+        self.is_real: bool = SORT[array.dtype] == "f"
 
     @property
     def array(self) -> Array:
@@ -133,7 +169,7 @@ def _operated(operation: Callable[[Any, Any], Any], a: Value, b: Value) -> Value
 
 def quiet() -> Any:
     """Values follow IEEE arithmetic: an overflow or a division by zero is no reason to say something."""
-    import numpy
+    numpy = load_numpy()
 
     return numpy.errstate(all="ignore")
 
@@ -143,42 +179,72 @@ def numbers(value: Value) -> Any:
     if type(value) is not Tensor:
         return 0.0 if value is ZERO else value
     array = value.array
-    return array.astype(namespace(array).float64) if array.dtype.kind == "b" else array
+    if SORT[array.dtype] == "b":
+        xp = namespace(array)
+        return xp.astype(array, xp.float64)
+    return array
+
+
+def is_array(value: Any) -> bool:
+    """Is this an array of a library that follows the standard? CuPy's do, but do not say so."""
+    return hasattr(value, "__array_namespace__") or type(value).__module__.partition(".")[0] == "cupy"
 
 
 def namespace(array: Array) -> Any:
     """The library of an array."""
-    return array.__array_namespace__()
+    find = getattr(array, "__array_namespace__", None)
+    return find() if find is not None else sys.modules["cupy"]
 
 
-ENTRIES = {
-    "f": "float64",
-    "i": "int64",
-    "b": "bool",
-}  # the kinds of number that doubles stand for in loops, by NumPy's letter
+def together(a: Array, b: Array) -> bool:
+    """Are two arrays of one library and on one device?"""
+    return type(a) is type(b) and a.device == b.device
+
+
+def is_on_host(tensor: Tensor) -> bool:
+    """Are the entries an array of NumPy, which compiled code can read?"""
+    numpy = load_numpy()
+
+    return type(tensor.like) is numpy.ndarray
+
+
+def on_host(array: Array) -> Array:
+    """The array as one of NumPy."""
+    numpy = load_numpy()
+
+    if isinstance(array, numpy.ndarray):
+        return array
+    if hasattr(array, "get"):  # CuPy
+        return array.get()
+    default = namespace(array).__array_namespace_info__().default_device()
+    return numpy.from_dlpack(array.to_device(default))
+
+
+ENTRIES = {"f": "float64", "i": "int64", "b": "bool"}  # the kinds of number that doubles stand for in loops
 MOST_EXACT = 1 << 53  # up to which all integers are doubles
 
 
 def is_exact(tensor: Tensor) -> bool:
-    """Are the numbers of one of the kinds that doubles stand for, and themselves doubles?"""
-    dtype, array = tensor.like.dtype, tensor.like
-    if dtype != ENTRIES.get(dtype.kind):
+    """Are the numbers of a tensor in this process's memory of a kind that doubles stand for, and themselves doubles?"""
+    dtype = tensor.like.dtype
+    if kind_name(dtype) != ENTRIES.get(SORT[dtype]):
         return False
-    return (
-        dtype.kind != "i" or not array.size or bool(-MOST_EXACT <= array.min() <= array.max() <= MOST_EXACT)
-    )
+    if SORT[dtype] != "i" or 0 in tensor.shape:
+        return True
+    array = load_numpy().asarray(tensor.array)
+    return bool(-MOST_EXACT <= array.min() <= array.max() <= MOST_EXACT)
 
 
 def entries(tensor: Tensor) -> Array:
     """The entries as doubles, one behind the other, in the memory of this process."""
-    import numpy
+    numpy = load_numpy()
 
     return numpy.ascontiguousarray(numpy.asarray(tensor.array), dtype=numpy.float64)
 
 
 def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
     """The tensor of a copy of such entries; `kind` is NumPy's letter."""
-    import numpy
+    numpy = load_numpy()
 
     found = numpy.frombuffer(data, dtype=numpy.float64).reshape(shape)
     return Tensor(found.astype(ENTRIES[kind]))
@@ -193,7 +259,7 @@ def made(array: Array) -> Value:
     """The value that an array is: of rank 0 a real or a boolean."""
     if array.ndim:
         return Tensor(array)
-    if array.dtype.kind == "b":
+    if SORT[array.dtype] == "b":
         return TRUE if bool(array) else FALSE
     return float(array)
 
@@ -207,11 +273,8 @@ def frozen(array: Array) -> Array:
 
 
 def zeros_like(value: Tensor) -> Tensor:
-    """The zero of its tangent space."""
-    if not value.is_real:
-        return value
-    like = value.like
-    return Tensor(namespace(like).zeros(like.shape, dtype=like.dtype))
+    """The zero of the tangent space of a tensor of reals."""
+    return Tensor(namespace(value.like).zeros_like(value.like))
 
 
 def put(like: Tensor, index: Any, array: Array) -> Value:
@@ -252,7 +315,7 @@ def _shared(tensor: Tensor) -> list[Tensor]:
 
 def _added_up(tensor: Tensor) -> Array:
     like = tensor._array
-    total = namespace(like).zeros(like.shape, dtype=like.dtype)
+    total = namespace(like).zeros_like(like)
     work: list[Tensor | Put] = list(tensor._terms)
     while work:
         term = work.pop()
@@ -268,6 +331,8 @@ def _added_up(tensor: Tensor) -> Array:
 def same_numbers(a: Tensor, b: Tensor) -> bool:
     """Equal shapes and entries; nan equals nan, as for reals."""
     x, y = a.array, b.array
-    if x.shape != y.shape or x.dtype.kind != y.dtype.kind:
+    if x.shape != y.shape or SORT[x.dtype] != SORT[y.dtype]:
         return False
-    return bool(((x == y) | ((x != x) & (y != y))).all())
+    if not together(x, y):
+        x, y = on_host(x), on_host(y)
+    return bool(namespace(x).all((x == y) | ((x != x) & (y != y))))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlad.tensors import Tensor
+from vlad.tensors import SORT, Tensor, kind_name, on_host
 from vlad.values import ZERO, Code, Deferred, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
@@ -70,6 +70,15 @@ class _Rest:
         self.value = value
 
 
+class _Entries:
+    """An array, or a part of one, that is still to be written."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
 def _text(value: Value, limit: int | None, quoting: bool) -> str:
     out: list[str] = []
     length = 0
@@ -78,6 +87,8 @@ def _text(value: Value, limit: int | None, quoting: bool) -> str:
         item = work.pop()
         if type(item) is _Rest:
             text = _rest(item.value, work)
+        elif type(item) is _Entries:
+            text = _entries(item.array, work)
         elif type(item) is str:
             text = item
         else:
@@ -119,7 +130,7 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
     if value is ZERO:
         return "0"
     if type(value) is Tensor:
-        return tensor_text(value)
+        return _tensor(value, work)
     if isinstance(value, String):
         return string_text(value.text) if quoting else value.text
     if isinstance(value, Symbol):
@@ -127,29 +138,40 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
     return repr(value)
 
 
-def tensor_text(value: Tensor) -> str:
-    """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
-    begin, end = around_entries(str(value.like.dtype))
-    return f"{begin}{_entries(value.array)}{end}"
-
-
-def around_entries(dtype: str) -> tuple[str, str]:
-    """What stands before and behind the entries of a tensor of this kind, which is NumPy's name."""
-    return ("#", "") if dtype == "float64" else (f"#<tensor {'boolean' if dtype == 'bool' else dtype} ", ">")
+def tensor_marks(kind: str) -> tuple[str, str]:
+    """What stands around the entries of a tensor of a kind of number."""
+    return ("#", "") if kind == "float64" else (f"#<tensor {kind} ", ">")
 
 
 LONGEST_AXIS = 1000
 
 
-def _entries(array: Any) -> str:
-    if array.ndim == 0:
-        return ("#t" if bool(array) else "#f") if array.dtype.kind == "b" else real_text(float(array))
-    count = array.shape[0]
-    if count > LONGEST_AXIS:
-        parts = [*map(_entries, array[:3]), "…", *map(_entries, array[-3:])]
-    else:
-        parts = [_entries(part) for part in array]
-    return f"[{' '.join(parts)}]"
+def _tensor(value: Tensor, work: list[object]) -> str:
+    """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
+    before, after = tensor_marks("boolean" if SORT[value.like.dtype] == "b" else kind_name(value.like.dtype))
+    if after:
+        work.append(after)
+    work.append(_Entries(on_host(value.array)))
+    return before
+
+
+def _entries(array: Any, work: list[object]) -> str:
+    cut = array.shape[0] > LONGEST_AXIS
+    ends = [array[:3], array[-3:]] if cut else [array]
+    if array.ndim == 1:
+        return f"[{' … '.join([' '.join(map(_entry, end)) for end in ends])}]"
+    parts: list[object] = []
+    for entry in (entry for end in ends for entry in end):
+        parts += [" ", _Entries(entry)]
+    if cut:
+        parts[6:6] = [" ", "…"]
+    work.append("]")
+    work += reversed(parts[1:])
+    return "["
+
+
+def _entry(number: Any) -> str:
+    return ("#t" if bool(number) else "#f") if SORT[number.dtype] == "b" else real_text(float(number))
 
 
 def _procedure(value: tuple[Value, ...], work: list[object]) -> str:

@@ -12,7 +12,7 @@ a gradient within a constant of the program's (the paper's proviso of laziness a
 from __future__ import annotations
 
 from vlad.errors import VladError
-from vlad.tensors import Tensor, added, shape_text, zeros_like
+from vlad.tensors import Tensor, added, same_numbers, shape_text, zeros_like
 from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, look
 
 Memo = dict[object, Value]
@@ -57,7 +57,7 @@ def _zero(value: Value, memo: Memo | None) -> Value:
     if type(value) is float:
         return 0.0
     if not is_structure(value):
-        return zeros_like(value) if type(value) is Tensor else value
+        return value if type(value) is not Tensor else zeros_like(value) if value.is_real else ZERO
     if type(value) is Deferred and value.zero_of is not None:
         return value
     if memo is not None:
@@ -235,9 +235,30 @@ def alike(x: tuple[Value, ...], y: tuple[Value, ...]) -> bool:
     return len(x) == 2 or x[0].base is y[0].base
 
 
-def conforms(primal: Value, tangent: Value) -> bool:
-    """Is `tangent` in the tangent space of `primal`? The zero of the very value is taken at its word."""
-    return _conforms(primal, tangent, {})
+def fitting_tangent(primal: Value, tangent: Value) -> Value | None:
+    """A tangent as derivatives are computed with it; None where it is not in the tangent space of `primal`. The zero of the very
+    value is taken at its word. A tensor that is not of reals may be given as its own zero, but is no number to multiply by."""
+    memo: Memo = {}
+    if not _conforms(primal, tangent, memo):
+        return None
+    return _without_points(tangent) if POINTS in memo else tangent
+
+
+POINTS = "points"  # noted in passing: the primal has tensors that are not of reals
+
+
+def _without_points(tangent: Value) -> Value:
+    """Known zeros in the place of tensors that are not of reals."""
+    if type(tangent) is Tensor and not tangent.is_real:
+        return ZERO
+    if not is_structure(tangent):
+        return tangent
+
+    def parts() -> tuple[Value, ...]:
+        seen = look(tangent)
+        return rebuilt(head_of(seen), [_without_points(part) for part in parts_of(seen)], seen)
+
+    return Deferred(parts, (tangent,))
 
 
 def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
@@ -248,6 +269,9 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
             return True
         if type(primal) is Tensor and primal.is_real:
             return type(tangent) is Tensor and tangent.is_real and primal.shape == tangent.shape
+        if type(primal) is Tensor:
+            memo[POINTS] = ZERO
+            return type(tangent) is Tensor and same_numbers(primal, tangent)
         if not is_structure(primal) or not is_structure(tangent):
             return primal is tangent or primal == () == tangent
         if type(tangent) is Deferred and tangent.zero_of is primal:

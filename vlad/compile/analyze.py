@@ -48,7 +48,7 @@ from vlad.core.types import (
 )
 from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
-from vlad.tensors import Tensor, is_exact
+from vlad.tensors import ENTRIES, SORT, Tensor, is_exact, is_on_host, kind_name
 from vlad.values import (
     FALSE,
     UNSPECIFIED,
@@ -181,8 +181,8 @@ class Walker:
         raise NotImplementedError
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
-        """Do something to the outside: put a "text", "real", "boolean" or the entries of a "tensor" into the line that
-        "out" sends off; read a real ("in"). `what` names it, `text` is the text, or a tensor's kind and shape."""
+        """Do something to the outside: put a "text", "real", "boolean" or "tensor" into the line that "out" sends off; read a
+        real ("in"). `what` names it."""
         raise NotImplementedError
 
     # Values.
@@ -311,12 +311,14 @@ class Walker:
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:
-        dtype = value.like.dtype
+        kind, name = SORT[value.like.dtype], kind_name(value.like.dtype)
+        if not is_on_host(value):
+            self.left_out("tensors on other devices than cpu are")
         if not is_exact(value):
             self.left_out(
-                f"tensors of {dtype}{', beyond what doubles hold,' if dtype == 'int64' else ''} are"
+                f"tensors of {name}{' beyond what doubles hold' if name == ENTRIES.get(kind) else ''} are"
             )
-        return self.types.tensor(value.shape, dtype.kind)
+        return self.types.tensor(value.shape, kind)
 
     # Core.
 
@@ -824,6 +826,10 @@ class Analysis(Walker):
         return Known(result)
 
     def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
+        if (
+            self.machine.device != "cpu"
+        ):  # where it makes tensors; machine code has the processor's memory alone
+            self.left_out("tensors on other devices than cpu are")
         return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:

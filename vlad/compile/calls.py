@@ -26,7 +26,7 @@ from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layou
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
-from vlad.tensors import Tensor, entries, from_entries, is_exact
+from vlad.tensors import SORT, Tensor, entries, from_entries, is_exact, is_on_host
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
@@ -115,11 +115,11 @@ class Compiled:
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
             self._in[index].p = ffi.from_buffer("double[]", array)
         self._call = handle.vlad_call
-        self._handle = handle
+        self.handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
         self.direct: Any = None  # from as many reals as `reals` says to a real, without state
         self.reals = len(interface.parameters)
-        self.quick = quick(interface, self._call, self.lock, self._in, self._out)
+        self.quick = quick(self, self._in, self._out)
         if interface.direct:
             kinds = ", ".join(["double"] * self.reals) or "void"
             self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
@@ -141,10 +141,10 @@ class Compiled:
         for index, (kind, word) in enumerate(words):
             setattr(self._in[index], "i" if kind == "b" else kind, word)
         if self.stop is not None:
-            self._handle.vlad_stop = 0
+            self.handle.vlad_stop = 0
         if self.outside is not None:
-            self._handle.vlad_host_write = self.outside.write
-            self._handle.vlad_host_read = self.outside.read
+            self.handle.vlad_host_write = self.outside.write
+            self.handle.vlad_host_read = self.outside.read
         if self.steps is not None:
             fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
             self._in[len(self.interface.parameters)].i = fuel
@@ -165,7 +165,7 @@ class Compiled:
         raise failure(status, self.interface.failures)
 
     def _stop(self) -> None:
-        self._handle.vlad_stop = 1
+        self.handle.vlad_stop = 1
 
     # Values → words.
 
@@ -211,9 +211,9 @@ class Compiled:
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
         """The pointer to a tensor's entries, as doubles in their order."""
-        if type(value) is not Tensor or value.shape != layout.shape or value.like.dtype.kind != layout.kind:
+        if type(value) is not Tensor or not is_on_host(value) or value.shape != layout.shape:
             raise Mismatch
-        if not is_exact(value):
+        if SORT[value.like.dtype] != layout.kind or not is_exact(value):
             raise Mismatch
         array = entries(value)
         buffer = ffi.from_buffer("double[]", array)
@@ -280,7 +280,7 @@ class Compiled:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
                     return member, type_
             elif type(value) is Tensor:
-                if type_.kind == "tensor" and (value.shape, value.like.dtype.kind) == (
+                if type_.kind == "tensor" and (value.shape, SORT[value.like.dtype]) == (
                     type_.of.shape,
                     type_.of.kind,
                 ):
@@ -427,7 +427,13 @@ def _compile(
     cells: list[Global] = []
     if not cache.is_off():
         with contextlib.suppress(Nameless):
-            more = (str(optimize), str(fast_math), str(machine.counting), toolchain.signature())
+            more = (
+                str(optimize),
+                str(fast_math),
+                str(machine.counting),
+                machine.device,
+                toolchain.signature(),
+            )
             key, cells = identity(machine, f, operands, longest, *more)
             kept = _kept(machine, key, cells)
             if kept is not None:

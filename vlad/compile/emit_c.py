@@ -122,7 +122,7 @@ class Facts:
         self.fails: set[Function] = set()
         self.loops: set[Function] = set()
         self.acts: set[Function] = set()
-        self.counts = self.quotes = False
+        self.counts = self.quotes = self.shows_tensors = False
         for function in functions:
             all_statements = statements(function.body)
             calls[function] = [s.function for s in all_statements if type(s) is Invoke]
@@ -135,6 +135,7 @@ class Facts:
             effects = {s.what for s in all_statements if type(s) is Effect}
             self.counts |= "step" in effects
             self.quotes |= "quoted" in effects
+            self.shows_tensors |= "tensor" in effects
             if effects - {"step"}:
                 self.acts.add(function)
             if effects or any(type(end) in (Fail, Unreachable) for end in ends):
@@ -261,6 +262,8 @@ class _Unit:
                 sections["output"].replace("@printing@", prints),
                 sections["alone" if self.alone else "host"],
             ]
+            if facts.shows_tensors:
+                parts.append(sections["tensors"].replace("@longest@", str(LONGEST_AXIS)))
         else:
             parts.append(needed(self.expressions, self.has_kernels))
         parts += self.structures.values()
@@ -856,18 +859,18 @@ class _Body:
                 if self.unit.alone:
                     status = str(self.unit.failure(Fail("Value read is not real", statement.span)))
                 self.line(f"double {self.name(slot)} = vlad_read({status});")
+            case "tensor":
+                kind, *lengths = statement.text.split()
+                shape = f"(const long[]){{{', '.join(lengths)}}}"
+                self.line(
+                    f"vlad_put_tensor({self.leaf(statement.operands[0])}, {shape}, {len(lengths)}, {int(kind == 'b')});"
+                )
             case "out":
                 self.line("vlad_out_line();")
             case "quoted":
                 self.line(f"vlad_put_quoted({self.leaf(statement.operands[0])});")
             case "step":
                 self.line(f"vlad_step({statement.operands[0]:.0f});")
-            case "tensor":
-                kind, *shape = statement.text.split()
-                self.line(
-                    f"vlad_put_entries({self.leaf(statement.operands[0])}, {int(kind == 'b')}, {len(shape)}, "
-                    f"(const long[]){{{', '.join(shape)}}}, {LONGEST_AXIS});"
-                )
             case what:
                 self.line(f"vlad_put_{what}({self.leaf(statement.operands[0])});")
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from vlad.compile.products import Product, as_product
 from vlad.core.kernels import START, Access, Kernel, Write
 
+SMALL = 64  # turns of a kernel that is written out, turn by turn
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
 ORDER = {"max": ">", "min": "<"}
 
@@ -71,8 +72,8 @@ class _Emitter:
         left, right = product.left, product.right
         self._line(
             len(product.batch),
-            f"vlad_product({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, {product.terms}L, "
-            f"{arrays[0]} + {starts[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
+            f"vlad_product({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, "
+            f"{product.terms}L, {arrays[0]} + {starts[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
             f"{name} + {starts[2]}, {product.result.distance}L);",
         )
         return self.found
@@ -132,7 +133,9 @@ class _Emitter:
         else:
             axis = self.axes[depth]
             extent = self.kernel.extents[axis]
-            if depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
+            if self.kernel.turns <= SMALL:
+                self._line(0, f"#pragma GCC unroll {extent}")
+            elif depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
                 self._simd()
             self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
             self._loops(depth + 1)
@@ -239,6 +242,8 @@ def loop_order(kernel: Kernel) -> list[int]:
             for write in kernel.writes
         )
 
+    if kernel.turns <= SMALL:
+        return sorted(axes, key=is_summed)  # all in registers: sums are best finished one by one
     # of axes along which nothing jumps one that is not summed over is the better: its turns do not wait for each other
     inner = min(reversed(axes), key=lambda axis: (jumps(axis), is_summed(axis)))
     return [*[axis for axis in axes if axis != inner], inner]

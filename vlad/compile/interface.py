@@ -23,8 +23,8 @@ class Unwritable(Exception):
 class Interface:
     """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
     abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is
-    `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left; one that `multiplies`
-    matrices takes the library's product for that (blas.py)."""
+    `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left; one
+    that `multiplies` matrices takes the library's product for that (blas.py)."""
 
     layout: Representation
     operands: tuple[Type, ...]

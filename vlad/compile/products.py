@@ -14,7 +14,7 @@ FEWEST = 1 << 13  # multiplications
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """An operand of this number, or the result, in rows that begin so far from each other; the rows are columns where it is transposed."""
+    """An operand of this number, or the result, in rows that begin so far from each other; `transposed`: in columns."""
 
     operand: int
     access: Access

@@ -2,7 +2,7 @@
 
 In: a compiled procedure whose operands are reals and tensors of reals, and whose answer is one.  Out: a callable that Python's
 `Procedure` asks first. It answers NotImplemented for whatever it is not made for, errors included: then the usual way is taken,
-which converts, chooses among variants, explains and can be interrupted. Only code that ends by itself is called like this.
+which converts, chooses among variants and explains. Limits of time and memory are kept there only (tiers.py asks).
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.compile.abi import ffi
+from vlad.compile.interrupts import Interruptible
 from vlad.core.types import has_tangents, is_tensor
 
 Quick = Callable[[tuple[Any, ...]], Any]
 
 
-def quick(interface: Any, call: Any, lock: Any, words: Any, answers: Any) -> Quick | None:
-    """The callable, if there can be one. `words` and `answers` are what machine code reads and writes."""
+def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
+    """The callable for a calls.Compiled, if there can be one. `words` and `answers` are what machine code reads and writes."""
+    interface, lock, handle, stop = compiled.interface, compiled.lock, compiled.handle, compiled.stop
+    call = handle.vlad_call
     result = interface.result
-    if interface.stops or interface.acts or interface.counts or result is None:
+    if interface.acts or interface.counts or result is None:
         return None
     if not all(type_.kind == "real" or _is_of_reals(type_) for type_ in (*interface.operands, result)):
         return None
@@ -53,7 +56,13 @@ def quick(interface: Any, call: Any, lock: Any, words: Any, answers: Any) -> Qui
                     words[index].p = from_buffer(argument)  # the array outlives the call: the caller holds it
                 except ValueError:
                     return NotImplemented  # its entries do not lie side by side
-            if call(words, answers):
+            if stop is None:
+                status = call(words, answers)
+            else:
+                handle.vlad_stop = 0
+                with Interruptible(stop):
+                    status = call(words, answers)
+            if status:
                 return NotImplemented
             if shape is None:
                 return answers[0].d

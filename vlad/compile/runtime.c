@@ -245,26 +245,27 @@ static void vlad_put_quoted(double x) { /* as within quotes */
   else vlad_put_character(x);
 }
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }
-static const double *vlad_put_entries(const double *at, int booleans, int rank, const long *shape, long longest) { /* and go on */
-  if (!rank) {
-    if (booleans) vlad_put_boolean(*at != 0);
-    else vlad_put_real(*at);
-    return at + 1;
+
+/* section: tensors
+   The entries of one, axis by axis; long axes are cut in the middle. */
+static void vlad_put_tensor(const double *entries, const long *shape, long rank, int is_boolean) {
+  if (rank == 0) {
+    if (is_boolean) vlad_put_boolean(*entries != 0.0);
+    else vlad_put_real(*entries);
+    return;
   }
   long size = 1;
-  for (int axis = 1; axis < rank; axis++) size *= shape[axis];
+  for (long axis = 1; axis < rank; axis++) size *= shape[axis];
   vlad_put("[", 1);
   for (long i = 0; i < shape[0]; i++) {
     if (i) vlad_put(" ", 1);
-    if (i == 3 && shape[0] > longest) {
-      vlad_put("\xe2\x80\xa6 ", 4); /* … */
-      at += size * (shape[0] - 6);
+    if (i == 3 && shape[0] > @longest@) {
+      vlad_put("\342\200\246 ", 4);
       i = shape[0] - 3;
     }
-    at = vlad_put_entries(at, booleans, rank - 1, shape + 1, longest);
+    vlad_put_tensor(entries + i * size, shape + 1, rank - 1, is_boolean);
   }
   vlad_put("]", 1);
-  return at;
 }
 
 /* section: host

@@ -15,7 +15,6 @@ was printed is not printed again, what was read is read from memory. So they hap
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded
 from vlad.evaluate.limits import raise_in
@@ -219,7 +219,8 @@ class Tiers:
         entry = self.entries.get(id(procedure.value))
         if entry is None:
             return
-        procedure.quicks = entry.quicks
+        if not self.machine.limits.are_watched:
+            procedure.quicks = entry.quicks
         for compiled in entry.variants:
             if compiled.direct is not None and compiled.reals == count:
                 procedure.direct = compiled.direct
@@ -329,48 +330,6 @@ class Tiers:
                     job.compiled, job.switching = compiled, True
                     if not job.acting:  # else it gives way itself, when it is done
                         raise_in(job.thread, Switch)
-
-
-class Interruptible:
-    """A context in which Ctrl-C ends compiled code: Python's handler runs only when it returns, so a thread that is woken by
-    the signal tells it to."""
-
-    _reader: int | None = None
-    _writer: int | None = None
-    _stops: list[Callable[[], object]] = []
-
-    def __init__(self, stop: Callable[[], object] | None) -> None:
-        self.stop = stop
-        self._old: int | None = None
-
-    def __enter__(self) -> None:
-        if self.stop is None or threading.current_thread() is not threading.main_thread():
-            return
-        if Interruptible._reader is None:
-            self._open()
-        assert Interruptible._writer is not None
-        Interruptible._stops.append(self.stop)
-        self._old = signal.set_wakeup_fd(Interruptible._writer, warn_on_full_buffer=False)
-
-    def __exit__(self, *error: object) -> None:
-        if self._old is not None:
-            signal.set_wakeup_fd(self._old)
-            Interruptible._stops.pop()
-
-    @classmethod
-    def _open(cls) -> None:
-        import os
-
-        cls._reader, cls._writer = os.pipe()
-        os.set_blocking(cls._writer, False)
-
-        def watch(reader: int) -> None:
-            while True:
-                if signal.SIGINT in os.read(reader, 64):
-                    for stop in list(cls._stops):
-                        stop()
-
-        threading.Thread(target=watch, args=(cls._reader,), daemon=True, name="vlad-interrupt").start()
 
 
 def _give_way(switch: Switch) -> None:

@@ -175,6 +175,11 @@ class Types:
             layout = self._layouts[shape, kind] = Layout(shape, kind, Cell(self._cells))
         return self._make("tensor", layout, (), ("tensor", shape, kind))
 
+    @property
+    def has_points(self) -> bool:
+        """Are there tensors that are not of reals, and have no tangents therefore?"""
+        return any(kind != "f" for _, kind in self._layouts)
+
     def closure(self, code: Any, parts: tuple[Type, ...]) -> Type:
         return self._make("closure", code, parts, code)
 
@@ -448,6 +453,9 @@ def is_known_zero(type_: Type) -> bool:
 
 def is_tensor(type_: Type) -> bool:
     return type_.kind == "tensor"
+
+
+DTYPES = {"f": "float64", "i": "int64", "b": "boolean"}  # by Layout.kind, as the language calls them
 
 
 def has_tangents(tensor: Type) -> bool:

@@ -132,8 +132,10 @@ class Machine:
         limits: Limits | None = None,
         metered: bool = False,
         arguments: Iterable[str] = (),
+        device: str = "cpu",
     ) -> None:
         self.table = table
+        self.device = device
         self.limits = limits or Limits()
         self.metered = metered
         self.counting = metered or self.limits.fuel is not None

@@ -265,7 +265,10 @@ class _Emitter:
             return self.family.name_of(atom.cell, "G") + ".value"
         assert type(atom) is Variable
         if atom in self.aliases:
-            return self.text(self.aliases[atom])
+            meant = self.aliases[atom]
+            text = self.text(meant)
+            self.operations.append((atom, meant))
+            return text
         if atom in self.entries:
             return self.entry_closure(atom)
         pending = self.pending.pop(atom, None)

@@ -188,9 +188,11 @@ class _Replay:
 
     def _one(self, variable: Variable | None, rhs: object) -> VladError | None:
         match rhs:
-            case GlobalReference():
-                if not hasattr(rhs.cell, "value"):
-                    return unbound(rhs.cell, rhs.span)
+            case GlobalReference() if not hasattr(rhs.cell, "value"):
+                return unbound(rhs.cell, rhs.span)
+            case GlobalReference() | Variable() | Constant():
+                if variable is not None:
+                    self.again[variable] = self.value(rhs)
             case Apply():
                 try:
                     result = self.machine.rule(rhs.primitive)(*[self.value(a) for a in rhs.operands])

@@ -88,6 +88,11 @@ class Limits:
         self.memory = memory
         self.depth = depth
 
+    @property
+    def are_watched(self) -> bool:
+        """Does somebody have to look, while something runs, whether they are kept?"""
+        return self.seconds is not None or self.memory is not None
+
 
 class Interrupted(BaseException):
     """Raised in the evaluating thread by the watcher; becomes a LimitExceeded at the border. A BaseException, so that
@@ -150,7 +155,7 @@ class Watch:
             _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
             fuel = self.limits.fuel
             self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
-            if self.limits.seconds is not None or self.limits.memory is not None:
+            if self.limits.are_watched:
                 self._start()
         return self
 

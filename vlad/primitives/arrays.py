@@ -1,7 +1,9 @@
 """What the rows of tensors have in common: operands as arrays, shapes, axes, kinds of number, and how a row is stated.
 
-Values come from the array library of the operands. Derivatives are language text over rows of this table, so each has derivatives
-of its own. An axis counts from 0, or from the end when it is negative; #f as axis is all of them. A result of rank 0 is a real.
+Values come from the array library of the operands, and what has no tensor among them from that of the session's device; only
+functions of the array-API standard are used, except in devices.py. Derivatives are language text over rows of this table, so
+each has derivatives of its own. An axis counts from 0, or from the end when it is negative; #f as axis is all of them. A result
+of rank 0 is a real.
 """
 
 from __future__ import annotations
@@ -10,38 +12,45 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from vlad.devices import current, device_of
 from vlad.errors import VladError
 from vlad.primitives.kernels import plain
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, namespace, shape_text
+from vlad.tensors import SORT, Array, Tensor, namespace, shape_text
 from vlad.values import FALSE, ZERO, Primitive, Symbol, Value, look
 
-KINDS = {"float64": "f8", "float32": "f4", "int64": "i8", "int32": "i4", "boolean": "bool"}
+KINDS = {"boolean": "bool"} | {name: name for name in ("float64", "float32", "int64", "int32")}
 MOST_AXES = 32
 MOST_ENTRIES = 1 << 34  # of a tensor that a program asks for by its shape
 
 
-def numpy() -> Any:
-    import numpy
-
-    return numpy
-
-
-def array_of(name: str, value: Value) -> Array:
-    """The array of a tensor or a real. Raises VladError."""
+def array_of(name: str, value: Value, beside: Array | None = None) -> Array:
+    """The array of a tensor or a real; a real's is where another array is, or on the session's device. Raises VladError."""
     if type(value) is Tensor:
         return value.array
     if type(value) is float:
-        return numpy().asarray(value)
+        return (current() if beside is None else device_of(beside)).asarray(value)
     raise invalid(name, "a tensor", value)
 
 
-def library(*values: Value) -> Any:
-    """The array library of the first tensor among some values."""
-    for value in values:
-        if type(value) is Tensor:
-            return namespace(value.like)
-    return numpy()
+def part_at(array: Array, axis: int, index: int | slice) -> Array:
+    """What an array has at an index, or in a slice, of an axis."""
+    return array[(*[slice(None)] * axis, index, ...)]
+
+
+def repeated_like(x: Array | float, like: Array, dtype: Any) -> Array:
+    """A real or an array, repeated to the shape of another, where that is."""
+    xp = namespace(like)
+    array = device_of(like).asarray(x, dtype) if type(x) is float else xp.astype(x, dtype, copy=False)
+    return xp.broadcast_to(array, like.shape)
+
+
+def reals(array: Array) -> Array:
+    """The entries as reals."""
+    if SORT[array.dtype] == "f":
+        return array
+    xp = namespace(array)
+    return xp.astype(array, xp.float64)
 
 
 def whole(name: str, value: Value, what: str) -> int:
@@ -120,14 +129,15 @@ def axes_of(name: str, axis: Value, rank: int) -> tuple[int, ...] | None:
     return found
 
 
-def dtype_of(name: str, dtype: Value) -> str:
+def dtype_of(name: str, dtype: Value, xp: Any) -> Any:
+    """The library's object for a kind of number. Raises VladError."""
     kind = KINDS.get(dtype.name) if type(dtype) is Symbol else None
     if kind is None:
         raise VladError(
             "invalid-argument", f"Argument to {name} is invalid",
             hint=f"the kinds of number are {', '.join(KINDS)}", irritants=(dtype,),
         )  # fmt: skip
-    return kind
+    return getattr(xp, kind)
 
 
 def left_out(w: Any, *operands: Any) -> Any:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import Recursion, is_tensor
+from vlad.core.types import DTYPES, Recursion, is_tensor
 from vlad.errors import VladError
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
-from vlad.tensors import ENTRIES
 from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
-from vlad.write import around_entries, atom_text, displayed, procedure_pieces, real_text, written
+from vlad.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 
 
 def _error(message: Value) -> Value:
@@ -150,8 +149,6 @@ def _shows(quoting: bool) -> Recursion:
         if x.type.kind == "string":
             characters = w.characters(x)
             return in_order(w, ['"', (letters, characters), '"'] if quoting else [(letters, characters)])
-        if is_tensor(x.type):
-            return show_tensor(w, x)
         if x.type.kind == "pair":
             return in_order(w, ["(", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
         if x.type.kind == "closure":
@@ -159,14 +156,15 @@ def _shows(quoting: bool) -> Recursion:
             return in_order(
                 w, [(whole, w.part(x, piece - 1)) if type(piece) is int else piece for piece in pieces]
             )
+        if is_tensor(x.type):
+            before, after = tensor_marks(DTYPES[x.type.of.kind])
+            text = f"{x.type.of.kind} {' '.join(map(str, x.type.of.shape))}"
+            return (
+                w.effect("text", text=before)
+                and w.effect("tensor", [x], text)
+                and w.effect("text", text=after)
+            )
         return w.effect("text", text=atom_text(x.type.of, quoting))
-
-    def show_tensor(w: Any, x: Any) -> Any:
-        layout = x.type.of
-        begin, end = around_entries(ENTRIES[layout.kind])
-        w.effect("text", text=begin)
-        w.effect("tensor", [x], text=" ".join(map(str, (layout.kind, *layout.shape))))
-        return w.effect("text", text=end)
 
     def spell_letters(w: Any, characters: Any) -> Any:
         return w.each(characters, lambda x: spell_one(w, x))

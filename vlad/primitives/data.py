@@ -13,7 +13,7 @@ from vlad.core.types import Recursion, is_tensor
 from vlad.errors import VladError
 from vlad.primitives.kernels import entry_by_entry, every
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Tensor, same_numbers
+from vlad.tensors import Tensor, holds, same_numbers
 from vlad.values import (
     FALSE,
     NIL,
@@ -60,6 +60,8 @@ def _abstract_not(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.kind == "boolean":
             return w.compute(w.machine.table["not"], [x], w.types.boolean)
+        if is_tensor(x.type) and x.type.of.kind == "b":
+            return w.fail("A tensor of booleans is no condition")
         return w.truth(x.type.of is FALSE)
 
     return w.each(x, of_one)
@@ -255,6 +257,10 @@ def _is_null(value: Value) -> bool:
     return bool(look(value) == NIL)
 
 
+def _is_false(value: Value) -> bool:
+    return value is FALSE or not holds(value)
+
+
 def _is_integer(value: Value) -> bool:
     return type(value) is float and value % 1.0 == 0.0
 
@@ -312,7 +318,8 @@ ROWS: list[Primitive] = [
                _by_type(lambda t: type(t.of) is Symbol), Symbol=Symbol),
     _predicate("string?", "Is x a string?", lambda x: type(x) is String, "type(x) is String",
                _by_type(lambda t: t.head == "string"), String=String),
-    _predicate("not", "#t for #f, else #f.", lambda x: x is FALSE, "x is FALSE", _abstract_not, c="!{x}"),
+    _predicate("not", "#t for #f, else #f.", _is_false, "x is FALSE or x is not TRUE and not holds(x)", _abstract_not,
+               c="!{x}", holds=holds),
     constant_row("eq?", "a b", "The same value? Reals and strings by value.", lambda a, b: boolean(same(a, b)),
                   "any any -> boolean", abstract=_abstract_same),
     constant_row("eqv?", "a b", "As eq?.", lambda a, b: boolean(same(a, b)), "any any -> boolean",

@@ -1,17 +1,20 @@
 """Rules of reals on tensors: entry by entry, with NumPy's broadcasting.
 
 A row says in its column `array` how: the name of a function of the array-API standard, or an expression over the operands and
-the array library `xp`. A row without it is asked for one entry after the other.
+the array library `xp`, or erf and erfc of `xp` and an array. A row without it is asked for one entry after the other.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from vlad.devices import current, device_of, name_of
 from vlad.errors import VladError
-from vlad.tensors import Tensor, made, namespace, numbers, quiet, shape_text
+from vlad.primitives.error_function import erf, erfc
+from vlad.tensors import Tensor, made, namespace, numbers, on_host, quiet, shape_text, together
 from vlad.values import ZERO, Value
 
 Formula = Callable[..., Any]
@@ -21,8 +24,16 @@ Formula = Callable[..., Any]
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
-    function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", {})
+    names = {"erf": erf, "erfc": erfc, "log_of_positive": _log_of_positive}
+    function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
     return function
+
+
+def _log_of_positive(xp: Any, x: Any) -> Any:
+    """The logarithm where it is finite, else nan; the standard has functions of arrays only."""
+    if type(x) is float:
+        return math.log(x) if 0 < x < math.inf else math.nan
+    return xp.log(xp.where((x > 0) & (x < xp.inf), x, xp.nan))
 
 
 def is_elementwise(operands: tuple[Value, ...]) -> bool:
@@ -35,8 +46,7 @@ def elementwise(
     name: str, rule: Callable[..., Value], apply: Formula | None, operands: tuple[Value, ...]
 ) -> Value:
     """The rule on every entry. Raises VladError where shapes do not fit."""
-    first = next(operand for operand in operands if type(operand) is Tensor)
-    xp = namespace(first.like)
+    xp = library(name, *operands)
     arrays = [numbers(operand) for operand in operands]
     try:
         with quiet():
@@ -46,12 +56,35 @@ def elementwise(
 
 
 def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: list[Any]) -> Any:
-    whole = [array if hasattr(array, "shape") else xp.asarray(array) for array in arrays]
-    single = all(array.dtype == xp.float32 for array in arrays if hasattr(array, "shape"))
-    spread = xp.broadcast_arrays(*whole)
-    entries = [[float(entry) for entry in array.reshape(-1)] for array in spread]
+    given = [array for array in arrays if type(array) is not float]
+    single = all(array.dtype == xp.float32 for array in given)
+    there = device_of(given[0])
+    spread = xp.broadcast_arrays(
+        *[there.asarray(array, xp.float64) if type(array) is float else array for array in arrays]
+    )
+    entries = [map(float, on_host(xp.reshape(array, (-1,))).tolist()) for array in spread]
     results = [rule(*entry) for entry in zip(*entries, strict=True)]
-    return xp.asarray(results, dtype=xp.float32 if single else xp.float64).reshape(spread[0].shape)
+    return xp.reshape(there.asarray(results, xp.float32 if single else xp.float64), spread[0].shape)
+
+
+def library(name: str, *values: Value) -> Any:
+    """The array library of the tensors among some values, which have to be on one device. Raises VladError."""
+    first = None
+    for value in values:
+        if type(value) is Tensor:
+            if first is None:
+                first = value.like
+            elif not together(first, value.like):
+                raise apart(name, first, value.like)
+    return current().xp if first is None else namespace(first)
+
+
+def apart(name: str, a: Any, b: Any) -> VladError:
+    """Arrays on different devices."""
+    return VladError(
+        "wrong-device", f"Tensors given to {name} are on different devices: {name_of(a)} and {name_of(b)}",
+        hint=f'`(to-device x "{name_of(a)}")` is x there',
+    )  # fmt: skip
 
 
 def unlike(name: str, operands: tuple[Value, ...], hint: str = "") -> VladError:

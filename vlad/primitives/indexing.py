@@ -8,6 +8,7 @@ from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous
 from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
+from vlad.devices import add_at, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     FIRST,
@@ -16,7 +17,7 @@ from vlad.primitives.arrays import (
     row,
     whole,
 )
-from vlad.primitives.elementwise import elementwise, formula, is_elementwise
+from vlad.primitives.elementwise import apart, elementwise, is_elementwise
 from vlad.primitives.kernels import (
     Shape,
     answer_of,
@@ -31,7 +32,7 @@ from vlad.primitives.kernels import (
     unfit,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, made, namespace, numbers, put, quiet, shape_text
+from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
 
 # Of an index that is computed; one that is known is told, too.
@@ -40,7 +41,7 @@ OUT_OF_RANGE = {
 }
 
 
-def _place(name: str, array: Array, index: Value) -> tuple[int, ...]:
+def _place(name: str, array: Array, index: Value) -> tuple[Any, ...]:
     index = look(index)
     parts = []
     while type(index) is tuple and len(index) == 2:
@@ -61,7 +62,7 @@ def _place(name: str, array: Array, index: Value) -> tuple[int, ...]:
                 "out-of-range", f"Index given to {name} is out of range: {number}",
                 hint=f"the tensor has the shape {shape_text(array.shape)}",
             )  # fmt: skip
-    return place
+    return place if len(place) == array.ndim else (*place, ...)
 
 
 def _tensor_ref(t: Value, index: Value) -> Value:
@@ -187,11 +188,11 @@ def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: 
 
 def _slice(t: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
     array = array_of("slice", t)
-    return made(array[_cut("slice", array.shape, start, stop, axis, step)])
+    return made(array[(*_cut("slice", array.shape, start, stop, axis, step), ...)])
 
 
 def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
-    return put(like, _cut("slice", like.shape, start, stop, axis, step), numbers(x))
+    return put(like, (*_cut("slice", like.shape, start, stop, axis, step), ...), numbers(x))
 
 
 def _range(w: Any, shape: Shape, bounds: Sequence[Any]) -> tuple[Shape, Access]:
@@ -219,19 +220,21 @@ def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
 
 
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
-    found = array_of(name, indices)
-    length = array.shape[axis]
-    if found.dtype.kind == "f":
+    found = array_of(name, indices, array)
+    if not together(array, found):
+        raise apart(name, array, found)
+    xp, length = namespace(array), array.shape[axis]
+    if SORT[found.dtype] == "f":
         with quiet():
-            rounded = found.astype("i8")
-        if not bool((rounded == found).all()):
+            rounded = xp.astype(found, xp.int64)
+        if not bool(xp.all(xp.astype(rounded, found.dtype) == found)):
             raise VladError(
                 "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers"
             )
         found = rounded
-    if found.dtype.kind not in "iu":
+    if SORT[found.dtype] not in "iu":
         raise invalid(name, "whole numbers as indices", indices)
-    if found.size and not bool(((found >= -length) & (found < length)).all()):
+    if found.size and not bool(xp.all((found >= -length) & (found < length))):
         raise VladError(
             "out-of-range", f"Index given to {name} is out of range",
             hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
@@ -242,7 +245,13 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
 def _gather(t: Value, indices: Value, axis: Value) -> Value:
     array = array_of("gather", t)
     at = axis_of("gather", axis, array.ndim)
-    return made(namespace(array).take(array, _indices("gather", array, indices, at), axis=at))
+    xp, found = namespace(array), _indices("gather", array, indices, at)
+    taken = xp.take(array, found if found.ndim == 1 else xp.reshape(found, (-1,)), axis=at)
+    return made(taken if found.ndim == 1 else xp.reshape(taken, _gathered_shape(array, found, at)))
+
+
+def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
+    return (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :])
 
 
 def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
@@ -289,7 +298,7 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
-    """For parts chosen along an axis: the shape of all of them, where the indices are, and where the parts, `at` the first read."""
+    """For parts chosen along an axis: the shape of all, where the indices are, and where the parts, `at` the first read."""
     whole = (*shape[:at], *chosen, *shape[at + 1 :])
     strides, rest = contiguous(shape), len(shape) - at - 1
     index = Access(0, (*[0] * at, *contiguous(chosen), *[0] * rest))
@@ -340,18 +349,20 @@ def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value
         return t
     array = array_of("scatter-add", t)
     at = axis_of("scatter-add", axis, array.ndim)
-    found, more = _indices("scatter-add", array, indices, at), array_of("scatter-add", updates)
-    xp = namespace(array)
-    kind = "f8" if array.dtype.kind != "f" and more.dtype.kind == "f" else array.dtype
-    total = array.astype(kind)  # a copy
-    place = (slice(None),) * at + (found,)
-    if more.shape != total[place].shape:
+    found, more = _indices("scatter-add", array, indices, at), array_of("scatter-add", updates, array)
+    if not together(array, more):
+        raise apart("scatter-add", array, more)
+    xp, parts = namespace(array), _gathered_shape(array, found, at)
+    kind = xp.float64 if SORT[array.dtype] != "f" and SORT[more.dtype] == "f" else array.dtype
+    if more.shape != parts:
         raise VladError(
             "wrong-shape",
-            f"Shapes given to scatter-add do not fit: {shape_text(total[place].shape)} and {shape_text(more.shape)}",
+            f"Shapes given to scatter-add do not fit: {shape_text(parts)} and {shape_text(more.shape)}",
             hint="the updates have the shape that `gather` answers for these indices",
         )  # fmt: skip
-    xp.add.at(total, place, more)
+    total = xp.astype(array, kind)  # a copy
+    in_a_row = xp.reshape(more, (*array.shape[:at], found.size, *array.shape[at + 1 :]))
+    add_at(total, at, xp.reshape(found, (-1,)), xp.astype(in_a_row, kind, copy=False))
     return made(total)
 
 
@@ -365,14 +376,18 @@ def _where(c: Value, a: Value, b: Value) -> Value:
     operands = (c, a, b)
     if not is_elementwise(operands):
         raise invalid("where", "a boolean or a tensor of them, and two reals or tensors", *operands)
-    return elementwise("where", _chosen, _CHOICE, operands)
+    return elementwise("where", _chosen, _choice, operands)
 
 
 def _chosen(c: float, a: float, b: float) -> float:
     return a if c else b
 
 
-_CHOICE = formula("xp.where(c != 0, a, b)", ("c", "a", "b"))
+def _choice(xp: Any, c: Array | float, a: Array | float, b: Array | float) -> Array:
+    """The same of arrays and reals, of which the standard wants the condition and one more to be arrays."""
+    there = device_of(next(x for x in (c, a, b) if type(x) is not float))
+    test = there.asarray(c != 0) if type(c) is float else c != 0
+    return xp.where(test, there.asarray(a) if type(a) is type(b) is float else a, b)
 
 
 def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
@@ -421,7 +436,8 @@ ROWS: list[Primitive] = [
     row("unslice", "x like start stop axis step", "Zeros but in a slice.", linear="x like", value=_unslice, hidden=True,
          abstract=_abstract_unslice,
          forward="(unslice dx like start stop axis step)", reverse={"x": "(slice s start stop axis step)"}),
-    row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather, abstract=_abstract_gather, keywords=FIRST,
+    row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather,
+         abstract=_abstract_gather, keywords=FIRST,
          forward="(gather dt indices axis)", reverse={"t": "(scatter-add (zero t) indices s axis)"}),
     row("scatter-add", "t indices updates axis", "t, with updates added at indices along an axis.",
          linear="t", value=_scatter_add, abstract=_abstract_scatter,

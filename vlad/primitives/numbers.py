@@ -458,19 +458,21 @@ ROWS: list[Primitive] = [
         "acosh({x})", "acosh",
     ),
     _function("atanh", "Inverse of tanh.", atanh, "(conic 1 -1 0 2 x)", "atanh({x})", "atanh"),
-    _function("erf", "The error function.", math.erf, "(* 1.1283791670955126 (gaussian x))", "erf({x})"),
+    _function("erf", "The error function.", math.erf, "(* 1.1283791670955126 (gaussian x))", "erf({x})", "erf(xp, x)"),
     _function(
-        "erfc", "1 - erf x, exact for large x.", math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})"
+        "erfc", "1 - erf x, exact for large x.", math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})",
+        "erfc(xp, x)",
     ),
     _function(
         "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "vlad_gaussian({x})", array="xp.exp(-x * x)", hidden=True
     ),
     _function("gaussian-slope", "-2 x exp(-x x).", gaussian_slope, "(gaussian-curve x)",
-              "vlad_gaussian_slope({x})", hidden=True),
+              "vlad_gaussian_slope({x})", "-2 * xp.where(xp.isinf(x), 0.0, x) * xp.exp(-x * x)", hidden=True),
     _function(
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
         "(let ((g (gaussian x))) (let ((u (where (= g 0) 0 x))) (* g (* 4 (* u (- 3 (* 2 (* u u))))))))",
-        "vlad_gaussian_curve({x})", hidden=True,),
+        "vlad_gaussian_curve({x})", "(4 * xp.where(xp.isinf(x), 0.0, x) ** 2 - 2) * xp.exp(-x * x)", hidden=True,
+    ),
     _function("sigmoid", "1 / (1 + exp(-x)).", sigmoid, "(* r (sigmoid (negate x)))", "1 / (1 + exp(-{x}))",
               "1 / (1 + xp.exp(-x))"),
     _function("softplus", "log(1 + exp x), without overflow.", softplus, "(sigmoid x)",
@@ -480,7 +482,7 @@ ROWS: list[Primitive] = [
     _function("gelu", "x times the normal distribution's share below x.", gelu,
               """(+ (* 0.5 (erfc (* x -0.7071067811865476)))
                     (* x (* 0.3989422804014327 (gaussian (* x 0.7071067811865476)))))""",
-              "0.5 * {x} * erfc(-0.7071067811865476 * {x})"),
+              "0.5 * {x} * erfc(-0.7071067811865476 * {x})", "0.5 * x * erfc(xp, -0.7071067811865476 * x)"),
     _function("gamma", "The gamma function.", gamma, "(gamma-slope x)", "tgamma({x})"),
     _function("gamma-slope", "The derivative of gamma.", gamma_slope, "(gamma-curve x)",
               "vlad_gamma_slope({x})", hidden=True),
@@ -558,7 +560,7 @@ ROWS: list[Primitive] = [
             "y": "(where (> x 0) (power-log (where (> x 0) x 1) y n (+ m 1)) (* 0 r))",
             "n": "zero", "m": "zero",
         },
-        array="x ** (y - n) * xp.log(xp.where((x > 0) & (x < xp.inf), x, xp.nan)) ** m", hidden=True,
+        array="x ** (y - n) * log_of_positive(xp, x) ** m", hidden=True,
         c="vlad_power_log({x}, {y}, {n}, {m})",
     ),
     _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs"),

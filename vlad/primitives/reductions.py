@@ -8,6 +8,7 @@ from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import is_tensor
+from vlad.devices import device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     LAST,
@@ -16,6 +17,8 @@ from vlad.primitives.arrays import (
     axes_of,
     axis_of,
     constant,
+    reals,
+    repeated_like,
     row,
 )
 from vlad.primitives.data import boolean
@@ -51,10 +54,9 @@ def _reduction(
                 f"{name} of nothing",
                 hint=f"the tensor has the shape {shape_text(array.shape)}",
             )
-        if array.dtype.kind == "b":
-            array = array.astype("f8")
+        entries = numbers(t) if type(t) is Tensor else array
         with quiet():
-            return made(rule(namespace(array), array, axes, keep is not FALSE))
+            return made(rule(namespace(array), entries, axes, keep is not FALSE))
 
     return value
 
@@ -210,14 +212,16 @@ def _repeated(t: Value, axis: Value) -> Value:
 def _gathered(x: Value, axis: Value) -> Value:
     array = array_of("prod", x)
     at = axis_of("prod", axis, array.ndim - 1)
-    return made(namespace(array).moveaxis(array.sum(axis=at), -1, at))
+    xp = namespace(array)
+    return made(xp.moveaxis(xp.sum(array, axis=at), -1, at))
 
 
 def _is_own(t: Value, axis: Value) -> Value:
     array = array_of("prod", t)
     xp, at = namespace(array), axis_of("prod", axis, array.ndim)
     length = array.shape[at]
-    own = xp.arange(length).reshape((length,) + (1,) * (array.ndim - at)) == xp.arange(length)
+    places = device_of(array).make("arange", length)
+    own = xp.reshape(places, (length,) + (1,) * (array.ndim - at)) == places
     return made(xp.broadcast_to(own, (*array.shape, length)))
 
 
@@ -228,9 +232,11 @@ def _spread(x: Value, t: Value, axis: Value) -> Value:
     axes = axes_of("spread", axis, len(t.shape))
     array = numbers(x)
     if type(x) is Tensor and axes is not None and array.ndim < len(t.shape):
-        array = namespace(array).expand_dims(array, tuple(sorted(axes)))
-    xp = namespace(t.like)
-    return made(xp.broadcast_to(xp.asarray(array, dtype=t.like.dtype if t.is_real else None), t.shape))
+        kept = [1 if axis in axes else length for axis, length in enumerate(t.shape)]
+        array = namespace(array).reshape(array, tuple(kept))
+    return made(
+        repeated_like(array, t.like, t.like.dtype if t.is_real or type(array) is float else array.dtype)
+    )
 
 
 def _top(xp: Any, array: Array, axes: Any) -> Array:
@@ -240,13 +246,14 @@ def _top(xp: Any, array: Array, axes: Any) -> Array:
 
 
 def _logsumexp(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
+    array = reals(array)
     top = _top(xp, array, axes)
     total = xp.log(xp.sum(xp.exp(array - top), axis=axes, keepdims=True)) + top
     return total if keep else xp.squeeze(total, axis=tuple(range(array.ndim)) if axes is None else axes)
 
 
 def _argmax(t: Value, axis: Value) -> Value:
-    array = array_of("argmax", t)
+    array = numbers(t) if type(t) is Tensor else array_of("argmax", t)
     if array.size == 0:
         raise VladError(
             "wrong-shape", "argmax of nothing", hint=f"the tensor has the shape {shape_text(array.shape)}"
@@ -256,7 +263,7 @@ def _argmax(t: Value, axis: Value) -> Value:
 
 
 def _shifted(name: str, t: Value, axis: Value, exponential: bool) -> Value:
-    array = numbers(t) if type(t) is Tensor else array_of(name, t)
+    array = reals(array_of(name, t))
     xp = namespace(array)
     axes = axes_of(name, axis, array.ndim)
     if not array.size:
@@ -290,8 +297,7 @@ ROWS: list[Primitive] = [
          value=_reduction("sum", lambda xp, a, axes, keep: xp.sum(a, axis=axes, keepdims=keep)),
          abstract=_abstract_reduction("sum", _combined("+")), forward="(sum dt axis keep)", reverse={"t": "(spread s t axis)"}),
     row("mean", "t axis keep", "The mean of the entries.", linear="t", keywords=REDUCED,
-         value=_reduction("mean", lambda xp, a, axes, keep: xp.mean(a, axis=axes, keepdims=keep), empty=False),
-
+         value=_reduction("mean", lambda xp, a, axes, keep: xp.mean(reals(a), axis=axes, keepdims=keep), empty=False),
          abstract=_abstract_reduction("mean", _abstract_mean, False), forward="(mean dt axis keep)",
          reverse={"t": "(/ (spread s t axis) (/ (size t) (size r)))"}),
     _extreme("maximum", "The largest entry.", lambda xp, a, axes, keep: xp.max(a, axis=axes, keepdims=keep)),

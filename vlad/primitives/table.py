@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from vlad.primitives import (
+    contractions,
     control,
     data,
     indexing,
     linear_algebra,
+    networks,
     numbers,
     numerals,
+    random,
     reductions,
     strings,
     tensors,
     transforms,
 )
 from vlad.values import Primitive
+
+# What programs know by name and is written in the language, over rows of the table.
+PROCEDURES: dict[str, str] = {**contractions.PROCEDURES, **control.PROCEDURES, **transforms.PROCEDURES}
 
 TABLE: dict[str, Primitive] = {
     row.name: row
@@ -27,6 +33,9 @@ TABLE: dict[str, Primitive] = {
         indexing,
         reductions,
         linear_algebra,
+        contractions,
+        networks,
+        random,
         control,
         transforms,
     )

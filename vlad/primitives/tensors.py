@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
-from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
+from vlad.core.types import DTYPES, has_tangents, is_known_zero, is_real, is_tensor
+from vlad.devices import current, device_named, device_of, moved, name_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     FIRST,
@@ -21,14 +22,14 @@ from vlad.primitives.arrays import (
     dtype_of,
     elements,
     length_of,
-    library,
-    numpy,
+    part_at,
+    repeated_like,
     row,
     too_many_axes,
     whole,
 )
 from vlad.primitives.data import boolean, constant_row
-from vlad.primitives.elementwise import unlike
+from vlad.primitives.elementwise import apart, library, unlike
 from vlad.primitives.kernels import (
     Shape,
     broadcast_shape,
@@ -45,8 +46,19 @@ from vlad.primitives.kernels import (
     unfit,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
-from vlad.values import FALSE, NIL, TRUE, ZERO, Boolean, Primitive, Value, list_of, look, symbol
+from vlad.tensors import (
+    Array,
+    Tensor,
+    kind_name,
+    made,
+    namespace,
+    numbers,
+    on_host,
+    quiet,
+    shape_text,
+    together,
+)
+from vlad.values import FALSE, NIL, TRUE, ZERO, Boolean, Primitive, String, Value, list_of, look, symbol
 
 
 def _tensor(data: Value) -> Value:
@@ -60,25 +72,28 @@ def _stacked(data: Value, depth: int = 0) -> Array:
     if type(data) is Tensor:
         return data.array
     if type(data) is float:
-        return numpy().asarray(data)
+        return current().asarray(data)
     if type(data) is Boolean:
-        return numpy().asarray(data is TRUE)
+        return current().asarray(data is TRUE)
     if type(data) is not tuple:
         raise invalid("tensor", "numbers, booleans, tensors, and lists of such", data)
     parts = elements("tensor", data)
-    if parts and all(type(part) is float for part in parts):
-        return numpy().asarray(parts)
+    if all(type(one) is float for one in parts):
+        return current().asarray(parts, current().xp.float64)
+    if all(type(one) in (float, Boolean) for one in parts):
+        mixed = any(type(one) is float for one in parts)
+        entries = [one if type(one) is float else one is TRUE for one in parts]
+        return current().asarray(entries, current().xp.float64 if mixed else current().xp.bool)
     arrays = [_stacked(part, depth + 1) for part in parts]
-    if not arrays:
-        return numpy().zeros(0)
     for array in arrays[1:]:
         if array.shape != arrays[0].shape:
             raise VladError(
                 "wrong-shape", f"Shapes given to tensor do not fit: {shape_text(arrays[0].shape)} and {shape_text(array.shape)}",
                 hint="all parts of a tensor have one shape",
             )  # fmt: skip
-    first = next((array for array in arrays if array.ndim), arrays[0])
-    return namespace(first).stack(arrays)
+        if not together(arrays[0], array):
+            raise apart("tensor", arrays[0], array)
+    return namespace(arrays[0]).stack(arrays)
 
 
 def _abstract_tensor(w: Any, data: Any) -> Any:
@@ -115,18 +130,21 @@ def _tensor_parts(x: Value, data: Value) -> Value:
     if type(data) is tuple:
         array = array_of("tensor", x)
         return list_of(
-            [_tensor_parts(made(array[index]), part) for index, part in enumerate(elements("tensor", data))]
+            [
+                _tensor_parts(made(part_at(array, 0, place)), one)
+                for place, one in enumerate(elements("tensor", data))
+            ]
         )
     return data if type(data) is Boolean else x
 
 
 def _tensor_to_list(t: Value) -> Value:
-    def nested(part: Any) -> Value:
-        if isinstance(part, list):
-            return list_of([nested(one) for one in part])
-        return boolean(part) if isinstance(part, bool) else float(part)
+    def nested(entries: Any) -> Value:
+        if isinstance(entries, list):
+            return list_of([nested(one) for one in entries])
+        return boolean(entries) if isinstance(entries, bool) else float(entries)
 
-    return nested(array_of("tensor->list", t).tolist())
+    return nested(on_host(array_of("tensor->list", t)).tolist())
 
 
 def _abstract_to_list(w: Any, t: Any) -> Any:
@@ -142,9 +160,9 @@ def _abstract_to_list(w: Any, t: Any) -> Any:
     return answer
 
 
-def _filled(name: str, number: float) -> Callable[..., Value]:
+def _filled(name: str) -> Callable[..., Value]:
     def value(dims: Value, dtype: Value) -> Value:
-        return made(numpy().full(dimensions(name, dims), number, dtype=dtype_of(name, dtype)))
+        return made(current().make(name, dimensions(name, dims), dtype=dtype_of(name, dtype, current().xp)))
 
     return value
 
@@ -152,12 +170,12 @@ def _filled(name: str, number: float) -> Callable[..., Value]:
 def _full(dims: Value, x: Value) -> Value:
     if type(x) is not float:
         raise invalid("full", "a real", x)
-    return made(numpy().full(dimensions("full", dims), x))
+    return made(current().make("full", dimensions("full", dims), x))
 
 
 def _eye(n: Value) -> Value:
     count = length_of("eye", n)
-    return made(numpy().eye(count))
+    return made(current().make("eye", count))
 
 
 def _arange(stop: Value, start: Value, step: Value) -> Value:
@@ -165,14 +183,14 @@ def _arange(stop: Value, start: Value, step: Value) -> Value:
         raise invalid("arange", "reals", stop, start, step)
     if step == 0 or not abs((stop - start) / step) < MOST_ENTRIES:
         raise VladError("out-of-range", "Range given to arange has no end", hint="its step leads to its end")
-    return made(numpy().arange(start, stop, step))
+    return made(current().make("arange", start, stop, step))
 
 
 def _linspace(a: Value, b: Value, n: Value) -> Value:
     if type(a) is not float or type(b) is not float:
         raise invalid("linspace", "two reals and a number of points", a, b, n)
     count = length_of("linspace", n)
-    w = numpy().arange(count) / max(count - 1, 1)
+    w = current().make("arange", float(count)) / max(count - 1, 1)
     with quiet():
         return made(a * (1 - w) + b * w)
 
@@ -191,8 +209,7 @@ def _of_number(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _abstract_dtype(w: Any, t: Any) -> Any:
-    kinds = {"f": "float64", "i": "int64", "b": "boolean"}
-    return w.constant(symbol(kinds[t.type.of.kind if is_tensor(t.type) else "f"]))
+    return w.constant(symbol(DTYPES[t.type.of.kind if is_tensor(t.type) else "f"]))
 
 
 def _abstract_filled(name: str, number: float) -> Callable[..., Any]:
@@ -248,14 +265,32 @@ def _abstract_linspace(w: Any, a: Any, b: Any, n: Any) -> Any:
 
 
 def _dtype(t: Value) -> Value:
-    name = str(array_of("dtype", t).dtype)
+    name = kind_name(array_of("dtype", t).dtype)
     return symbol("boolean" if name == "bool" else name)
 
 
 def _as_type(t: Value, dtype: Value) -> Value:
-    kind = dtype_of("as-type", dtype)
+    array = array_of("as-type", t)
+    xp = namespace(array)
+    kind = dtype_of("as-type", dtype, xp)
     with quiet():
-        return made(array_of("as-type", t).astype(kind))
+        return made(xp.astype(array, kind))
+
+
+def _device(x: Value) -> Value:
+    return String(name_of(x.like if type(x) is Tensor else array_of("device", x)))
+
+
+def _to_device(x: Value, device: Value) -> Value:
+    if type(device) is not String:
+        raise invalid("to-device", "a tensor and the name of a device as a string", x, device)
+    target = device_named(device.text)
+    array = array_of("to-device", x)
+    return Tensor(moved(array, target)) if type(x) is Tensor else x
+
+
+def _device_like(x: Value, like: Value) -> Value:
+    return Tensor(moved(x.array, device_of(like.like))) if type(x) is type(like) is Tensor else x
 
 
 def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
@@ -307,35 +342,37 @@ def _sum_like(x: Value, like: Value) -> Value:
         if array.shape != shape:
             raise unlike("sum-like", (x, like))
     if type(like) is Tensor and array.dtype != like.like.dtype:
-        array = array.astype(like.like.dtype)
+        array = xp.astype(array, like.like.dtype)
     return made(array)
 
 
 def _shape_witness(x: Value, r: Value) -> Value:
-    """What the way back needs to undo broadcasting: nothing, mostly."""
+    """What the way back needs to undo broadcasting: nothing, mostly; of the known zero, that it receives nothing."""
+    if x is ZERO:
+        return ZERO
     if type(x) is type(r) is Tensor and x.shape == r.shape and x.like.dtype == r.like.dtype:
         return FALSE
     return x if type(r) is Tensor else FALSE
 
 
 def _broadcast_like(x: Value, like: Value) -> Value:
+    if x is ZERO or like is ZERO:
+        return ZERO
     if type(like) is not Tensor:
         return x
-    if x is ZERO or not like.is_real:
+    if not like.is_real:
         return ZERO
     if type(x) is Tensor and x.shape == like.shape and x.like.dtype == like.like.dtype:
         return x
-    array = numbers(x)
-    xp = namespace(like.like)
     try:
-        return made(xp.broadcast_to(xp.asarray(array, dtype=like.like.dtype), like.shape))
+        return made(repeated_like(numbers(x), like.like, like.like.dtype))
     except ValueError:
         raise unlike("broadcast-like", (x, like)) from None
 
 
 def _reshape(t: Value, dims: Value) -> Value:
     array = array_of("reshape", t)
-    return made(array.reshape(_new_shape(array.shape, dims)))
+    return made(namespace(array).reshape(array, _new_shape(array.shape, dims)))
 
 
 def _new_shape(old: tuple[int, ...], dims: Value) -> tuple[int, ...]:
@@ -385,7 +422,7 @@ def _abstract_broadcast_to(w: Any, t: Any, dims: Any) -> Any:
 
 def _transpose(t: Value, axes: Value) -> Value:
     array = array_of("transpose", t)
-    return made(array.transpose(_order(array.shape, axes)))
+    return made(namespace(array).permute_dims(array, _order(array.shape, axes)))
 
 
 def _order(shape: tuple[int, ...], axes: Value) -> tuple[int, ...]:
@@ -411,7 +448,7 @@ def _inverse_axes(axes: Value) -> Value:
 
 def _swap(t: Value) -> Value:
     array = array_of("swap", t)
-    return made(namespace(array).swapaxes(array, -1, -2) if array.ndim > 1 else array)
+    return made(namespace(array).matrix_transpose(array) if array.ndim > 1 else array)
 
 
 def _broadcast_to(t: Value, dims: Value) -> Value:
@@ -431,7 +468,9 @@ def _arrays(name: str, ts: Value) -> tuple[Any, list[Value], list[Array]]:
         raise VladError(
             "wrong-shape", f"List given to {name} is empty", hint=f"{name} takes one tensor or more"
         )
-    return library(*values), values, [array_of(name, value) for value in values]
+    xp = library(name, *values)
+    beside = next((value.like for value in values if type(value) is Tensor), None)
+    return xp, values, [array_of(name, value, beside) for value in values]
 
 
 def _concatenate(ts: Value, axis: Value) -> Value:
@@ -440,7 +479,7 @@ def _concatenate(ts: Value, axis: Value) -> Value:
         raise invalid("concatenate", "tensors", *[value for value in values if type(value) is float][:1])
     at = axis_of("concatenate", axis, arrays[0].ndim)
     try:
-        return made(xp.concatenate(arrays, axis=at))
+        return made(xp.concat(arrays, axis=at))
     except ValueError:
         raise unlike("concatenate", tuple(values), f"all axes but {at} have to be equal") from None
 
@@ -547,7 +586,7 @@ def _abstract_unstack(w: Any, x: Any, axis: Any) -> Any:
     return answer
 
 
-def _abstract_split(w: Any, t: Any, n: Any, axis: Any) -> Any:
+def abstract_split(w: Any, t: Any, n: Any, axis: Any) -> Any:
     shape = shape_of(t)
     at = axis_of("split", known(w, axis), len(shape))
     count = whole("split", known(w, n), "the number of parts")
@@ -561,9 +600,9 @@ def _split_like(x: Value, ts: Value, axis: Value) -> Value:
     array = array_of("concatenate", x)
     at = axis_of("concatenate", axis, array.ndim)
     found, begin = [], 0
-    for part in arrays:
-        end = begin + part.shape[at]
-        found.append(made(array[(slice(None),) * at + (slice(begin, end),)]))
+    for one in arrays:
+        end = begin + one.shape[at]
+        found.append(made(part_at(array, at, slice(begin, end))))
         begin = end
     return list_of(found)
 
@@ -582,10 +621,10 @@ def _stack(ts: Value, axis: Value) -> Value:
 def _unstack(x: Value, axis: Value) -> Value:
     array = array_of("unstack", x)
     at = axis_of("unstack", axis, array.ndim)
-    return list_of([made(array[(slice(None),) * at + (index,)]) for index in range(array.shape[at])])
+    return list_of([made(part_at(array, at, index)) for index in range(array.shape[at])])
 
 
-def _split(t: Value, n: Value, axis: Value) -> Value:
+def split_tensor(t: Value, n: Value, axis: Value) -> Value:
     array, count = array_of("split", t), whole("split", n, "the number of parts")
     at = axis_of("split", axis, array.ndim)
     if count < 1 or array.shape[at] % count:
@@ -598,7 +637,7 @@ def _split(t: Value, n: Value, axis: Value) -> Value:
     places = [slice(begin, begin + length) for begin in range(0, array.shape[at], length or 1)] or [
         slice(0)
     ] * count
-    return list_of([made(array[(slice(None),) * at + (place,)]) for place in places])
+    return list_of([made(part_at(array, at, place)) for place in places])
 
 
 MOST_LISTED = 128  # entries that become elements of a list in compiled code
@@ -628,9 +667,14 @@ ROWS: list[Primitive] = [
     row("as-type", "t dtype", "The same numbers as another kind.", linear="t", value=_as_type, abstract=_abstract_as_type,
          forward="(broadcast-like dt r)",
          reverse={"t": "(sum-like (broadcast-like s r) t)"}),
-    constant("zeros", "dims dtype", "Zeros of a shape.", _filled("zeros", 0.0), keywords=_FLOAT64,
+    constant("device", "x", "The name of the device that a tensor is on.", linear="x", value=_device),
+    row("to-device", "x device", "The tensor on the device of a name.", linear="x", value=_to_device,
+         forward="(to-device dx device)", reverse={"x": "(device-like s x)"}),
+    row("device-like", "x like", "x on the device of another tensor.", linear="x like", value=_device_like, hidden=True,
+         forward="(device-like dx like)", reverse={"x": "(device-like s x)"}),
+    constant("zeros", "dims dtype", "Zeros of a shape.", _filled("zeros"), keywords=_FLOAT64,
               abstract=_abstract_filled("zeros", 0.0)),
-    constant("ones", "dims dtype", "Ones of a shape.", _filled("ones", 1.0), keywords=_FLOAT64,
+    constant("ones", "dims dtype", "Ones of a shape.", _filled("ones"), keywords=_FLOAT64,
               abstract=_abstract_filled("ones", 1.0)),
     row("full", "dims x", "x in every entry of a shape.", _full,
         abstract=_abstract_full,
@@ -680,8 +724,5 @@ ROWS: list[Primitive] = [
          forward="(stack (complete ts dts) axis)", reverse={"ts": "(unstack s axis)"}),
     row("unstack", "t axis", "The list of the parts along an axis.", linear="t", value=_unstack,
          abstract=_abstract_unstack, keywords=FIRST,
-         forward="(unstack dt axis)", reverse={"t": "(stack (complete r s) axis)"}),
-    row("split", "t n axis", "The list of n equal parts along an axis.", linear="t", value=_split,
-         abstract=_abstract_split, keywords=FIRST,
-         forward="(split dt n axis)", reverse={"t": "(concatenate (complete r s) axis)"}),
+         forward="(unstack dt axis)", reverse={"t": "(if (null? r) (zero t) (stack (complete r s) axis))"}),
 ]  # fmt: skip

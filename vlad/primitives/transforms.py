@@ -7,12 +7,13 @@ in turn: nothing else makes J of J work. The sensitivity of a wrapper is a recor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from vlad.ad.vector_space import (
     accumulate,
     complete,
-    conforms,
+    fitting_tangent,
     is_structure,
     nonconforming,
     plus,
@@ -140,7 +141,7 @@ def _zero_types(w: Any, x: Any) -> Any:
         if x.type.head == "real":
             return w.zero_real
         if is_tensor(x.type):
-            return filled(w, shape_of(x), 0.0) if has_tangents(x.type) else x
+            return filled(w, shape_of(x), 0.0) if has_tangents(x.type) else w.known_zero
         if x.type.of is w.system("perturbation"):
             return w.closure(x.type.of, [_zero_tangent(w, w.part(x, 0))])
         return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
@@ -156,7 +157,7 @@ def _zero_tangent(w: Any, x: Any) -> Any:
     if type_.head == "real":
         return w.zero_real
     if is_tensor(type_):
-        return w.known_zero if has_tangents(type_) else x
+        return w.known_zero
     parts = [_zero_tangent(w, part) for part in w.parts(x)]
     return w.rebuilt(type_, parts) if parts else x
 
@@ -270,10 +271,30 @@ def _conforms_types(w: Any, x: Any, d: Any) -> Any:
 CONFORMS = Recursion("conforms", _conforms_types)
 
 
+def _without_points_types(w: Any, d: Any) -> Any:
+    """Known zeros in the place of tensors that are not of reals."""
+
+    def of_one(d: Any) -> Any:
+        if is_tensor(d.type):
+            return d if has_tangents(d.type) else w.known_zero
+        return (
+            _with_parts(w, d, [w.recursive(WITHOUT_POINTS, part) for part in w.parts(d)])
+            if d.type.parts
+            else d
+        )
+
+    return w.each(d, of_one)
+
+
+WITHOUT_POINTS = Recursion("without-points", _without_points_types)
+
+
 def _abstract_bundle(w: Any, v: Any, p: Any) -> Any:
     tangent = _abstract_field(0, "perturbation")(w, p)
     if tangent is None or w.recursive(CONFORMS, v, tangent) is None:
         return None
+    if w.types.has_points:
+        tangent = w.recursive(WITHOUT_POINTS, tangent)
     return w.closure(w.system("forward"), [v, tangent])
 
 
@@ -327,11 +348,11 @@ def _is_tagged(machine: Any, name: str, value: Value) -> bool:
     return type(value) is tuple and len(value) > 2 and value[0] is machine.codes[name]
 
 
-def _strip(machine: Any, name: str, value: Value, error: VladError) -> Value:
+def _strip(machine: Any, name: str, value: Value, refusal: Callable[[], VladError]) -> Value:
     seen = look(value)
     if seen is ZERO or (type(seen) is tuple and len(seen) > 2 and seen[0] is machine.codes[name]):
         return seen
-    raise error
+    raise refusal()
 
 
 def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
@@ -362,10 +383,10 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
         return (machine.codes[code], x, None)
 
     def unwrap(machine: Any, x: Value) -> Value:
-        return _strip(machine, code, x, _not_tagged(inverse, code, x))[1]
+        return _strip(machine, code, x, lambda: _not_tagged(inverse, code, x))[1]
 
     def strip(machine: Any, x: Value) -> Value:
-        return _strip(machine, code, x, _wrong_target(code, x))[1]
+        return _strip(machine, code, x, lambda: _wrong_target(code, x))[1]
 
     def test(machine: Any, x: Value) -> Value:
         tagged = _is_tagged(machine, code, x)
@@ -399,9 +420,10 @@ def _bundle(machine: Any, v: Value, p: Value) -> Value:
     seen = look(p)
     if not _is_tagged(machine, "perturbation", seen) and seen is not ZERO:
         raise nonconforming("bundle", v, p)
-    if not conforms(v, seen[1]):
+    tangent = fitting_tangent(v, seen[1])
+    if tangent is None:
         raise nonconforming("bundle", v, seen[1])
-    return (machine.codes["forward"], v, seen[1])
+    return (machine.codes["forward"], v, tangent)
 
 
 def _make_forward(machine: Any, v: Value, d: Value) -> Value:
@@ -410,20 +432,20 @@ def _make_forward(machine: Any, v: Value, d: Value) -> Value:
 
 def _forward_field(name: str, index: int) -> Any:
     def field(machine: Any, x: Value) -> Value:
-        return _strip(machine, "forward", x, _not_tagged(name, "forward", x))[index]
+        return _strip(machine, "forward", x, lambda: _not_tagged(name, "forward", x))[index]
 
     return field
 
 
 def _tangent(machine: Any, x: Value) -> Value:
-    seen = _strip(machine, "forward", x, _not_tagged("tangent", "forward", x))
+    seen = _strip(machine, "forward", x, lambda: _not_tagged("tangent", "forward", x))
     if seen is ZERO:
         return ZERO
     return (machine.codes["perturbation"], complete(seen[1], seen[2]), None)
 
 
 def _strip_forward(machine: Any, x: Value) -> Value:
-    return _strip(machine, "forward", x, _wrong_target("forward", x))
+    return _strip(machine, "forward", x, lambda: _wrong_target("forward", x))
 
 
 def _is_forward(machine: Any, x: Value) -> Value:

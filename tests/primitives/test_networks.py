@@ -1,0 +1,238 @@
+"""Neural networks: convolution, pooling and what is composed of them, beside loops over their definitions."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slopes import check, random
+
+import vlad
+from vlad import VladError
+
+Pads = list[tuple[int, int]]
+
+
+def paddings(padding: Any, shape: tuple[int, ...], window: Any, stride: Any, dilation: Any) -> Pads:
+    """What is thought before and behind the height and the width."""
+    if padding == "'valid":
+        return [(0, 0), (0, 0)]
+    if padding == "'same":
+        found = []
+        for length, size, step, apart in zip(shape, window, stride, dilation, strict=True):
+            missing = max(0, (int(np.ceil(length / step)) - 1) * step + apart * (size - 1) + 1 - length)
+            found.append((missing // 2, missing - missing // 2))
+        return found
+    return [(number, number) for number in padding]
+
+
+def windows(x: Any, window: Any, stride: Any, pads: Pads, dilation: Any, fill: float) -> Any:
+    """(…, windows down, windows across, window height, window width), an entry after the other."""
+    x = np.pad(x, [(0, 0)] * (x.ndim - 2) + pads, constant_values=fill)
+    extents = [apart * (size - 1) + 1 for size, apart in zip(window, dilation, strict=True)]
+    starts = [
+        range(0, length - extent + 1, step)
+        for length, extent, step in zip(x.shape[-2:], extents, stride, strict=True)
+    ]
+    found = np.zeros((*x.shape[:-2], len(starts[0]), len(starts[1]), *window))
+    for (i, top), (j, left) in itertools.product(enumerate(starts[0]), enumerate(starts[1])):
+        for a, b in itertools.product(range(window[0]), range(window[1])):
+            found[..., i, j, a, b] = x[..., top + a * dilation[0], left + b * dilation[1]]
+    return found
+
+
+def convolved(x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    pads = paddings(padding, x.shape[2:], w.shape[2:], stride, dilation)
+    seen = windows(x, w.shape[2:], stride, pads, dilation, 0.0)
+    channels, filters = w.shape[1], w.shape[0] // groups
+    parts = [
+        np.einsum(
+            "ncijab,ocab->noij",
+            seen[:, g * channels : (g + 1) * channels],
+            w[g * filters : (g + 1) * filters],
+        )
+        for g in range(groups)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def listed(pair: Any) -> str:
+    """A pair as the language writes it; a number for two that are equal."""
+    if isinstance(pair, str):
+        return pair
+    return str(pair[0]) if pair[0] == pair[1] else f"'({pair[0]} {pair[1]})"
+
+
+pairs = st.tuples(st.integers(1, 3), st.integers(1, 3))
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> Any:
+    groups, stride, dilation, window = draw(st.integers(1, 2)), draw(pairs), draw(pairs), draw(pairs)
+    padding = draw(st.sampled_from(["'same", "'valid", (0, 0), (1, 1), (0, 2)]))
+    room = [draw(st.integers(0, 3)) for _ in range(2)]
+    height, width = [
+        apart * (size - 1) + 1 + more for size, apart, more in zip(window, dilation, room, strict=True)
+    ]
+    channels, filters = draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    x = (draw(st.integers(0, 2)), groups * channels, height, width)
+    return x, (groups * filters, channels, *window), stride, padding, dilation, groups
+
+
+@settings(max_examples=60, deadline=None)
+@given(given_=convolutions(), seed=st.integers(0, 1000))
+def test_conv2d(session: vlad.Session, given_: Any, seed: int) -> None:
+    x_shape, w_shape, stride, padding, dilation, groups = given_
+    x, w = random(seed, x_shape, -1, 1), random(seed + 1, w_shape, -1, 1)
+    keywords = f"#:stride {listed(stride)} #:padding {listed(padding)} #:dilation {listed(dilation)} #:groups {groups}"
+    by_x = session.eval(f"(lambda (w) (lambda (x) (conv2d x w {keywords})))")(w)
+    by_w = session.eval(f"(lambda (x) (lambda (w) (conv2d x w {keywords})))")(x)
+    assert by_x(x) == pytest.approx(convolved(x, w, stride, padding, dilation, groups), rel=1e-12, abs=1e-12)
+    check(session, by_x, x, seed)
+    check(session, by_w, w, seed)
+    both = session.eval(f"(lambda (w) (lambda (x) (conv2d (* x x) (* w (sum x)) {keywords})))")(w)
+    check(session, both, x, seed)
+
+
+@st.composite
+def poolings(draw: st.DrawFn) -> Any:
+    window, stride = draw(pairs), draw(st.one_of(st.none(), pairs))
+    fitting = [
+        pad
+        for pad in ["'same", "'valid", (0, 0), (1, 1), (1, 0)]
+        if isinstance(pad, str) or max(pad) < min(window)
+    ]
+    leading = draw(st.lists(st.integers(0, 2), max_size=2))
+    return (
+        (*leading, *[size + draw(st.integers(0, 3)) for size in window]),
+        window,
+        stride,
+        draw(st.sampled_from(fitting)),
+    )
+
+
+@pytest.mark.parametrize("name", ["max-pool", "avg-pool"])
+@settings(max_examples=60, deadline=None)
+@given(given_=poolings(), seed=st.integers(0, 1000))
+def test_pooling(session: vlad.Session, name: str, given_: Any, seed: int) -> None:
+    shape, window, stride, padding = given_
+    x = random(seed, shape, -1, 1)
+    step = f"#:stride {listed(stride)}" if stride else ""
+    f = session.eval(f"(lambda (x) ({name} x {listed(window)} {step} #:padding {listed(padding)}))")
+    pads = paddings(padding, shape[-2:], window, stride or window, (1, 1))
+    seen = windows(x, window, stride or window, pads, (1, 1), np.nan)
+    expected = (np.nanmax if name == "max-pool" else np.nanmean)(seen, axis=(-2, -1))
+    assert f(x) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    check(session, f, x, seed)
+
+
+def test_what_is_largest_shares_equally(session: vlad.Session) -> None:
+    slope = session.eval("(gradient (lambda (x) (sum (max-pool x 2 #:stride 1 #:padding 1))))")
+    assert slope(np.zeros((1, 2))).tolist() == [[3.0, 3.0]]
+
+
+COMPOSED = {
+    "(lambda (x) (batch-norm x 2 0.5))": [(4, 3), (2, 3, 2), (2, 2, 2, 2)],
+    "(lambda (x) (batch-norm x (+ 1 (mean x #:axis '(0 2))) (sum x #:axis '(0 2))))": [(3, 2, 2)],
+    "(lambda (x) (batch-norm-with x (cons #[1 2] #[3 4]) #[1 2] #[3 4]))": [(3, 2), (2, 2, 3), (0, 2)],
+    "(lambda (x) (car (batch-statistics x)))": [(3, 2), (2, 3, 2)],
+    "(lambda (x) (cdr (batch-statistics x)))": [(3, 2), (2, 3, 2)],
+    "(lambda (x) (cross-entropy x (softmax (* x x))))": [(3,), (2, 3), (2, 1, 3), (0, 3)],
+    "(lambda (x) (cross-entropy x #[0 2]))": [(2, 3)], "(lambda (x) (cross-entropy x 1))": [(3,), (2,)],
+    "(lambda (x) (cross-entropy (* x x) (as-type #[[1] [0]] 'int64)))": [(2, 1, 3)],
+    "(lambda (x) (map-tensor (lambda (y) (* y (sin y))) x))": [(), (3,), (2, 3), (0, 2)],
+    "(lambda (x) (map-tensor (lambda (y z) (if (< y z) (* y z) (exp y))) x (* x x)))": [(3,), (2, 3), (0,)],
+    "(lambda (x) (map-tensor (lambda (y a b) (* y (+ a (sum x)))) x x x))": [(3,), (2, 1)],
+    "(lambda (x) (map-tensor (lambda (y) (tensor (list y (* y y)))) x))": [(3,), (2, 2)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"), [(text, shape) for text, shapes in COMPOSED.items() for shape in shapes]
+)
+def test_composed(session: vlad.Session, text: str, shape: tuple[int, ...]) -> None:
+    for seed in range(4):
+        check(session, session.eval(text), random(seed, shape, -2, 2), seed)
+
+
+def test_batch_norm(session: vlad.Session) -> None:
+    x, scale, shift = random(1, (5, 3, 2), -1, 4), np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0])
+    centre, variance = x.mean(axis=(0, 2), keepdims=True), x.var(axis=(0, 2), keepdims=True)
+    expected = (x - centre) / np.sqrt(variance + 1e-5) * scale[:, None] + shift[:, None]
+    assert session.eval("(lambda (x a b) (batch-norm x a b))")(x, scale, shift) == pytest.approx(
+        expected, rel=1e-12
+    )
+
+
+def test_cross_entropy(session: vlad.Session) -> None:
+    logits, classes = random(1, (4, 3), -5, 5), np.array([0, 2, 1, 1])
+    logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    expected = -logs[np.arange(4), classes]
+    entropy = session["cross-entropy"]
+    for labels in (classes, classes.astype(float), np.eye(3)[classes]):
+        assert entropy(logits, labels) == pytest.approx(expected, rel=1e-12)
+    slope = session.eval("(lambda (labels) (gradient (lambda (x) (sum (cross-entropy x labels)))))")(classes)
+    assert slope(logits) == pytest.approx(np.exp(logs) - np.eye(3)[classes], abs=1e-12)
+    assert slope(np.array([[1e4, 0, -1e4]] * 4)) == pytest.approx(
+        np.array([[1, 0, 0]] * 4) - np.eye(3)[classes]
+    )
+    assert entropy(np.array([0.0, -np.inf]), 0.0) == 0
+    by_labels = session.eval("(gradient (lambda (p) (cross-entropy #[1 2] p)))")
+    assert by_labels(np.array([0.0, 1.0])) == pytest.approx([np.log(1 + np.e), np.log(1 + 1 / np.e)])
+
+
+def test_map_tensor_hands_sensitivities_to_what_its_procedure_holds(session: vlad.Session) -> None:
+    slope = session.eval(
+        "(gradient (lambda (c d) (sum (map-tensor (lambda (x) (* c (expt x d))) #[1 2 3]))))"
+    )
+    assert slope(2.0, 2.0) == pytest.approx((14.0, 2 * (4 * np.log(2) + 9 * np.log(3))))
+    assert list(session.eval("(map-tensor (lambda (x) (> x 1)) #[1 2])")) == [False, True]
+
+
+@pytest.mark.parametrize("name", ["max-pool", "avg-pool", "conv2d"])
+def test_kinds_of_number(session: vlad.Session, name: str) -> None:
+    """A sensitivity is of the kind of its primal; whole numbers are reals where that matters."""
+    text = "(conv2d x #[[[[1 2] [3 4]]]])" if name == "conv2d" else f"({name} x 2 #:stride 1 #:padding 1)"
+    single = np.ones((1, 1, 3, 3), dtype=np.float32)
+    assert session.eval(f"(gradient (lambda (x) (sum {text})))")(single).dtype == np.float32
+    f = session.eval(f"(lambda (x) {text})")
+    assert f(np.ones((1, 1, 3, 3), dtype=np.int64)) == pytest.approx(f(np.ones((1, 1, 3, 3))))
+
+
+ERRORS = {
+    "(conv2d #[1 2] #[1])": "Shapes given to conv2d do not fit: (2) and (1)",
+    "(conv2d (ones '(1 3 4 4)) (ones '(2 2 2 2)))": "Shapes given to conv2d do not fit: (1 3 4 4) and (2 2 2 2)",
+    "(conv2d (ones '(1 4 4 4)) (ones '(3 2 2 2)) #:groups 2)": "Shapes given to conv2d do not fit: (1 4 4 4) and (3 2 2 2)",
+    "(conv2d (ones '(1 1 2 2)) (ones '(1 1 3 3)))": "Window given to conv2d does not fit: (3 3) in (2 2)",
+    "(conv2d (ones '(1 1 2 2)) (ones '(1 1 0 2)))": "Filters given to conv2d are empty: (1 1 0 2)",
+    "(conv2d (ones '(1 1 2 2)) (ones '(1 1 2 2)) #:stride 0)": "Argument to conv2d is invalid",
+    "(conv2d (ones '(1 1 2 2)) (ones '(1 1 2 2)) #:groups 0)": "Argument to conv2d is invalid",
+    "(conv2d (ones '(1 1 2 2)) (ones '(1 1 2 2)) #:padding 'full)": "Argument to conv2d is invalid",
+    "(conv2d (ones '(1 1 2 2)) (ones '(1 1 2 2)) #:padding '(1 1 1))": "Argument to conv2d is invalid",
+    "(conv2d 1 2)": "Shapes given to conv2d do not fit: () and ()", "(conv2d 'a 2)": "Argument to conv2d is invalid",
+    "(max-pool #[1 2] 1)": "Shape given to max-pool is too short: (2)",
+    "(max-pool #[[1 2]] 0.5)": "Argument to max-pool is invalid",
+    "(avg-pool #[[1 2]] 1 #:padding 1)": "Argument to avg-pool is invalid",
+    "(avg-pool #[[1]] 2)": "Window given to avg-pool does not fit",
+    "(one-hot #[0 3] 3)": "Label given to one-hot is out of range",
+    "(one-hot #[0.5] 3)": "Label given to one-hot is out of range",
+    "(one-hot #[-1] 3)": "Label given to one-hot is out of range",
+    "(one-hot #[+nan.0] 3)": "Label given to one-hot is out of range",
+    "(cross-entropy #[[1 2]] #[2])": "Label given to one-hot is out of range",
+    "(cross-entropy #[[1 2]] #[1 0])": "The logits and labels given to cross-entropy do not fit",
+    "(cross-entropy #[1 2] #[[1 2]])": "The logits and labels given to cross-entropy do not fit",
+    "(map-tensor + #[1 2] #[1 2 3])": "The tensors given to map-tensor have several shapes",
+    "(batch-norm #[[1 2]] #[1 2 3] 0)": "Shapes given to / do not fit: (3) and (2)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ERRORS)
+def test_errors(text: str) -> None:
+    with pytest.raises(VladError) as caught:
+        vlad.Session().eval(text)
+    assert caught.value.message.startswith(ERRORS[text])
+    assert caught.value.span is not None

@@ -1,0 +1,357 @@
+"""The rows of neural networks: convolution and pooling of images, classes as numbers (arrays.py has the conventions).
+
+Images have the axes (number of images, channels, height, width), filters (channels out, channels in, height, width); pooling
+takes any leading axes. The windows over an image are `patches` of it: one strided slice for each place in the window, so all
+work is done by the array library. Patches are linear, and so are the three sums of products of an image, filters and the
+sensitivity of their convolution, of which each is the derivative of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from vlad.devices import device_of
+from vlad.errors import VladError
+from vlad.primitives.arrays import array_of, constant, dimensions, elements, length_of, reals, row, whole
+from vlad.primitives.elementwise import library
+from vlad.tensors import SORT, Array, made, numbers, quiet, shape_text
+from vlad.values import FALSE, Primitive, Symbol, Value, look
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """How windows lie along an axis of an image.
+
+    padding     entries that are thought before and behind the axis
+    starts      number of windows; places of one window are `dilation` apart, windows `stride`
+    """
+
+    length: int
+    window: int
+    stride: int
+    dilation: int
+    padding: Pair
+    starts: int
+
+    def places(self, offset: int) -> slice:
+        """In the padded axis: what the windows have at an offset."""
+        first = offset * self.dilation
+        return slice(
+            first, first + (self.starts - 1) * self.stride + 1 if self.starts else first, self.stride
+        )
+
+    @property
+    def padded(self) -> int:
+        return self.length + sum(self.padding)
+
+
+def _pair(name: str, value: Value, what: str, least: int) -> Pair:
+    """Two whole numbers, for height and width, or one for both."""
+    value = look(value)
+    parts = [value, value] if type(value) is float else elements(name, value)
+    found = [whole(name, part, what) for part in parts]
+    if len(found) != 2 or min(found) < least:
+        raise VladError(
+            "invalid-argument", f"Argument to {name} is invalid", irritants=(value,),
+            hint=f"{what} is a whole number from {least} on, or a list of two: for the height and the width",
+        )  # fmt: skip
+    return found[0], found[1]
+
+
+def _paddings(name: str, padding: Value, axes: list[tuple[int, int, int, int]]) -> list[Pair]:
+    """Of each axis (its length, and window, stride, dilation): what is thought before and behind it."""
+    if type(padding) is Symbol and padding.name in ("same", "valid"):
+        if padding.name == "valid":
+            return [(0, 0)] * len(axes)
+        missing = [
+            max((-(-length // stride) - 1) * stride + (window - 1) * dilation + 1 - length, 0)
+            for length, window, stride, dilation in axes
+        ]
+        return [(number // 2, number - number // 2) for number in missing]
+    if type(padding) is Symbol:
+        raise VladError(
+            "invalid-argument", f"Argument to {name} is invalid", irritants=(padding,),
+            hint="the padding is 'valid, 'same, a whole number, or a list of two",
+        )  # fmt: skip
+    return [(number, number) for number in _pair(name, padding, "the padding", 0)]
+
+
+def _axes(
+    name: str, shape: tuple[int, ...], window: Pair, stride: Value, padding: Value, dilation: Value
+) -> list[Axis]:
+    """How windows lie over the last two axes."""
+    strides, dilations = _pair(name, stride, "the stride", 1), _pair(name, dilation, "the dilation", 1)
+    given = list(zip(shape[-2:], window, strides, dilations, strict=True))
+    found = []
+    for (length, size, step, apart), pad in zip(given, _paddings(name, padding, given), strict=True):
+        room = length + sum(pad) - (size - 1) * apart - 1
+        if room < 0:
+            raise VladError(
+                "wrong-shape", f"Window given to {name} does not fit: {shape_text(window)} in {shape_text(shape[-2:])}",
+                hint="with its dilation it is larger than the image with its padding",
+            )  # fmt: skip
+        found.append(Axis(length, size, step, apart, pad, room // step + 1))
+    return found
+
+
+def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float) -> Array:
+    """The windows of each image: (…, places in the window, windows down, windows across)."""
+    height, width = axes
+    padded = x
+    if any(sum(axis.padding) for axis in axes):
+        padded = device_of(x).make("full", (*x.shape[:-2], height.padded, width.padded), fill, dtype=x.dtype)
+        padded[(..., *_inside(axes))] = x
+    return xp.stack([padded[(..., *place)] for place in _offsets(axes)], axis=-3)
+
+
+def _unpatched(y: Array, axes: list[Axis]) -> Array:
+    """The transpose: what the windows have, added up in images."""
+    total = device_of(y).make("zeros", (*y.shape[:-3], axes[0].padded, axes[1].padded), dtype=y.dtype)
+    for number, place in enumerate(_offsets(axes)):
+        total[(..., *place)] += y[..., number, :, :]
+    return total[(..., *_inside(axes))]
+
+
+def _offsets(axes: list[Axis]) -> list[tuple[slice, slice]]:
+    height, width = axes
+    return [(height.places(i), width.places(j)) for i in range(height.window) for j in range(width.window)]
+
+
+def _inside(axes: list[Axis]) -> list[slice]:
+    """The image within its padding."""
+    return [slice(axis.padding[0], axis.padding[0] + axis.length) for axis in axes]
+
+
+# Convolution. `x` is an image, `w` are filters, `s` is of the shape of their convolution; each of the three rules answers
+# one of them from the other two.
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """What the shapes of an image and of filters make of it."""
+
+    images: int
+    groups: int
+    channels: int  # of an image, in a group
+    filters: int  # in a group
+    axes: list[Axis]
+
+    @property
+    def places(self) -> int:
+        return self.channels * self.axes[0].window * self.axes[1].window
+
+    @property
+    def windows(self) -> Pair:
+        return self.axes[0].starts, self.axes[1].starts
+
+
+def _convolution(x: tuple[int, ...], w: tuple[int, ...], geometry: tuple[Value, ...]) -> Convolution:
+    stride, padding, dilation, groups = geometry
+    parts = whole("conv2d", groups, "the number of groups")
+    if parts < 1:
+        raise VladError(
+            "invalid-argument", "Argument to conv2d is invalid", hint="there is at least one group"
+        )
+    if len(x) != 4 or len(w) != 4 or x[1] != w[1] * parts or w[0] % parts:
+        hint = (
+            "images (number, channels, height, width) and filters (channels out, channels in / groups, height, width)"
+            if len(x) != 4 or len(w) != 4
+            else f"with {parts} groups, images have {parts} times as many channels as a filter; {parts} divides the filters"
+        )
+        raise VladError(
+            "wrong-shape",
+            f"Shapes given to conv2d do not fit: {shape_text(x)} and {shape_text(w)}",
+            hint=hint,
+        )
+    if not w[2] * w[3]:
+        raise VladError(
+            "wrong-shape", f"Filters given to conv2d are empty: {shape_text(w)}", hint="they have entries"
+        )
+    axes = _axes("conv2d", x, (w[2], w[3]), stride, padding, dilation)
+    return Convolution(x[0], parts, w[1], w[0] // parts, axes)
+
+
+def _columns(xp: Any, x: Array, by: Convolution) -> Array:
+    """The windows of each image as columns of a matrix, for each group."""
+    patches = _patches_of(xp, x, by.axes, 0.0)
+    return xp.reshape(patches, (by.images, by.groups, by.places, by.windows[0] * by.windows[1]))
+
+
+def _rows(xp: Any, w: Array, by: Convolution) -> Array:
+    """Each filter as the row of a matrix, for each group."""
+    return xp.reshape(w, (by.groups, by.filters, by.places))
+
+
+def _answers(xp: Any, s: Array, by: Convolution) -> Array:
+    return xp.reshape(s, (by.images, by.groups, by.filters, by.windows[0] * by.windows[1]))
+
+
+def _conv2d(x: Value, w: Value, *geometry: Value) -> Value:
+    images, filters = array_of("conv2d", x), array_of("conv2d", w)
+    by = _convolution(images.shape, filters.shape, geometry)
+    xp = library("conv2d", x, w)
+    with quiet():
+        answers = xp.matmul(_rows(xp, numbers(w), by), _columns(xp, numbers(x), by))
+    return made(xp.reshape(answers, (by.images, by.groups * by.filters, *by.windows)))
+
+
+def _conv2d_images(s: Value, w: Value, dims: Value, *geometry: Value) -> Value:
+    """The transpose of a convolution by its images, which have the shape `dims`."""
+    filters = numbers(w)
+    shape = dimensions("conv2d", dims)
+    by = _convolution(shape, filters.shape, geometry)
+    xp = library("conv2d", s, w)
+    with quiet():
+        columns = xp.matmul(xp.matrix_transpose(_rows(xp, filters, by)), _answers(xp, numbers(s), by))
+        patches = (by.images, by.groups * by.channels, by.axes[0].window * by.axes[1].window, *by.windows)
+        return made(_unpatched(xp.reshape(columns, patches), by.axes))
+
+
+def _conv2d_filters(s: Value, x: Value, dims: Value, *geometry: Value) -> Value:
+    """The transpose of a convolution by its filters, which have the shape `dims`: over all images and windows at once."""
+    images = numbers(x)
+    shape = dimensions("conv2d", dims)
+    by = _convolution(images.shape, shape, geometry)
+    xp = library("conv2d", s, x)
+    flat = by.images * by.windows[0] * by.windows[1]
+    answers = xp.reshape(
+        xp.permute_dims(_answers(xp, numbers(s), by), (1, 2, 0, 3)), (by.groups, by.filters, flat)
+    )
+    columns = xp.reshape(
+        xp.permute_dims(_columns(xp, images, by), (1, 0, 3, 2)), (by.groups, flat, by.places)
+    )
+    with quiet():
+        return made(xp.reshape(xp.matmul(answers, columns), shape))
+
+
+# Pooling.
+
+
+def _pooling(name: str, shape: tuple[int, ...], window: Value, stride: Value, padding: Value) -> list[Axis]:
+    """How windows lie that each have an entry of the image."""
+    if len(shape) < 2:
+        raise VladError(
+            "wrong-shape", f"Shape given to {name} is too short: {shape_text(shape)}",
+            hint=f"{name} takes a height and a width as last axes",
+        )  # fmt: skip
+    size = _pair(name, window, "the window", 1)
+    if stride is FALSE:
+        stride = window
+    axes = _axes(name, shape, size, stride, padding, 1.0)
+    if any(max(axis.padding) >= axis.window for axis in axes):
+        raise VladError(
+            "invalid-argument", f"Argument to {name} is invalid", irritants=(padding,),
+            hint="the padding is less than the window, so that each window has an entry",
+        )  # fmt: skip
+    return axes
+
+
+def _max_pool(x: Value, *geometry: Value) -> Value:
+    xp, array = library("max-pool", x), array_of("max-pool", x)
+    axes = _pooling("max-pool", array.shape, *geometry)
+    return made(xp.max(_patches_of(xp, reals(array), axes, -xp.inf), axis=-3))
+
+
+def _pool_patches(x: Value, fill: Value, *geometry: Value) -> Value:
+    xp, array = library("max-pool", x), array_of("max-pool", x)
+    axes = _pooling("max-pool", array.shape, *geometry)
+    return made(_patches_of(xp, reals(array), axes, float(fill)))
+
+
+def _pool_unpatched(y: Value, dims: Value, *geometry: Value) -> Value:
+    axes = _pooling("max-pool", dimensions("max-pool", dims), *geometry)
+    return made(_unpatched(numbers(y), axes))
+
+
+def _avg_pool(x: Value, *geometry: Value) -> Value:
+    xp, array = library("avg-pool", x), array_of("avg-pool", x)
+    axes = _pooling("avg-pool", array.shape, *geometry)
+    with quiet():
+        total = xp.sum(_patches_of(xp, numbers(x), axes, 0.0), axis=-3)
+        return made(total / _counts(total, axes))
+
+
+def _avg_unpool(s: Value, dims: Value, *geometry: Value) -> Value:
+    axes = _pooling("avg-pool", dimensions("avg-pool", dims), *geometry)
+    xp, array = library("avg-pool", s), numbers(s)
+    shares = array / _counts(array, axes)
+    repeated = xp.broadcast_to(
+        shares[..., None, :, :], (*array.shape[:-2], axes[0].window * axes[1].window, *array.shape[-2:])
+    )
+    return made(_unpatched(repeated, axes))
+
+
+def _counts(like: Array, axes: list[Axis]) -> Array:
+    """How many entries of the image each window has."""
+    down, across = [device_of(like).asarray(list(_entries(axis)), like.dtype) for axis in axes]
+    return down[:, None] * across[None, :]
+
+
+@lru_cache(1024)
+def _entries(axis: Axis) -> tuple[int, ...]:
+    first, end = axis.padding[0], axis.padding[0] + axis.length
+    starts = [number * axis.stride for number in range(axis.starts)]
+    return tuple([min(start + axis.window, end) - max(start, first) for start in starts])
+
+
+def _one_hot(labels: Value, n: Value) -> Value:
+    found = array_of("one-hot", labels)
+    count = length_of("one-hot", n)
+    xp = library("one-hot", labels)
+    if SORT[found.dtype] == "b" or not bool(
+        xp.all((found >= 0) & (found < count) & (found == xp.round(found)))
+    ):
+        raise VladError(
+            "out-of-range", "Label given to one-hot is out of range",
+            hint=f"labels are whole numbers from 0 to {count - 1}",
+        )  # fmt: skip
+    return made(xp.astype(found[..., None] == device_of(found).make("arange", count), xp.float64))
+
+
+_GEOMETRY = "stride padding dilation groups"
+_POOL = "window stride padding"
+_ONCE: dict[str, Value] = {"stride": 1.0, "padding": 0.0, "dilation": 1.0, "groups": 1.0}
+_APART: dict[str, Value] = {"stride": FALSE, "padding": 0.0}
+
+
+def _product(
+    name: str, x: str, y: str, doc: str, value: Callable[..., Value], x_is: str, y_is: str, **columns: Any
+) -> Primitive:
+    """A rule of convolutions: linear in x and in y, whose sensitivities two rules answer from that of the result, `s`."""
+    rest = _GEOMETRY if columns else f"dims {_GEOMETRY}"
+    return row(
+        name, f"{x} {y} {rest}", doc, value, linear=f"{x} {y}" if columns else f"{x} {y} dims",
+        forward=f"(accumulate ({name} d{x} {y} {rest}) ({name} {x} d{y} {rest}))",
+        reverse={x: f"(sum-like ({x_is} {_GEOMETRY}) {x})", y: f"(sum-like ({y_is} {_GEOMETRY}) {y})"},
+        **(columns or {"hidden": True}),
+    )  # fmt: skip
+
+
+# Of what is in each window of x, the share of the largest: they share equally.
+_SHARES = f"""(let* ((p (pool-patches x -inf.0 {_POOL})) (m (where (= p (spread r p -3)) 1 0)) (shares (/ m (sum m -3 #t))))"""
+
+ROWS: list[Primitive] = [
+    _product("conv2d", "x", "w", "The sums of the products of filters and the windows of images.", _conv2d,
+             x_is="conv2d-images s w (shape x)", y_is="conv2d-filters s x (shape w)", keywords=_ONCE),
+    _product("conv2d-images", "y", "w", "The transpose of conv2d by the images.", _conv2d_images,
+             x_is="conv2d s w", y_is="conv2d-filters y s (shape w)"),
+    _product("conv2d-filters", "y", "x", "The transpose of conv2d by the filters.", _conv2d_filters,
+             x_is="conv2d x s", y_is="conv2d-images y s (shape x)"),
+    row("max-pool", f"x {_POOL}", "The largest entry of each window.", _max_pool, keywords=_APART,
+         forward=f"{_SHARES} (sum (* shares (pool-patches dx 0 {_POOL})) -3 #f))",
+         reverse={"x": f"{_SHARES} (sum-like (pool-unpatched (* (spread s p -3) shares) (shape x) {_POOL}) x))"}),
+    row("pool-patches", f"x fill {_POOL}", "What is in each window.", _pool_patches, linear="x", hidden=True,
+         forward=f"(pool-patches dx 0 {_POOL})", reverse={"x": f"(pool-unpatched s (shape x) {_POOL})"}),
+    row("pool-unpatched", f"y dims {_POOL}", "The transpose of pool-patches.", _pool_unpatched, linear="y dims", hidden=True,
+         forward=f"(pool-unpatched dy dims {_POOL})", reverse={"y": f"(pool-patches s 0 {_POOL})"}),
+    row("avg-pool", f"x {_POOL}", "The mean of the entries of each window.", _avg_pool, linear="x", keywords=_APART,
+         forward=f"(avg-pool dx {_POOL})", reverse={"x": f"(sum-like (avg-unpool s (shape x) {_POOL}) x)"}),
+    row("avg-unpool", f"y dims {_POOL}", "The transpose of avg-pool.", _avg_unpool, linear="y dims", hidden=True,
+         forward=f"(avg-unpool dy dims {_POOL})", reverse={"y": f"(avg-pool s {_POOL})"}),
+    constant("one-hot", "labels n", "For each label a vector of n entries, 1 at the label and else 0.", _one_hot),
+]  # fmt: skip
