@@ -12,6 +12,8 @@ import pytest
 
 import vlad
 from vlad import VladError
+from vlad.compile import calls
+from vlad.compile.blas import Product, product
 
 ROOT = Path(__file__).parents[2]
 
@@ -229,3 +231,42 @@ def test_a_program_alone_writes_its_tensors(tmp_path: Path) -> None:
         for words in ([tmp_path / "alone"], [*command, path])
     ]
     assert alone == run and alone.endswith("#[20 10]\n#[9 18 27]\n")
+
+
+PRODUCTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "(lambda (a b) (matmul a b))": ((40, 30), (30, 50)), "(lambda (a b) (matmul (transpose a) b))": ((30, 40), (30, 50)),
+    "(lambda (a b) (matmul a (transpose b)))": ((40, 30), (50, 30)),
+    "(lambda (a b) (transpose (matmul a b)))": ((40, 30), (30, 50)),
+    "(lambda (a b) (matmul (transpose a) (transpose b)))": ((30, 40), (50, 30)),
+    "(lambda (a b) (matmul (slice a 2 38 #:axis 1) (slice b 1 37)))": ((40, 50), (60, 50)),
+    "(lambda (a b) (matmul (slice a 0 40 #:step 2) (slice b 0 60 #:axis 1 #:step 3)))": ((40, 30), (30, 60)),
+    "(lambda (a b) (matmul (slice a 0 40 #:axis 1 #:step 2) b))": ((40, 40), (20, 30)),
+    "(lambda (a b) (matmul a b)) ": ((3, 20, 30), (30, 40)), "(lambda (a b) (matmul b a))": ((30, 20), (3, 1, 40, 30)),
+    "(lambda (a b) (matmul (reshape a '(30 40)) b))": ((60, 20), (40, 20)),
+    "(lambda (a b) (matmul (tensor-ref a 1) (tensor-ref b 0)))": ((2, 30, 30), (3, 30, 30)),
+    "(lambda (a b) (matmul a (+ 1 (sin b))))": ((40, 30), (30, 50)), "(lambda (a b) (matmul (* a a) a))": ((30, 30), (1,)),
+    "(lambda (a b) (sum (* (matmul a b) (matmul a b)) #:axis 0))": ((40, 30), (30, 50)),
+    "(lambda (a b) ((gradient (lambda (a) (sum (tanh (matmul a b))))) a))": ((40, 30), (30, 50)),
+    "(lambda (a b) ((gradient (lambda (b) (sum (* (matmul a b) (matmul a b))))) b))": ((2, 20, 30), (30, 50)),
+    "(lambda (a b) ((derivative-F (lambda (t) ((gradient (lambda (b) (sum (exp (matmul (* t a) b))))) b))) 0.1))":
+        ((40, 30), (30, 50)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("library", [True, False])
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_large_products_in_every_layout(text: str, library: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not library:
+        monkeypatch.setattr(calls, "product", lambda: Product(0, False))
+    r = np.random.default_rng(0)
+    a, b = [r.normal(size=shape) / 6 for shape in PRODUCTS[text]]
+    agree(text.strip(), a, b)
+    agree(text.strip(), np.asfortranarray(a), b)
+
+
+def test_the_library_multiplies() -> None:
+    session = vlad.Session(tier="compile")
+    f = session.eval("(lambda (a b) (matmul a b))")
+    f(np.ones((30, 30)), np.ones((30, 30)))
+    (entry,) = session.tiers.entries.values()
+    assert entry.variants[0].interface.multiplies and product().address
