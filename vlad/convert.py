@@ -116,13 +116,15 @@ def from_python(value: Any) -> Value:
 
 
 def tensor_of(array: Any) -> Value:
-    """An array of Python's as a tensor, without a copy: nobody may write to it as long as the tensor lives.
-    Raises TypeError where its entries are no numbers or booleans."""
+    """An array of Python's as a tensor, without a copy if its numbers lie as this machine has them: nobody may write to it as
+    long as the tensor lives. Raises TypeError where its entries are no numbers or booleans."""
     if not SORT[array.dtype]:
         raise TypeError(f"an array of {array.dtype} has no counterpart in the language")
     # a subclass of NumPy's may multiply in its own way
     if hasattr(array, "setflags") and type(array).__name__ != "ndarray":
         array = array.view(array.__array_namespace__().ndarray)
+    if hasattr(array, "setflags") and not (array.flags.aligned and array.dtype.isnative):
+        array = array.astype(array.dtype.newbyteorder("="))
     return made(frozen(array))
 
 

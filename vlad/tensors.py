@@ -220,6 +220,21 @@ def on_host(array: Array) -> Array:
     return numpy.from_dlpack(array.to_device(default))
 
 
+ENTRIES = {"f": "float64", "i": "int64", "b": "bool"}  # the kinds of number that doubles stand for in loops
+MOST_EXACT = 1 << 53  # up to which all integers are doubles
+
+
+def is_exact(tensor: Tensor) -> bool:
+    """Are the numbers of a tensor in this process's memory of a kind that doubles stand for, and themselves doubles?"""
+    dtype = tensor.like.dtype
+    if kind_name(dtype) != ENTRIES.get(SORT[dtype]):
+        return False
+    if SORT[dtype] != "i" or 0 in tensor.shape:
+        return True
+    array = load_numpy().asarray(tensor.array)
+    return bool(-MOST_EXACT <= array.min() <= array.max() <= MOST_EXACT)
+
+
 def entries(tensor: Tensor) -> Array:
     """The entries as doubles, one behind the other, in the memory of this process."""
     numpy = load_numpy()
@@ -232,7 +247,7 @@ def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
     numpy = load_numpy()
 
     found = numpy.frombuffer(data, dtype=numpy.float64).reshape(shape)
-    return Tensor(found.astype({"f": "f8", "i": "i8", "b": "?"}[kind]))
+    return Tensor(found.astype(ENTRIES[kind]))
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

@@ -15,7 +15,8 @@ import array_api_strict
 import numpy as np
 import pytest
 from running import refusal
-from test_tensors import AXIS, BINARY, PRODUCTS, SETUP, SHAPES, UNARY, random
+from slopes import SETUP, random
+from test_tensors import AXIS, BINARY, PRODUCTS, SHAPES, UNARY
 
 import vlad
 from vlad import VladError, devices

@@ -49,7 +49,7 @@ from vlad.core.types import (
 )
 from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
-from vlad.tensors import SORT, Tensor, is_on_host, kind_name
+from vlad.tensors import ENTRIES, SORT, Tensor, is_exact, is_on_host, kind_name
 from vlad.values import (
     FALSE,
     UNSPECIFIED,
@@ -313,10 +313,12 @@ class Walker:
 
     def _type_of_tensor(self, value: Tensor) -> Type:
         kind, name = SORT[value.like.dtype], kind_name(value.like.dtype)
-        if name not in ("float64", "int64", "bool"):
-            self.left_out(f"tensors of {name} are")
         if not is_on_host(value):
             self.left_out("tensors on other devices than cpu are")
+        if not is_exact(value):
+            self.left_out(
+                f"tensors of {name}{' beyond what doubles hold' if name == ENTRIES.get(kind) else ''} are"
+            )
         return self.types.tensor(value.shape, kind)
 
     # Core.
@@ -531,8 +533,10 @@ class Walker:
         types = [operand.type for operand in operands]
         if row.with_zero is not None and any(is_known_zero(type_) for type_ in types):
             answer: Result = row.with_zero(self, *operands)
-            if answer is not None:
-                return self.known_zero if has_tensors and is_known_zero(answer.type) else answer
+            if answer is not None and not (has_tensors and is_known_zero(answer.type)):
+                return answer
+            if answer is not None and any(type_.of is ZERO for type_ in types):
+                return self.known_zero
         if has_tensors:
             return entry_by_entry(self, row, operands)
         if all(type_.kind == "constant" for type_ in types):

@@ -26,7 +26,7 @@ from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layou
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
-from vlad.tensors import SORT, Tensor, entries, from_entries, is_on_host
+from vlad.tensors import SORT, Tensor, entries, from_entries, is_exact, is_on_host
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
@@ -216,7 +216,7 @@ class Compiled:
         """The pointer to a tensor's entries, as doubles in their order."""
         if type(value) is not Tensor or not is_on_host(value) or value.shape != layout.shape:
             raise Mismatch
-        if SORT[value.like.dtype] != layout.kind or (layout.kind == "f" and value.like.dtype.itemsize != 8):
+        if SORT[value.like.dtype] != layout.kind or not is_exact(value):
             raise Mismatch
         array = entries(value)
         buffer = ffi.from_buffer("double[]", array)

@@ -76,7 +76,10 @@ class _Emitter:
         return depth if depth < len(self.axes) else None
 
     def _is_part(self, write: Write, depth: int) -> bool:
-        """Is what the innermost loops gather only a part, because an outer loop is summed over as well?"""
+        """Is what the innermost loops gather only a part, because there was something before, or an outer loop is summed over as
+        well?"""
+        if self.kernel.outputs[write.output].base is not None:
+            return True
         return write.access is not None and any(write.access.strides[axis] == 0 for axis in self.axes[:depth])
 
     def _product(self, product: Product) -> list[str]:

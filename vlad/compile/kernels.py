@@ -99,6 +99,8 @@ def _pays(producer: Each, output: int, consumer: Each, readers: int) -> bool:
         return False
     if as_product(consumer.kernel) is not None:
         return False  # the library's products are of matrices that are there
+    if all(read.access is None for read in kernel.reads):
+        return True  # of reals alone: the C compiler takes it out of the loops
     is_cheap = steps <= MOST_REPEATED and not any(CALL.search(step.row.c) for step in kernel.steps)
     return readers == 1 or is_cheap
 

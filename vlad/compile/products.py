@@ -5,6 +5,7 @@ In: a kernel.  Out: a `Product`, or None where it is too small to be worth a cal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vlad.core.kernels import Access, Kernel
@@ -62,16 +63,29 @@ def as_product(kernel: Kernel) -> Product | None:
         a, b, i, j = b, a, j, i
     assert a.access is not None and b.access is not None
     assert a.operand is not None and b.operand is not None
-    left, right = _matrix(a.operand, a.access, i, k), _matrix(b.operand, b.access, k, j)
-    result = _matrix(-1, write.access, i, j)
+    extents = kernel.extents
+    left, right = _matrix(a.operand, a.access, i, k, extents), _matrix(b.operand, b.access, k, j, extents)
+    result = _matrix(-1, write.access, i, j, extents)
     if left is None or right is None or result is None or result.transposed:
         return None
-    extents = kernel.extents
+    if not _is_whole(write.access, [i, j, *batch], extents, output.size):
+        return None
     return Product(left, right, result, extents[i], extents[j], extents[k], tuple(batch))
 
 
-def _matrix(operand: int, access: Access, row: int, column: int) -> Matrix | None:
+def _matrix(operand: int, access: Access, row: int, column: int, extents: Sequence[int]) -> Matrix | None:
+    """Rows, or columns, that lie side by side and behind each other."""
     down, along = access.strides[row], access.strides[column]
-    if along == 1:
+    if along == 1 and down >= extents[column]:
         return Matrix(operand, access, False, down)
-    return Matrix(operand, access, True, along) if down == 1 else None
+    return Matrix(operand, access, True, along) if down == 1 and along >= extents[row] else None
+
+
+def _is_whole(access: Access, axes: Sequence[int], extents: Sequence[int], size: int | None) -> bool:
+    """Is every entry of an array of this size written exactly once, as a library's product does it?"""
+    count = 1
+    for axis in sorted(axes, key=lambda axis: access.strides[axis]):
+        if access.strides[axis] != count:
+            return False
+        count *= extents[axis]
+    return access.offset == 0 and count == size

@@ -67,6 +67,8 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
                     continue
                 if type(argument) is not ndarray or argument.dtype is not float64 or argument.shape != wanted:
                     return NotImplemented
+                if not argument.flags.aligned:
+                    return NotImplemented
                 try:
                     words[index].p = from_buffer(argument)  # the array outlives the call: the caller holds it
                 except ValueError:

@@ -11,6 +11,7 @@ from typing import Any
 
 from vlad.core.types import Recursion, is_tensor
 from vlad.errors import VladError
+from vlad.primitives.kernels import entry_by_entry, every
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Tensor, holds, same_numbers
 from vlad.values import (
@@ -92,6 +93,8 @@ def _abstract_same(w: Any, a: Any, b: Any) -> Any:
             return w.recursive(EQUAL, w.characters(a), w.characters(b))
         if a.type.head == "boolean":
             return w.compute(w.machine.table["same-boolean?"], [a, b], w.types.boolean)
+        if is_tensor(a.type):
+            return every(w, entry_by_entry(w, w.machine.table["same?"], [a, b]))
         if a.type.parts:
             return w.unbounded("`eq?` of structures is not compiled: `equal?` is")
         return w.truth(True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous
-from vlad.core.types import is_known_zero, is_real, is_tensor
+from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
 from vlad.devices import add_at, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
@@ -18,10 +18,28 @@ from vlad.primitives.arrays import (
     whole,
 )
 from vlad.primitives.elementwise import apart, elementwise, is_elementwise
-from vlad.primitives.kernels import Shape, copied, entry_by_entry, is_number, known, loops, reduced, shape_of
+from vlad.primitives.kernels import (
+    Shape,
+    answer_of,
+    broadcast_shape,
+    copied,
+    entry_by_entry,
+    is_number,
+    known,
+    loops,
+    reduced,
+    shape_of,
+    unfit,
+)
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
+
+# Of an index that is computed; one that is known is told, too.
+OUT_OF_RANGE = {
+    name: f"{'Label' if name == 'one-hot' else 'Index'} given to {name} is out of range"
+    for name in ("tensor-ref", "gather", "scatter-add", "one-hot")
+}
 
 
 def _place(name: str, array: Array, index: Value) -> tuple[Any, ...]:
@@ -106,7 +124,7 @@ def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., 
             return rule(offset, unknown)
         return w.branch(
             (key, "in range", number), tests[number], lambda: tested(number + 1),
-            lambda: w.fail(f"Index given to {name} is out of range"), False,
+            lambda: w.fail(OUT_OF_RANGE[name]), False,
         )  # fmt: skip
 
     return tested(0)
@@ -123,8 +141,7 @@ def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, strides: 
     size = math.prod(shape) if shape else None
     write = Write(0, count, Access(0, contiguous(shape)) if shape else None)
     kernel = Kernel(shape, reads, (), (Output(size),), (write,))
-    type_ = w.types.tensor(shape, t.type.of.kind) if shape else w.types.real
-    return w.loops(kernel, [*[place for _, place in at], t], [type_])[0]
+    return answer_of(w, kernel, [*[place for _, place in at], t], shape, t.type.of.kind)
 
 
 MOST_PUT = (
@@ -133,7 +150,9 @@ MOST_PUT = (
 
 
 def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
-    if like.type.of.kind != "f":
+    if not is_tensor(like.type):
+        return unfit(w, x, ())
+    if not has_tangents(like.type):
         return w.known_zero
     shape = shape_of(like)
     places = _places(w, index)
@@ -141,11 +160,13 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
         return w.left_out("sensitivities of large tensors that are read entry by entry are")
     rest, strides = shape[len(places) :], contiguous(shape)
     inner = strides[len(strides) - len(rest) :]
+    if not is_number(x) or broadcast_shape([shape_of(x), rest]) != rest:
+        return unfit(w, x, rest)
 
     def put_at(offset: int, at: list[Any]) -> Any:
         count = len(at)
         indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
-        own = Access(0, contiguous(rest)) if is_tensor(x.type) else None
+        own = broadcast(shape_of(x), rest) if is_tensor(x.type) else None
         reads = (*[Read(number, None) for number in range(count)], Read(count, own))
         write = Write(0, count, Access(offset, inner, indirect))
         kernel = Kernel(rest, reads, (), (Output(math.prod(shape), 0.0),), (write,))
@@ -189,19 +210,14 @@ def _abstract_slice(w: Any, t: Any, *bounds: Any) -> Any:
 
 
 def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
-    if like.type.of.kind != "f":
+    if is_tensor(like.type) and not has_tangents(like.type):
         return w.known_zero
     shape = shape_of(like)
     own, write = _range(w, shape, bounds)
-    return loops(
-        w,
-        own,
-        [x],
-        [broadcast(shape_of(x), own) if is_tensor(x.type) else None],
-        shape,
-        write=write,
-        fill=0.0,
-    )
+    if not is_number(x) or broadcast_shape([shape_of(x), own]) != own:
+        return unfit(w, x, own)
+    access = broadcast(shape_of(x), own) if is_tensor(x.type) else None
+    return loops(w, own, [x], [access], shape, write=write, fill=0.0)
 
 
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
@@ -249,7 +265,7 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
         later = w.apply(table["+"], [places, most])
         return rule(w.apply(table["where"], [w.apply(table["<"], [places, zero]), later, places]))
 
-    return whole_places(w, f"Index given to {name} is out of range", indices, -length, length, from_start)
+    return whole_places(w, OUT_OF_RANGE[name], indices, -length, length, from_start)
 
 
 def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:

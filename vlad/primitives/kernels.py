@@ -65,6 +65,8 @@ def list_parts(w: Any, x: Any) -> list[Any] | None:
     found = []
     while x.type.kind == "pair":
         car, x = w.parts(x)
+        if w.types.canonical(car.type).kind == "union":
+            w.left_out("tensors in lists whose shapes are known only when the program runs are")
         found.append(car)
         x = type(x)(w.types.canonical(x.type), x.leaves)
     if x.type.kind == "union":
@@ -98,8 +100,15 @@ def loops(
         tuple(extents), reads, tuple([Step(row, values) for row, values in steps]),
         (Output(size, fill, base),), (Write(0, len(reads) + len(steps) - 1, write, combine),),
     )  # fmt: skip
-    type_ = w.types.tensor(shape, kind) if shape else w.types.real
-    return w.loops(kernel, operands, [type_])[0]
+    return answer_of(w, kernel, operands, shape, kind)
+
+
+def answer_of(w: Any, kernel: Kernel, operands: Sequence[Any], shape: Shape, kind: str) -> Any:
+    """The one output of a kernel, of a shape and kind: of rank 0 a real or a boolean."""
+    if shape:
+        return w.loops(kernel, operands, [w.types.tensor(shape, kind)])[0]
+    (number,) = w.loops(kernel, operands, [w.types.real])
+    return w.apply(w.machine.table["="], [number, w.constant(1.0)]) if kind == "b" else number
 
 
 def entry_by_entry(w: Any, row: Primitive, operands: Sequence[Any]) -> Any:
@@ -136,7 +145,15 @@ def copied(w: Any, x: Any, shape: Shape, access: Access) -> Any:
 
 def repeated(w: Any, x: Any, shape: Shape) -> Any:
     """Broadcast to a shape."""
+    if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
+        return unfit(w, x, shape)
     return copied(w, x, shape, broadcast(shape_of(x), shape))
+
+
+def unfit(w: Any, x: Any, shape: Shape) -> Any:
+    """Derivatives meet what does not fit where a sensitivity is not of the shape of its primal: the program's, or one of those
+    that types allow for and that never come together."""
+    return w.fail(f"A sensitivity of shape {shape_text(shape_of(x))} does not fit {shape_text(shape)}")
 
 
 def filled(w: Any, shape: Shape, number: float, kind: str = "f") -> Any:
@@ -149,7 +166,7 @@ def reshaped(w: Any, x: Any, shape: Shape) -> Any:
     if not is_tensor(x.type):
         return copied(w, x, shape, Access(0, ()))
     if not shape:
-        return loops(w, (), [x], [Access(0, ())], ())
+        return loops(w, (), [x], [Access(0, ())], (), kind=x.type.of.kind)
     return type(x)(w.types.tensor(shape, x.type.of.kind), x.leaves)
 
 
@@ -161,6 +178,12 @@ def reduced(w: Any, x: Any, axes: Sequence[int], keep: bool, combine: str) -> An
     result = left if keep else tuple([length for axis, length in enumerate(shape) if axis not in axes])
     write = Access(0, tuple(strides)) if result else None
     return loops(w, shape, [x], [Access(0, contiguous(shape))], result, write=write, combine=combine)
+
+
+def every(w: Any, tests: Any) -> Any:
+    """Is every entry of a tensor of booleans true?"""
+    product = reduced(w, tests, range(len(shape_of(tests))), False, "*")
+    return w.apply(w.machine.table["="], [product, w.constant(1.0)])
 
 
 def over(shape: Shape, axes: Sequence[int] | None) -> Sequence[int]:

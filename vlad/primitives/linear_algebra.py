@@ -47,6 +47,8 @@ def _abstract_matmul(w: Any, a: Any, b: Any) -> Any:
     """Sums over the last axis of one and the last but one of the other."""
     if not is_tensor(a.type) or not is_tensor(b.type):
         return w.fail("Argument to matmul is invalid")
+    if a.type.of.kind == b.type.of.kind == "i":
+        return w.left_out("tensors of integers are")
     own_a, own_b = shape_of(a), shape_of(b)
     rows, columns = _as_matrices(own_a, own_b)
     batch = broadcast_shape([rows[:-2], columns[:-2]])

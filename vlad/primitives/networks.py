@@ -20,7 +20,7 @@ from vlad.devices import device_named, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, constant, dimensions, elements, length_of, reals, row, whole
 from vlad.primitives.elementwise import library
-from vlad.primitives.indexing import whole_places
+from vlad.primitives.indexing import OUT_OF_RANGE, whole_places
 from vlad.primitives.kernels import Shape, copied, is_number, known, loops, shape_of
 from vlad.tensors import SORT, Array, Tensor, made, numbers, on_host, quiet, shape_text
 from vlad.values import FALSE, Primitive, Symbol, Value, look
@@ -387,7 +387,7 @@ def _abstract_unpool(w: Any, s: Any, dims: Any, *geometry: Any) -> Any:
 def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
     count, shape = length_of("one-hot", known(w, n)), shape_of(labels)
     if not is_number(labels) or (is_tensor(labels.type) and labels.type.of.kind == "b"):
-        return w.fail("Label given to one-hot is out of range")
+        return w.fail(OUT_OF_RANGE["one-hot"])
 
     def of_places(places: Any) -> Any:
         whole_ = (*shape, count)
@@ -399,7 +399,7 @@ def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
         )  # fmt: skip
         return w.loops(kernel, [places], [w.types.tensor(whole_)])[0]
 
-    return whole_places(w, "Label given to one-hot is out of range", labels, 0, count, of_places)
+    return whole_places(w, OUT_OF_RANGE["one-hot"], labels, 0, count, of_places)
 
 
 # Pooling.
@@ -480,7 +480,7 @@ def _one_hot(labels: Value, n: Value) -> Value:
         xp.all((found >= 0) & (found < count) & (found == xp.round(found)))
     ):
         raise VladError(
-            "out-of-range", "Label given to one-hot is out of range",
+            "out-of-range", OUT_OF_RANGE["one-hot"],
             hint=f"labels are whole numbers from 0 to {count - 1}",
         )  # fmt: skip
     return made(xp.astype(found[..., None] == device_of(found).make("arange", count), xp.float64))

@@ -31,6 +31,11 @@ from vlad.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
 
 UNIFORM, NORMAL, INTEGER, PERMUTATION, SPLIT = range(5)  # purposes
 NO_RANGE = "Bounds given to {} make no range"
+# What compiled code finds out of a key that is computed.
+NO_KEY = {
+    name: f"Argument to {name} is no key"
+    for name in ("split", "uniform", "normal", "random-integer", "permutation")
+}
 LARGEST_EXACT = 1 << 53  # whole reals up to here are told apart
 _LOW = (1 << 32) - 1
 _FEW = 8  # as many blocks are drawn without arrays, which is 15 times faster for one
@@ -289,7 +294,7 @@ BELOW = _hidden("random-below", "high low count", "A word as a number below a co
 
 def _with_key(w: Any, name: str, key: Any, rule: Callable[..., Any]) -> Any:
     """The rule on the two words of a key."""
-    error = f"Argument to {name} is invalid"
+    error = NO_KEY[name]
     parts = w.parts(key) if key.type.kind == "pair" else []
     if len(parts) != 2 or not all(is_real(part.type) for part in parts):
         return w.fail(error)

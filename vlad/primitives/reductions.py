@@ -22,7 +22,17 @@ from vlad.primitives.arrays import (
     row,
 )
 from vlad.primitives.data import boolean
-from vlad.primitives.kernels import copied, is_number, known, over, reduced, repeated, reshaped, shape_of
+from vlad.primitives.kernels import (
+    copied,
+    is_number,
+    known,
+    over,
+    reduced,
+    repeated,
+    reshaped,
+    shape_of,
+    unfit,
+)
 from vlad.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, Value
 
@@ -123,7 +133,10 @@ def _abstract_spread(w: Any, x: Any, t: Any, axis: Any) -> Any:
     shape = shape_of(t)
     axes = over(shape, axes_of("spread", known(w, axis), len(shape)))
     if is_tensor(x.type) and len(shape_of(x)) < len(shape):
-        x = reshaped(w, x, tuple([1 if axis in axes else length for axis, length in enumerate(shape)]))
+        kept = tuple([1 if axis in axes else length for axis, length in enumerate(shape)])
+        if math.prod(kept) != math.prod(shape_of(x)):
+            return unfit(w, x, kept)
+        x = reshaped(w, x, kept)
     return repeated(w, x, shape)
 
 

@@ -31,6 +31,7 @@ from vlad.primitives.arrays import (
 from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.elementwise import apart, library, unlike
 from vlad.primitives.kernels import (
+    Shape,
     broadcast_shape,
     copied,
     filled,
@@ -42,6 +43,7 @@ from vlad.primitives.kernels import (
     repeated,
     reshaped,
     shape_of,
+    unfit,
 )
 from vlad.primitives.numbers import invalid
 from vlad.tensors import (
@@ -113,6 +115,8 @@ def _abstract_parts(w: Any, x: Any, data: Any) -> Any:
     if parts is None:
         return x
     shape = shape_of(x)
+    if shape[:1] != (len(parts),):
+        return unfit(w, x, (len(parts),))
     answer = w.constant(NIL)
     for index in reversed(range(len(parts))):
         part = copied(w, x, shape[1:], Access(index * math.prod(shape[1:]), contiguous(shape[1:])))
@@ -235,9 +239,10 @@ def _abstract_eye(w: Any, n: Any) -> Any:
 
 
 def _abstract_arange(w: Any, stop: Any, start: Any, step: Any) -> Any:
-    """start + i·step, as NumPy has it."""
-    array = numbers(_arange(known(w, stop), known(w, start), known(w, step)))
-    return _counted(w, array.shape[0], start, step)
+    """start + i·step, with the step that NumPy takes: from the first entry to the second."""
+    first, distance = known(w, start), known(w, step)
+    array = numbers(_arange(known(w, stop), first, distance))
+    return _counted(w, array.shape[0], start, w.constant(first + distance - first))
 
 
 def _counted(w: Any, count: int, start: Any, step: Any) -> Any:
@@ -304,6 +309,8 @@ def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
     if like.type.of is FALSE or is_real(x.type):
         return x
     whole, shape = shape_of(x), shape_of(like)
+    if not is_number(x) or broadcast_shape([whole, shape]) != whole:
+        return unfit(w, x, shape)
     missing = len(whole) - len(shape)
     axes = [i for i, length in enumerate(whole) if i < missing or (shape[i - missing] == 1 != length)]
     total = reduced(w, x, axes, True, "+") if axes else x
@@ -315,7 +322,7 @@ def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
         return x
     if is_known_zero(x.type) or not has_tangents(like.type):
         return w.known_zero
-    return x if shape_of(x) == shape_of(like) else repeated(w, x, shape_of(like))
+    return x if is_tensor(x.type) and shape_of(x) == shape_of(like) else repeated(w, x, shape_of(like))
 
 
 def _abstract_witness(w: Any, x: Any, r: Any) -> Any:
@@ -534,7 +541,7 @@ def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:
         return w.fail("Argument to concatenate is invalid")
     shapes = [shape_of(part) for part in parts]
     at = axis_of("concatenate", known(w, axis), len(shapes[0]))
-    if len({(*shape[:at], *shape[at + 1 :], len(shape)) for shape in shapes}) > 1:
+    if not joins(shapes, at):
         return w.fail(f"Shapes given to concatenate do not fit: {' and '.join(map(shape_text, shapes))}")
     return joined(w, parts, at)
 
@@ -543,7 +550,15 @@ def _abstract_split_like(w: Any, x: Any, ts: Any, axis: Any) -> Any:
     parts = list_parts(w, ts)
     shape = shape_of(x)
     at = axis_of("concatenate", known(w, axis), len(shape))
-    return cut_up(w, x, at, [shape_of(part)[at] for part in parts or ()])
+    shapes = [shape_of(part) for part in parts or ()]
+    if not joins(shapes, at) or sum([one[at] for one in shapes]) != shape[at]:
+        return unfit(w, x, shapes[0] if shapes else ())
+    return cut_up(w, x, at, [one[at] for one in shapes])
+
+
+def joins(shapes: Sequence[Shape], axis: int) -> bool:
+    """Are these shapes of tensors the same but for an axis, along which they can be joined?"""
+    return len({(*shape[:axis], *shape[axis + 1 :], len(shape)) for shape in shapes}) == 1
 
 
 def cut_up(w: Any, x: Any, axis: int, lengths: Sequence[int]) -> Any:

@@ -1,0 +1,272 @@
+"""Programs with tensors: compiled they answer what they answer on tier 0, to the kind of every number."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+from vlad import VladError
+from vlad.compile import calls
+from vlad.compile.blas import Product, product
+
+ROOT = Path(__file__).parents[2]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal up to rounding, of the same shapes and kinds."""
+    if isinstance(a, np.ndarray):
+        alike = isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape
+        if a.dtype.kind == "f":
+            return alike and np.allclose(a, b, rtol=1e-9, atol=1e-11, equal_nan=True)
+        return alike and np.array_equal(a, b)
+    if type(a) is float:
+        return type(b) is float and bool(np.isclose(a, b, rtol=1e-9, atol=1e-11, equal_nan=True))
+    if isinstance(a, list | tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    return bool(type(a) is type(b) and a == b)
+
+
+def answer(session: vlad.Session, text: str, operands: tuple[Any, ...]) -> list[Any]:
+    """What a procedure answers the first time and the next; an error's message and place."""
+    try:
+        f = session.eval(text)
+        return [f(*operands), f(*operands)]
+    except VladError as error:
+        place = None if error.span is None else (error.span.line, error.span.column)
+        return [error.message, place]
+
+
+def agree(text: str, *operands: Any, compiled: bool = True) -> list[Any]:
+    """The answers of both tiers, which are the same. `compiled`: and the procedure is compiled, whose answer stands."""
+    evaluating, compiling = vlad.Session(tier="evaluate"), vlad.Session(tier="compile")
+    expected, found = [answer(session, text, operands) for session in (evaluating, compiling)]
+    assert same(expected, found), (text, operands, expected, found)
+    if compiled:
+        assert compiling.tiers.disagreements == 0
+        assert {entry.reason for entry in compiling.tiers.entries.values()} == {None}, text
+    return found
+
+
+A = np.arange(6.0).reshape(2, 3) + 0.5
+V, W = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])
+
+OF_ANY_KIND = [
+    "(lambda (x) x)", "(lambda (x) (list x (dtype x) (shape x)))", "(lambda (x) (transpose x))", "(lambda (x) (slice x 0 1))",
+    "(lambda (x) (tensor-ref x 0))", "(lambda (x) (tensor-ref x 0 1))", "(lambda (x) (reshape x '(3 2)))",
+    "(lambda (x) (reshape (slice (tensor-ref x 0) 1 2) '()))", "(lambda (x) (gather x #[0 1 0]))", "(lambda (x) (unstack x))",
+    "(lambda (x) (map unstack (unstack x)))", "(lambda (x) (matmul x (transpose x)))", "(lambda (x) (sum x #:axis 0))",
+    "(lambda (x) (maximum x #:axis 1))", "(lambda (x) (prod x))", "(lambda (x) (* 2 x))", "(lambda (x) (+ x x))",
+    "(lambda (x) (> x 1))", "(lambda (x) (where (> x 1) x 0))", "(lambda (x) (abs x))", "(lambda (x) (zero x))",
+    "(lambda (x) (as-type x 'float64))", "(lambda (x) (argmax x #:axis 0))", "(lambda (x) (tensor->list x))",
+    "(lambda (x) ((gradient (lambda (y) (sum (* y y)))) x))", "(lambda (x) (v+ x x))", "(lambda (x) (equal? x x))",
+    "(lambda (x) (softmax x))", "(lambda (x) (concatenate (list x x)))", "(lambda (x) (mean x))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int32", "uint8", "bool", ">f8", ">i4"])
+def test_every_kind_of_number_stays_what_it_is(kind: str) -> None:
+    for text in OF_ANY_KIND:
+        agree(text, A.astype(kind), compiled=False)
+
+
+def test_integers_that_are_no_doubles() -> None:
+    large = np.array([2**53 + 1, -5])
+    (found, _) = agree("(lambda (x) (list x (gather x #[0])))", large, compiled=False)
+    assert found[0][0] == 2**53 + 1 == found[1][0]
+    agree("(lambda (x) (list x (gather x #[0])))", np.array([2**53, -(2**53)]))
+
+
+LAYOUTS = {
+    "Fortran order": np.asfortranarray(A), "every other": A[:, ::2], "backwards": A[::-1], "transposed": A.T,
+    "no rows": np.zeros((0, 3)), "no columns": np.zeros((2, 0)), "one entry, repeated": np.broadcast_to(np.float64(3), (2, 3)),
+    "between words": np.frombuffer(b"x" + np.arange(4000.0).tobytes(), dtype=float, offset=1).reshape(40, 100),
+    "big-endian": A.astype(">f8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_arrays_of_every_layout(name: str) -> None:
+    array = LAYOUTS[name]
+    for text in [
+        "(lambda (x) (* 2 (+ x 1)))",
+        "(lambda (x) (sum x #:axis 0))",
+        "(lambda (x) (list x (sum x)))",
+    ]:
+        agree(text, array)
+    array.setflags(write=False)
+    agree("(lambda (x) ((gradient (lambda (x) (sum (sin x)))) x))", array)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "equal?", "(lambda (x y) (eq? x y))", "(lambda (x y) (equal? (list x 1) (list y 1)))",
+        "(lambda (x y) (if (equal? x y) 1 2))",
+        "(lambda (x y) (member x (list y x)))", "(lambda (x y) (assoc x (list (cons y 1) (cons x 2))))",
+    ],
+)  # fmt: skip
+def test_equality_looks_at_the_entries(text: str) -> None:
+    pairs = [(V, W), (V, V.copy()), (V, A), (np.zeros(0), np.zeros(0)), (np.array([np.nan, 0.0]), np.array([np.nan, -0.0])),
+             (np.array([1, 2]), np.array([1, 3])), (np.array([True, False]), np.array([True, True])), (V, 1.0)]  # fmt: skip
+    for pair in pairs:
+        agree(text, *pair)
+
+
+def test_a_tensor_that_grows_in_a_loop_has_a_gradient() -> None:
+    text = """(lambda (x n) ((gradient (lambda (x)
+      (sum (let loop ((i 0) (x x)) (if (= i n) x (loop (+ i 1) (concatenate (list x (sin x))))))))) x))"""
+    agree(text, V, 3.0, compiled=False)
+
+
+def test_arange_has_the_entries_of_numpy() -> None:
+    for text, expected in [
+        ("(lambda (x) (+ x (arange 3 #:start 0.1 #:step 0.1)))", np.arange(0.1, 3, 0.1)),
+        ("(lambda (x) (+ x (arange -7 #:start 5.3 #:step -0.7)))", np.arange(5.3, -7, -0.7)),
+    ]:
+        found = agree(text, 0.0)[0]
+        assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(lambda (x) (* ((derivative-F (lambda (u) 3)) 0) x))",
+        "(lambda (x) (/ ((derivative-R (lambda (u) (sum x))) 0) x))",
+        "(lambda (x) (* 2 (* x ((derivative-F (lambda (u) (sum x))) 0))))",
+        "(lambda (x) (- ((derivative-F (lambda (u) 3)) 0) x))",
+        "(lambda (x) (+ x ((derivative-F (lambda (u) 3)) 0)))", "(lambda (x) ((derivative-F (lambda (u) x)) 1))",
+        "(lambda (x) (shape ((derivative-F (lambda (u) x)) 1)))",
+    ],
+)  # fmt: skip
+def test_a_derivative_that_is_zero_times_a_tensor_is_a_tensor(text: str) -> None:
+    agree(text, V)
+    agree(text, np.array([np.inf, np.nan]))
+
+
+def test_a_sensitivity_is_only_put_where_it_fits() -> None:
+    """Which branch was taken is not known to the types: that of the other one may come along."""
+    text = """(lambda (c x) ((gradient-R (lambda (u)
+      (sum (if (< c 0) x (slice (+ (zeros 8) u) 2 7 #:step 2))))) 0.5))"""
+    agree(text, 0.3, A)
+    agree(text, -0.3, A)
+
+
+SENSITIVITIES = [
+    "1",
+    "#[1 2]",
+    "#[1 2 3 4]",
+    "#[1]",
+    "#[[1 2] [3 4]]",
+    "#[[1]]",
+    "(list 1 2)",
+    "(list #[1 2] #[1 2])",
+    "'()",
+    "#[]",
+]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        "sin", "sum", "(lambda (x) (sum x #:axis 0))", "(lambda (x) (reshape x '(2 1)))", "(lambda (x) (slice x 0 1))",
+        "(lambda (x) (concatenate (list x x)))", "(lambda (x) (stack (list x x)))", "(lambda (x) (tensor-ref x 0))",
+        "(lambda (x) (gather x #[0 0 1]))", "(lambda (x) (broadcast-to x '(3 2)))", "(lambda (x) (matmul x #[1 2]))", "softmax",
+        "(lambda (x) (unstack x))", "(lambda (x) (tensor (list x x)))", "prod", "(lambda (x) (mean x #:axis 0 #:keep #t))",
+    ],
+)  # fmt: skip
+def test_sensitivities_of_any_shape(f: str) -> None:
+    """What fits, and what the error is, is the same on both tiers."""
+    for sensitivity in SENSITIVITIES:
+        agree(f"(lambda (x) (cdr ((cdr ((J {f}) (J x))) {sensitivity})))", V[:2], compiled=False)
+
+
+WRITTEN = [
+    "#[1 2.5 -0.0]", "(> #[1 2] 1)", "(argmax #[[1 2] [4 3]] #:axis 1)", "(list #[[1 2] [3 4]] #[] (zeros '(2 0)) 3)",
+    "(reshape (arange 12) '(2 3 2))", "(arange 1001)", "(reshape (arange 4004) '(2 1001 2))", "#[1e300 +nan.0 -inf.0]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_tensors_are_written_alike(text: str) -> None:
+    printed: dict[str, list[str]] = {"evaluate": [], "compile": []}
+    for tier, lines in printed.items():
+        session = vlad.Session(tier=tier, write=lines.append)
+        session.eval(f"(lambda () (begin (write {text}) (display {text})))")()
+        assert {entry.reason for entry in session.tiers.entries.values()} <= {None}
+    assert printed["compile"] == printed["evaluate"] and "[" in printed["compile"][0]
+
+
+def test_whether_an_index_that_is_computed_fits_is_no_matter_of_types(tmp_path: Path) -> None:
+    program = "(tensor-ref #[1 2 3] (sum #[1 1]))\n(gather #[10 20] #[1 0])\n(scatter-add #[1 2] #[1] #[3])\n"
+    path = tmp_path / "indices.vlad"
+    for text, mistakes in ((program, 0), (program + "(tensor-ref #[1 2 3] 3)\n", 1)):
+        path.write_text(text)
+        run = subprocess.run(
+            [sys.executable, "-m", "vlad", "check", path],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            check=False,
+        )
+        assert (run.stdout + run.stderr).count("Error") == mistakes, run
+        assert run.returncode == mistakes
+
+
+def test_a_program_alone_writes_its_tensors(tmp_path: Path) -> None:
+    path, lines = tmp_path / "alone.vlad", "\n".join(WRITTEN)
+    path.write_text(
+        lines
+        + "\n(gather #[10 20] #[1 0])\n(let loop ((i 0) (w (zeros 3))) (if (= i 9) w (loop (+ i 1) (+ w #[1 2 3]))))\n"
+    )
+    command = [sys.executable, "-m", "vlad"]
+    subprocess.run([*command, "build", path, "-o", tmp_path / "alone"], cwd=ROOT, check=True)
+    alone, run = [
+        subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for words in ([tmp_path / "alone"], [*command, path])
+    ]
+    assert alone == run and alone.endswith("#[20 10]\n#[9 18 27]\n")
+
+
+PRODUCTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "(lambda (a b) (matmul a b))": ((40, 30), (30, 50)), "(lambda (a b) (matmul (transpose a) b))": ((30, 40), (30, 50)),
+    "(lambda (a b) (matmul a (transpose b)))": ((40, 30), (50, 30)),
+    "(lambda (a b) (transpose (matmul a b)))": ((40, 30), (30, 50)),
+    "(lambda (a b) (matmul (transpose a) (transpose b)))": ((30, 40), (50, 30)),
+    "(lambda (a b) (matmul (slice a 2 38 #:axis 1) (slice b 1 37)))": ((40, 50), (60, 50)),
+    "(lambda (a b) (matmul (slice a 0 40 #:step 2) (slice b 0 60 #:axis 1 #:step 3)))": ((40, 30), (30, 60)),
+    "(lambda (a b) (matmul (slice a 0 40 #:axis 1 #:step 2) b))": ((40, 40), (20, 30)),
+    "(lambda (a b) (matmul a b)) ": ((3, 20, 30), (30, 40)), "(lambda (a b) (matmul b a))": ((30, 20), (3, 1, 40, 30)),
+    "(lambda (a b) (matmul (reshape a '(30 40)) b))": ((60, 20), (40, 20)),
+    "(lambda (a b) (matmul (tensor-ref a 1) (tensor-ref b 0)))": ((2, 30, 30), (3, 30, 30)),
+    "(lambda (a b) (matmul a (+ 1 (sin b))))": ((40, 30), (30, 50)), "(lambda (a b) (matmul (* a a) a))": ((30, 30), (1,)),
+    "(lambda (a b) (sum (* (matmul a b) (matmul a b)) #:axis 0))": ((40, 30), (30, 50)),
+    "(lambda (a b) ((gradient (lambda (a) (sum (tanh (matmul a b))))) a))": ((40, 30), (30, 50)),
+    "(lambda (a b) ((gradient (lambda (b) (sum (* (matmul a b) (matmul a b))))) b))": ((2, 20, 30), (30, 50)),
+    "(lambda (a b) ((derivative-F (lambda (t) ((gradient (lambda (b) (sum (exp (matmul (* t a) b))))) b))) 0.1))":
+        ((40, 30), (30, 50)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("library", [True, False])
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_large_products_in_every_layout(text: str, library: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not library:
+        monkeypatch.setattr(calls, "product", lambda: Product(0, False))
+    r = np.random.default_rng(0)
+    a, b = [r.normal(size=shape) / 6 for shape in PRODUCTS[text]]
+    agree(text.strip(), a, b)
+    agree(text.strip(), np.asfortranarray(a), b)
+
+
+def test_the_library_multiplies() -> None:
+    session = vlad.Session(tier="compile")
+    f = session.eval("(lambda (a b) (matmul a b))")
+    f(np.ones((30, 30)), np.ones((30, 30)))
+    (entry,) = session.tiers.entries.values()
+    assert entry.variants[0].interface.multiplies and product().address
