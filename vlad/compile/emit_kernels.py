@@ -7,7 +7,7 @@ a local variable; sums there may be taken in any order, which `#pragma omp simd`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from vlad.compile.products import Product, as_product
 from vlad.core.kernels import START, Access, Kernel, Write
@@ -23,17 +23,20 @@ def kernel_lines(
     outputs: Sequence[str],
     real: Callable[[float], str],
     expressions: list[str],
+    given_up: Collection[int] = (),
 ) -> list[str]:
-    """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions."""
-    return _Emitter(kernel, operands, outputs, real, expressions).lines()
+    """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
+    `given_up`: operands that nobody reads later, so that an output may begin as one of them instead of its copy."""
+    return _Emitter(kernel, operands, outputs, real, expressions, given_up).lines()
 
 
 class _Emitter:
     def __init__(
         self, kernel: Kernel, operands: Sequence[str], outputs: Sequence[str], real: Callable[[float], str],
-        expressions: list[str],
+        expressions: list[str], given_up: Collection[int],
     ) -> None:  # fmt: skip
         self.kernel = kernel
+        self.given_up = given_up
         self.operands = operands
         self.outputs = outputs
         self.real = real
@@ -124,6 +127,9 @@ class _Emitter:
                 continue
             self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
             combines = [write.combine for write in kernel.writes if write.output == number and write.combine]
+            if output.base is not None and output.base in self.given_up:
+                self.found[-1] = f"double *restrict {name} = {self.operands[output.base]};"
+                continue
             if output.base is not None:
                 base = self.operands[output.base]
                 self._line(
