@@ -43,7 +43,6 @@ from vlad.core.types import (
     is_known_zero,
     is_real,
     is_tensor,
-    mentions_tensor,
     occurs_inside,
     value_of,
 )
@@ -681,7 +680,9 @@ class Analysis(Walker):
         key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
         count = self._variants[key] = self._variants.get(key, 0) + 1
         # the way back of what is done to tensors has their shapes and places among its constants
-        is_kept = not code.name.endswith(".back") or any(mentions_tensor(t) for t in (*fields, *operands))
+        is_kept = not code.name.endswith(".back") or any(
+            type_.mentions_tensor for type_ in (*fields, *operands)
+        )
         if count <= (MOST_FOLLOWED if self.patient else MOST_CONSTANTS) and is_kept:
             return None
         return self._of_key.get(key) or self._new(*key)

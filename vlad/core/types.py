@@ -28,7 +28,18 @@ class Type:
     constant's value, the closure's Code, the union's Cell, that of a string's characters, or the tensor's Layout; `parts` a
     pair's two types or those of a closure's environment."""
 
-    __slots__ = ("kind", "of", "parts", "head", "size", "mentions_cell", "epoch", "now", "serial")
+    __slots__ = (
+        "kind",
+        "of",
+        "parts",
+        "head",
+        "size",
+        "mentions_cell",
+        "mentions_tensor",
+        "epoch",
+        "now",
+        "serial",
+    )
 
     kind: str
     of: Any
@@ -36,6 +47,7 @@ class Type:
     head: Head
     size: int
     mentions_cell: bool
+    mentions_tensor: bool  # cells are not entered
     epoch: int
     now: Type
     serial: int
@@ -148,6 +160,7 @@ class Types:
             type_.mentions_cell = kind in ("union", "string", "tensor") or any(
                 part.mentions_cell for part in parts
             )
+            type_.mentions_tensor = kind == "tensor" or any(part.mentions_tensor for part in parts)
             type_.epoch, type_.now, type_.serial = self.epoch, type_, len(self._table)
         return type_
 
@@ -466,11 +479,6 @@ def has_tangents(tensor: Type) -> bool:
 def is_real(type_: Type) -> bool:
     """A real, or the known zero, which stands for one."""
     return type_.head == "real" or type_.of is ZERO
-
-
-def mentions_tensor(type_: Type) -> bool:
-    """Is it, or has it a part that is, a tensor? Cells are not entered."""
-    return is_tensor(type_) or any(part.mentions_cell and mentions_tensor(part) for part in type_.parts)
 
 
 def cells_of(type_: Type) -> Iterator[Cell]:
