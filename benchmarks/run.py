@@ -298,14 +298,13 @@ def processor() -> str:
     return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
 
 
-def versions(python: str | None) -> str:
+def versions(python: str | None, names: tuple[str, ...] = ("jax", "torch", "autograd", "casadi")) -> str:
     """Of gcc and the other systems."""
     gcc = subprocess.run(
         ["gcc", "-dumpfullversion"], stdout=subprocess.PIPE, text=True, check=True
     ).stdout.strip()
     text = f", gcc {gcc}"
     if python is not None:
-        names = ("jax", "torch", "autograd", "casadi")
         ask = f"import importlib.metadata as m; print(', '.join(f'{{n}} {{m.version(n)}}' for n in {names}))"
         text += (
             ", "

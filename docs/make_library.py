@@ -14,7 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "library.md"
-FILES = ["prelude", "streams", "calculus", "optimize", "linear-algebra", "tensors", "differential-equations"]
+NAMES = "prelude streams calculus optimize optimizers linear-algebra tensors nn data differential-equations"
+FILES = NAMES.split()
 DEFINITION = re.compile(r"\(define \(*([^\s()]+)")
 ARROW = "⇒"
 

@@ -100,7 +100,8 @@ class Page:
             expected = "\n".join(SHOWN.findall(block.text))
         self.printed.clear()
         try:
-            self.session.run_text(block.text)
+            with contextlib.chdir(self.folder):
+                self.session.run_text(block.text)
         except VladError as error:
             self.printed.append(str(error))
         check(block, "".join(self.printed), expected)

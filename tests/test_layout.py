@@ -26,7 +26,7 @@ ROOMS = (
     (
         "vlad.primitives",
         "special error_function elementwise kernels numbers data walking numerals strings arrays tensors indexing reductions "
-        "linear_algebra contractions networks random control transforms table",
+        "linear_algebra contractions networks random files control transforms table",
     ),
     ("vlad.evaluate", "limits emit_python explain calls"),
     (

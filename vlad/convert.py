@@ -65,7 +65,7 @@ class Procedure:
             if result is not NotImplemented:
                 return result
         result = self._call(arguments)
-        if direct is None and not self.quicks and (type(result) is float or hasattr(result, "shape")):
+        if direct is None and not self.quicks and (type(result) in (float, list) or hasattr(result, "shape")):
             quicken = getattr(self._apply, "quicken", None)
             if quicken is not None:
                 quicken(self, len(arguments))

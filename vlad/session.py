@@ -25,6 +25,7 @@ from vlad.evaluate.calls import Machine
 from vlad.evaluate.explain import in_library
 from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.expand.forms import (
+    KEYWORDS,
     Definition,
     Export,
     Expression,
@@ -150,6 +151,7 @@ class Session:
             write=write or (lambda text: sys.stdout.write(text)),
             read=read or (lambda: sys.stdin.readline()),
             arguments=arguments,
+            find=self._find_data,
             device=device,
         )
         self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
@@ -196,6 +198,8 @@ class Session:
             for syntax in read(source):
                 for item in expand_form(syntax, self.library):
                     self._execute(item, self.library, None)
+            if name in KEYWORDS:  # `list` as a value; the word keeps its meaning in what is read from now on
+                self.library.defined.pop(name, None)
         finally:
             self._loading.discard(name)
             self._steps = steps
@@ -415,7 +419,17 @@ class Session:
 
     def _find(self, name: str, folders: list[str], span: Span | None) -> str:
         # what stands beside `fit.vlad` as `fit` may be the program that was built of it
-        for candidate in (name,) if name.endswith(".vlad") else (name + ".vlad", name):
+        names = [name] if name.endswith(".vlad") else [name + ".vlad", name]
+        return self._found(name, names, folders, span)
+
+    def _find_data(self, name: str) -> str:
+        """The path of a file that a running program names: beside the program, in the working folder, or in those of `-I`."""
+        beside = [os.path.dirname(self._including[0])] if self._including else []
+        return self._found(name, [name], [*beside, "", *self.path], None)
+
+    @staticmethod
+    def _found(name: str, candidates: list[str], folders: list[str], span: Span | None) -> str:
+        for candidate in candidates:
             for folder in [""] if os.path.isabs(name) else folders:
                 path = os.path.join(folder, candidate)
                 if is_readable(path):

@@ -173,7 +173,7 @@ class Deferred:
     those are immediate. `zero_of` is the primal when this is its zero (so that `plus` need not look), else None.
     """
 
-    __slots__ = ("_forced", "_needs", "_parts", "zero_of")
+    __slots__ = ("_forced", "_needs", "_parts", "zero_of", "__weakref__")
 
     def __init__(
         self, parts: Callable[[], tuple[Value, ...]], needs: tuple[Value, ...] = (), zero_of: Value = None

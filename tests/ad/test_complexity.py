@@ -1,11 +1,20 @@
-"""The cost of a gradient, counted: a constant times its function's, whatever the size. docs/complexity.md has the whole table."""
+"""The cost of a gradient, counted: a constant times its function's, whatever the size; and what it leaves behind, nothing.
+
+docs/complexity.md has the whole table.
+"""
 
 from __future__ import annotations
 
+import gc
 import sys
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from vlad.ad.vector_space import complete, zero
+from vlad.values import ZERO, Value
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 from make_complexity import PROGRAMS, Program, ratios
@@ -24,3 +33,19 @@ def test_the_published_table_names_every_program() -> None:
     text = (Path(__file__).parents[2] / "docs" / "complexity.md").read_text(encoding="utf-8")
     for program in PROGRAMS:
         assert f"| {program.name} |" in text
+
+
+@pytest.mark.parametrize("make", [zero, lambda x: complete(x, (1.0, (ZERO, ZERO)))], ids=["zero", "complete"])
+def test_what_nobody_looks_at_is_freed_at_once(make: Callable[[Value], Value]) -> None:
+    """Though nobody collects cycles during an evaluation: else a loop would keep a part of each gradient that it takes."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        made = make((1.0, ((2.0, ()), (3.0, ()))))
+        parts = [weakref.ref(part) for part in (made, made[1], made[1][0])]
+        assert all(part() is not None for part in parts)
+        del made
+        assert [part() for part in parts] == [None] * 3
+    finally:
+        if collects:
+            gc.enable()

@@ -458,8 +458,8 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
         needed(expressions, True), HEAD, runtime_section("products"), *bodies,
         "void vlad_use(void *gemm, long is_wide) { vlad_gemm = gemm; vlad_gemm_is_wide = is_wide; }",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) {", "  vlad_top = in[1].p;",
-        "  if (in[0].i < 0) { vlad_use(in[1].p, in[2].i); return 0; }", "  switch (in[0].i) {", *cases, "  }",
-        "  return 0;", "}\n",
+        "  if (in[0].i < 0) { vlad_use(in[1].p, in[2].i); return 0; }", "  switch (in[0].i) {", *cases,
+        "  }", "  return 0;", "}\n",
     ])  # fmt: skip
 
 

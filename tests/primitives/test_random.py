@@ -56,6 +56,29 @@ def test_uniform_is_what_its_definition_says(session: vlad.Session, key: Any, co
     assert session["uniform"](key, count).tolist() == expected
 
 
+DRAWN = [
+    "(uniform K '(3 70))", "(uniform K '())", "(uniform K 9 #:low -2 #:high 3)", "(normal K 4000)",
+    "(random-integer K -5 1000003 '(40 3))", "(random-integer K -9007199254740992 9007199254740992 50)", "(permutation K 300)",
+    "(split K 7)", "(uniform (car (cdr (split K 3))) 5)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DRAWN)
+def test_tiers_draw_the_same_bits(text: str) -> None:
+    """`normal` rounds the logarithm of its tails by another library."""
+    evaluated, compiled = [vlad.Session(tier=tier).eval(f"(lambda (K) {text})") for tier in TIERS]
+    for key in ((0.0, 0.0), (1.0, 4294967295.0), (2863311530.0, 305419896.0)):
+        expected, found = evaluated(key), compiled(key)
+        assert np.shape(found) == np.shape(expected)
+        assert getattr(found, "dtype", None) == getattr(expected, "dtype", None)
+        if "normal" in text:
+            assert found == pytest.approx(expected, rel=1e-15)
+            inner = np.abs(expected) < 1.43
+            assert (found == expected)[inner].all()
+        else:
+            assert np.array_equal(found, expected)
+
+
 def test_many_numbers_are_drawn_in_parts(session: vlad.Session) -> None:
     found = session["uniform"]((1.0, 2.0), 100_001)
     places = [0, 1, 2**14 - 1, 2**14, 2**15 - 1, 2**15, 65_537, 100_000]

@@ -439,3 +439,17 @@ def test_a_condition_when_operations_are_counted() -> None:
 
 def test_any_other_tensor_is_a_true_value(session: vlad.Session) -> None:
     assert list(session.eval("(let ((found #[0 1])) (if found found 2))")) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "of", ["(reshape X '(1 2))", "(tensor->list X)", "(transpose (stack (list X)))", "X"]
+)
+@pytest.mark.parametrize("order", ["RR", "RF", "FR", "FF"])
+def test_a_sum_of_what_was_broadcast_has_a_derivative_of_its_shape(
+    session: vlad.Session, of: str, order: str
+) -> None:
+    """(1 + t²)² + (2 + t²)²: the way back sums over the axis, so the way back of that has to repeat."""
+    inner = of.replace("X", "(+ #[1 2] (* t t))")
+    f = f"(lambda (t) (dot-product {inner} {inner}))"
+    slope = session.eval(f"((derivative-{order[0]} (derivative-{order[1]} {f})) 0.3)")
+    assert slope == pytest.approx(2 * 2 * (3 + 2 * 0.09) + 2 * (2 * 0.3) ** 2 * 2)

@@ -11,11 +11,14 @@ a gradient within a constant of the program's (the paper's proviso of laziness a
 
 from __future__ import annotations
 
+from typing import Any
+from weakref import ref
+
 from vlad.errors import VladError
 from vlad.tensors import Tensor, added, same_numbers, shape_text, zeros_like
 from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, look
 
-Memo = dict[object, Value]
+Memo = dict[object, Any]
 NUMBER_TYPES = (float, Tensor)
 
 
@@ -61,7 +64,8 @@ def _zero(value: Value, memo: Memo | None) -> Value:
     if type(value) is Deferred and value.zero_of is not None:
         return value
     if memo is not None:
-        found = memo.get(id(value))
+        known = memo.get(id(value))
+        found = known() if known is not None else None
         if found is not None:
             return found
     shared: Memo = {} if memo is None else memo
@@ -70,9 +74,11 @@ def _zero(value: Value, memo: Memo | None) -> Value:
         seen = look(value)
         return rebuilt(head_of(seen), [_zero(part, shared) for part in parts_of(seen)], seen)
 
-    # `value` stays alive in the closure `parts` and in zero_of, so its id is not used again while the memo lives
+    # `value` stays alive in zero_of, so its id is not used again while the result lives. The memo does not keep the result
+    # alive: what nobody looks at is to be freed, though nobody collects cycles during an evaluation.
     result = Deferred(parts, (value,), value)
-    shared[id(value)] = result
+    if memo is not None:
+        memo[id(value)] = ref(result)
     return result
 
 
@@ -161,7 +167,9 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
         raise nonconforming("plus", primal, sensitivity)
     key = (id(primal), id(sensitivity))
     if memo is not None and key in memo:
-        return memo[key]
+        found = memo[key][0]()
+        if found is not None:
+            return found
     shared: Memo = {} if memo is None else memo
 
     def parts() -> tuple[Value, ...]:
@@ -171,7 +179,13 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
         completed = [_complete(p, q, shared) for p, q in zip(parts_of(x), parts_of(s), strict=True)]
         return rebuilt(head_of(x), completed, x)
 
-    shared[key] = result = Deferred(parts, (primal, sensitivity))
+    result = Deferred(parts, (primal, sensitivity))
+    if memo is not None:
+        memo[key] = (
+            ref(result),
+            primal,
+            sensitivity,
+        )  # keeps these alive, so that their ids stay theirs; not the result
     return result
 
 

@@ -43,6 +43,7 @@ from vlad.core.types import (
     is_known_zero,
     is_real,
     is_tensor,
+    mentions_tensor,
     occurs_inside,
     value_of,
 )
@@ -679,7 +680,9 @@ class Analysis(Walker):
         general = self.types.general
         key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
         count = self._variants[key] = self._variants.get(key, 0) + 1
-        if count <= (MOST_FOLLOWED if self.patient else MOST_CONSTANTS) and not code.name.endswith(".back"):
+        # the way back of what is done to tensors has their shapes and places among its constants
+        is_kept = not code.name.endswith(".back") or any(mentions_tensor(t) for t in (*fields, *operands))
+        if count <= (MOST_FOLLOWED if self.patient else MOST_CONSTANTS) and is_kept:
             return None
         return self._of_key.get(key) or self._new(*key)
 

@@ -30,6 +30,9 @@ from vlad.tensors import SORT, Tensor, entries, from_entries, is_exact, is_on_ho
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
+MOST_PATIENT_LINES = (
+    8_000  # of C: where so many calls are followed, compiling them takes longer than they save
+)
 
 _locks: dict[Any, threading.Lock] = {}
 _locking = threading.Lock()
@@ -448,6 +451,8 @@ def _compile(
             if longest > LONGEST_CHAIN:
                 raise
             unit = Unit(machine, f[0], environment, operands, longest, patient=True)
+            if unit.text.count("\n") > MOST_PATIENT_LINES:
+                raise
     except Unbounded as unbounded:
         if key is not None:
             cache.store(key, json.dumps({"unbounded": unbounded.reason}).encode(), cache.CALL)

@@ -46,6 +46,7 @@ from vlad.compile.first_order import (
     blocks,
     components,
     inner_blocks,
+    leaves_read,
     makes,
     statements,
 )
@@ -582,6 +583,7 @@ class _Body:
         self.loops = len(members) > 1 or self.function in facts.loops
         self.indent = 1
         self.here: str | None = None
+        self.only_readers: dict[Function, dict[Leaf, Each]] = {}
 
     def text(self) -> str:
         facts, members = self.unit.facts, self.members
@@ -834,8 +836,29 @@ class _Body:
         if statement.span is not None:
             self.here = position(statement.span)
             self.line(f"/* {self.here} */")
-        for line in kernel_lines(statement.kernel, operands, outputs, constant_text, self.unit.expressions):
+        texts = kernel_lines(
+            statement.kernel,
+            operands,
+            outputs,
+            constant_text,
+            self.unit.expressions,
+            self.given_up(statement),
+        )
+        for line in texts:
             self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
+
+    def given_up(self, statement: Each) -> list[int]:
+        """The operands that are new arrays which only this statement reads, and only as what an output begins as."""
+        if self.function not in self.only_readers:
+            self.only_readers[self.function] = _only_readers(self.function)
+        only, reads = self.only_readers[self.function], {read.operand for read in statement.kernel.reads}
+        return [
+            output.base
+            for output in statement.kernel.outputs
+            if output.base is not None
+            and output.base not in reads
+            and only.get(statement.operands[output.base]) is statement
+        ]
 
     def invoke(self, statement: Invoke) -> None:
         call = f"{c_name(statement.function)}({', '.join([self.leaf(leaf) for leaf in statement.operands])})"
@@ -886,6 +909,21 @@ class _Body:
             self.line(f"{name}->tag = {self.unit.box_tag(statement.member)};")
         for index, leaf in enumerate(statement.leaves):
             self.line(f"{name}->_{index} = {self.leaf(leaf)};")
+
+
+def _only_readers(function: Function) -> dict[Leaf, Each]:
+    """For each array that a kernel makes and one kernel reads, that one."""
+    readers: dict[Leaf, list[object]] = {}
+    for block in blocks(function.body):
+        for node in (*block.statements, block.end):
+            for leaf in leaves_read(node):
+                readers.setdefault(leaf, []).append(node)
+    made = {slot for s in statements(function.body) if type(s) is Each for slot in s.slots}
+    found: dict[Leaf, Each] = {}
+    for leaf, nodes in readers.items():
+        if leaf in made and len(nodes) == 1 and type(nodes[0]) is Each:
+            found[leaf] = nodes[0]
+    return found
 
 
 def c_string(data: bytes) -> str:

@@ -7,7 +7,7 @@ a local variable; sums there may be taken in any order, which `#pragma omp simd`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from vlad.compile.products import Product, as_product
 from vlad.core.kernels import START, Access, Kernel, Write
@@ -23,25 +23,48 @@ def kernel_lines(
     outputs: Sequence[str],
     real: Callable[[float], str],
     expressions: list[str],
+    given_up: Collection[int] = (),
 ) -> list[str]:
-    """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions."""
-    return _Emitter(kernel, operands, outputs, real, expressions).lines()
+    """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
+    `given_up`: operands that nobody reads later, so that an output may begin as one of them instead of its copy."""
+    return _Emitter(kernel, operands, outputs, real, expressions, given_up).lines()
 
 
 class _Emitter:
     def __init__(
         self, kernel: Kernel, operands: Sequence[str], outputs: Sequence[str], real: Callable[[float], str],
-        expressions: list[str],
+        expressions: list[str], given_up: Collection[int],
     ) -> None:  # fmt: skip
         self.kernel = kernel
+        self.given_up = given_up
         self.operands = operands
         self.outputs = outputs
         self.real = real
         self.expressions = expressions
         self.axes = loop_order(kernel)
         self.found: list[str] = []
+        self.levels = self._levels()  # by value: how many of the outer loops enclose where it is found
         # by write: how many of the outer loops enclose the variable in which it is gathered; None where it is not
         self.depths = [self._depth(write) for write in kernel.writes]
+
+    def _levels(self) -> list[int]:
+        """What is the same in all turns of the inner loops is found before these: a loop into which the C compiler has moved a
+        load of such a value itself, it does not vectorise any more (gcc 12, where `exp` is called)."""
+        kernel = self.kernel
+        if not kernel.turns:  # what would be found might not be there
+            return [len(self.axes)] * (len(kernel.reads) + len(kernel.steps))
+        levels: list[int] = []
+        for read in kernel.reads:
+            moving = (
+                []
+                if read.access is None
+                else [n for n, axis in enumerate(self.axes, 1) if read.access.strides[axis]]
+            )
+            places = [] if read.access is None else [levels[value] for value, _ in read.access.at]
+            levels.append(max([0, *moving, *places]))
+        for step in kernel.steps:
+            levels.append(max([0, *[levels[value] for value in step.values]]))
+        return levels
 
     def _depth(self, write: Write) -> int | None:
         if not write.combine:
@@ -104,6 +127,9 @@ class _Emitter:
                 continue
             self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
             combines = [write.combine for write in kernel.writes if write.output == number and write.combine]
+            if output.base is not None and output.base in self.given_up:
+                self.found[-1] = f"double *restrict {name} = {self.operands[output.base]};"
+                continue
             if output.base is not None:
                 base = self.operands[output.base]
                 self._line(
@@ -131,8 +157,9 @@ class _Emitter:
                 self._line(depth + 1, f"double {self._gathered(write)} = {self.real(START[write.combine])};")
             if write.combine in ORDER:
                 self._line(depth + 1, f"double {self._gathered(write)}__nan = 0.0;")
+        self._values(depth)
         if depth == len(self.axes):
-            self._turn(depth + 1)
+            self._writes(depth + 1)
         else:
             axis = self.axes[depth]
             extent = self.kernel.extents[axis]
@@ -173,9 +200,12 @@ class _Emitter:
         output = self.outputs[write.output]
         return output if write.access is None else f"{output}__{write.value}"
 
-    def _turn(self, depth: int) -> None:
+    def _values(self, level: int) -> None:
+        """What is found inside so many loops."""
         kernel = self.kernel
         for number, read in enumerate(kernel.reads):
+            if self.levels[number] != level:
+                continue
             if read.operand is None:
                 assert read.access is not None
                 text = f"(double)({self._position(read.access)})"
@@ -183,12 +213,17 @@ class _Emitter:
                 text = self.operands[read.operand]
             else:
                 text = self._entry(f"((const double *){self.operands[read.operand]})", read.access)
-            self._line(depth, f"double x{number} = {text};")
+            self._line(level + 1, f"double x{number} = {text};")
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
+            if self.levels[number] != level:
+                continue
             actual = {name: f"x{value}" for name, value in zip(step.row.operands, step.values, strict=True)}
             self.expressions.append(step.row.c)
             text = re.sub(r"\{(\w+)\}", lambda match, actual=actual: actual[match.group(1)], step.row.c)  # type: ignore[misc]
-            self._line(depth, f"double x{number} = {text};")
+            self._line(level + 1, f"double x{number} = {text};")
+
+    def _writes(self, depth: int) -> None:
+        kernel = self.kernel
         for write, own in zip(kernel.writes, self.depths, strict=True):
             if own is not None:
                 place, value = self._gathered(write), f"x{write.value}"

@@ -414,3 +414,60 @@ static inline double vlad_argument_character(double i, double j) {
     at += whole ? length : 1;
   }
 }
+
+/* Of word i under a key, by Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): part 0 is its first 53 bits as a fraction of 1,
+   part 1 its upper half, part 2 its lower. */
+static inline double vlad_random_word(double k, double m, double i, double purpose, double part) {
+  if (!(k >= 0 && k <= 4294967295.0 && m >= 0 && m <= 4294967295.0 && i >= 0 && i < 9007199254740992.0 && purpose >= 0 && purpose <= 4294967295.0))
+    return 0.0 / 0.0;
+  unsigned long place = i;
+  unsigned a = place / 2, b = place / 2 >> 32, c = (unsigned long)purpose, d = 0, x = k, y = m;
+  for (int round = 0; round < 10; round++, x += 0x9E3779B9u, y += 0xBB67AE85u) {
+    unsigned long p = (unsigned long)a * 0xD2511F53u, q = (unsigned long)c * 0xCD9E8D57u;
+    a = (unsigned)(q >> 32) ^ b ^ x;
+    b = q;
+    c = (unsigned)(p >> 32) ^ d ^ y;
+    d = p;
+  }
+  unsigned high = place % 2 ? c : a, low = place % 2 ? d : b;
+  if (part == 0.0) return (double)(((unsigned long)high << 32 | low) >> 11) * 0x1p-53;
+  return part == 1.0 ? high : low;
+}
+
+/* A word as a whole number below a count: the upper half of their product. */
+static inline double vlad_random_below(double high, double low, double count) {
+  if (!(high >= 0 && high <= 4294967295.0 && low >= 0 && low <= 4294967295.0 && count >= 0 && count <= 18014398509481984.0))
+    return 0.0 / 0.0;
+  unsigned long a = high, b = low, n = count, c = n >> 32, d = n & 0xffffffffu;
+  unsigned long upper = a * d + (b * d >> 32), lower = b * c + (upper & 0xffffffffu);
+  return a * c + (upper >> 32) + (lower >> 32);
+}
+
+/* A quotient of polynomials of degree 7, with the coefficients from the lowest power up. */
+static inline double vlad_rational(double x, const double (*of)[8]) {
+  double above = of[0][7] * x, below = of[1][7] * x;
+  for (int i = 6; i > 0; i--) above = (above + of[0][i]) * x, below = (below + of[1][i]) * x;
+  return (above + of[0][0]) / (below + of[1][0]);
+}
+
+/* The inverse of the normal distribution at a fraction of 1 and half a step of 2^-53 more, by PPND16 (Wichura 1988, AS 241). */
+static inline double vlad_normal_quantile(double fraction) {
+  static const double middle[2][8] = {{3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+      1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4,
+      2.5090809287301226727e3}, {1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+      2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3}},
+    tail[2][8] = {{1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+      3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2,
+      7.74545014278341407640e-4}, {1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+      1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9}},
+    far[2][8] = {{6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+      2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5,
+      2.01033439929228813265e-7}, {1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
+      1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
+      2.04426310338993978564e-15}};
+  double q = (fraction * 0x1p53 * 2 - 9007199254740991.0) * 0x1p-54, size = fabs(q);
+  if (!(size > 0.425)) return vlad_rational(0.180625 - q * q, middle) * q;
+  double radius = size < 0.5 ? sqrt(-log(0.5 - size)) : 0.0 / 0.0;
+  double found = radius > 5.0 ? vlad_rational(radius - 5.0, far) : vlad_rational(radius - 1.6, tail);
+  return q < 0 ? -found : found;
+}

@@ -27,35 +27,56 @@ def fuse_kernels(program: Program) -> Program:
 
 
 def _fuse_function(function: Function) -> None:
+    """Whoever was put into all of its readers is read by nobody, and reads nothing any more: what it read has fewer readers,
+    and may be put into the one that is left. So it goes on until nothing changes. First those that compute nothing: a
+    transposed matrix that a product reads is not to hold back what computes it."""
+    for statement in statements(function.body):
+        if type(statement) is Each:
+            _distinct_operands(statement)
+    while _fuse_once(function, copies=True):
+        pass
+    while _fuse_once(function, copies=False):
+        pass
+    for statement in statements(function.body):
+        if type(statement) is Each:
+            statement.kernel = compact(statement.kernel)
+
+
+def _fuse_once(function: Function, copies: bool) -> bool:
+    """Is there a kernel that was put into another one?"""
     made: dict[Slot, tuple[Each, int]] = {}
     readers: dict[Leaf, set[int]] = {}
-    found: list[Each] = []
-    for statement in statements(function.body):
-        for leaf in leaves_read(statement):
-            readers.setdefault(leaf, set()).add(id(statement))
-        if type(statement) is Each:
-            found.append(statement)
-            made.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
     for block in blocks(function.body):
         for leaf in leaves_read(block.end):
             readers.setdefault(leaf, set()).add(id(block.end))
-    for statement in found:
-        _distinct_operands(statement)
-        while True:
+    found: list[Each] = []
+    for statement in reversed(list(statements(function.body))):
+        if type(statement) is Each:
+            if not any(slot in readers for slot in statement.slots):
+                continue
+            found.append(statement)
+            made.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
+        for leaf in leaves_read(statement):
+            readers.setdefault(leaf, set()).add(id(statement))
+    changed = False
+    for statement in reversed(found):
+        again = True
+        while again:
+            again = False
             for leaf in statement.operands:
                 if type(leaf) is Slot and leaf in made:
                     producer, output = made[leaf]
+                    if copies and producer.kernel.steps:
+                        continue
                     if _pays(producer, output, statement, len(readers[leaf])):
                         fused = _fused(producer, output, statement, leaf)
                         if fused is not None:
                             statement.kernel, statement.operands = fused
                             for read in statement.operands:
                                 readers.setdefault(read, set()).add(id(statement))
+                            changed = again = True
                             break
-            else:
-                break
-    for statement in found:
-        statement.kernel = compact(statement.kernel)
+    return changed
 
 
 def _distinct_operands(statement: Each) -> None:

@@ -1,8 +1,9 @@
 """Arrays and floats of Python straight to machine code, and back.
 
-In: a compiled procedure whose operands are reals and tensors of reals, and whose answer is one.  Out: a callable that Python's
-`Procedure` asks first. It answers NotImplemented for whatever it is not made for, errors included: then the usual way is taken,
-which converts, chooses among variants and explains. Limits of time and memory are kept there only (tiers.py asks).
+In: a compiled procedure whose operands are reals and tensors of reals, and whose answer is one, or a list of such.
+Out: a callable that Python's `Procedure` asks first. It answers NotImplemented for whatever it is not made for, errors included:
+then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept there
+only (tiers.py asks).
 """
 
 from __future__ import annotations
@@ -24,18 +25,34 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
     result = interface.result
     if interface.acts or interface.counts or result is None:
         return None
-    if not all(type_.kind == "real" or _is_of_reals(type_) for type_ in (*interface.operands, result)):
+    elements = _elements(interface.layout.types, result)
+    if elements is None or not all(_is_number(type_) for type_ in interface.operands):
         return None
-    if not any(is_tensor(type_) for type_ in (*interface.operands, result)):
+    if not any(is_tensor(type_) for type_ in (*interface.operands, *elements)):
         return None  # that is `vlad_direct`
     import numpy
 
     shapes = [type_.of.shape if is_tensor(type_) else None for type_ in interface.operands]
     count, float64, ndarray = len(shapes), numpy.dtype(numpy.float64), numpy.ndarray
     from_buffer, memmove, empty = ffi.from_buffer, ffi.memmove, numpy.empty
-    shape = result.of.shape if is_tensor(result) else None
-    size = 8 * result.of.size if shape is not None else 0
     places = list(enumerate(shapes))
+
+    def taken(index: int, type_: Any) -> Callable[[], Any]:
+        word = answers[index]
+        if not is_tensor(type_):
+            return lambda: word.d
+        shape, size = type_.of.shape, 8 * type_.of.size
+
+        def array() -> Any:
+            found = empty(shape)
+            memmove(from_buffer(found), word.p, size)
+            found.setflags(write=False)
+            return found
+
+        return array
+
+    takers = [taken(index, type_) for index, type_ in enumerate(elements)]
+    only = takers[0] if result.kind != "pair" else None
 
     def called(arguments: tuple[Any, ...]) -> Any:
         if len(arguments) != count:
@@ -64,15 +81,23 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
                     status = call(words, answers)
             if status:
                 return NotImplemented
-            if shape is None:
-                return answers[0].d
-            found = empty(shape)
-            memmove(from_buffer(found), answers[0].p, size)
-        found.setflags(write=False)
-        return found
+            return only() if only is not None else [take() for take in takers]
 
     return called
 
 
-def _is_of_reals(type_: Any) -> bool:
-    return is_tensor(type_) and has_tangents(type_)
+def _elements(types: Any, type_: Any) -> list[Any] | None:
+    """The type itself, or those of the elements of a list: reals and tensors of reals. None where there are others."""
+    found = []
+    while type_.kind == "pair":
+        found.append(types.canonical(type_.parts[0]))
+        type_ = types.canonical(type_.parts[1])
+    if not found:
+        found.append(type_)
+    elif type_.of != ():
+        return None
+    return found if all(_is_number(one) for one in found) else None
+
+
+def _is_number(type_: Any) -> bool:
+    return bool(type_.kind == "real" or (is_tensor(type_) and has_tangents(type_)))

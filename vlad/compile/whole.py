@@ -40,12 +40,16 @@ from vlad.evaluate.explain import in_library
 from vlad.evaluate.limits import deep_recursion
 from vlad.primitives.control import WRITTEN
 from vlad.primitives.indexing import OUT_OF_RANGE
+from vlad.primitives.random import NO_KEY, NO_RANGE
 from vlad.primitives.strings import BEYOND, OUTSIDE
 from vlad.source import Span
 from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
 
 # Failures that are no mistake in the types: what the program itself says, or depends on a value.
-CHECKED = ("error", "Argument is not an equivalent value", UNSOLVED, OUTSIDE, BEYOND, *OUT_OF_RANGE.values())
+CHECKED = (
+    "error", "Argument is not an equivalent value", UNSOLVED, OUTSIDE, BEYOND, *OUT_OF_RANGE.values(), *NO_KEY.values(),
+    NO_RANGE.format("uniform"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

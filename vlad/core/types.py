@@ -468,6 +468,11 @@ def is_real(type_: Type) -> bool:
     return type_.head == "real" or type_.of is ZERO
 
 
+def mentions_tensor(type_: Type) -> bool:
+    """Is it, or has it a part that is, a tensor? Cells are not entered."""
+    return is_tensor(type_) or any(part.mentions_cell and mentions_tensor(part) for part in type_.parts)
+
+
 def cells_of(type_: Type) -> Iterator[Cell]:
     """The cells that a type mentions directly."""
     if type_.kind in ("union", "string"):

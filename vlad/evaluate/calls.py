@@ -132,6 +132,7 @@ class Machine:
         limits: Limits | None = None,
         metered: bool = False,
         arguments: Iterable[str] = (),
+        find: Callable[[str], str] = str,
         device: str = "cpu",
     ) -> None:
         self.table = table
@@ -143,6 +144,7 @@ class Machine:
         self.steps: list[float] = [0, float("inf")]
         self.write = write
         self.read = read
+        self.find = find  # the path of a file that a program names
         self.arguments = list_of(
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once

@@ -37,7 +37,8 @@ from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
 
 # Of an index that is computed; one that is known is told, too.
 OUT_OF_RANGE = {
-    name: f"Index given to {name} is out of range" for name in ("tensor-ref", "gather", "scatter-add")
+    name: f"{'Label' if name == 'one-hot' else 'Index'} given to {name} is out of range"
+    for name in ("tensor-ref", "gather", "scatter-add", "one-hot")
 }
 
 
@@ -256,43 +257,45 @@ def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
 
 def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
     """The rule on the indices, counted from the start; where one is no index of an axis of this length, an error."""
-    table = w.machine.table
     if not is_number(indices) or (is_tensor(indices.type) and indices.type.of.kind == "b"):
         return w.fail(f"Argument to {name} is invalid")
-    shape = shape_of(indices)
-    axes = range(len(shape))
+    table, zero, most = w.machine.table, w.constant(0.0), w.constant(float(length))
+
+    def from_start(places: Any) -> Any:
+        later = w.apply(table["+"], [places, most])
+        return rule(w.apply(table["where"], [w.apply(table["<"], [places, zero]), later, places]))
+
+    return whole_places(w, OUT_OF_RANGE[name], indices, -length, length, from_start)
+
+
+def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
+    """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
+    table, shape = w.machine.table, shape_of(places)
+    if is_tensor(places.type):
+        places = type(places)(w.types.tensor(shape), places.leaves)
 
     def of_all(combine: str, x: Any) -> Any:
-        return reduced(w, x, axes, False, combine) if shape else x
+        return reduced(w, x, range(len(shape)), False, combine) if shape else x
 
-    if is_tensor(indices.type):
-        indices = type(indices)(w.types.tensor(shape), indices.leaves)
-    zero, most = w.constant(0.0), w.constant(float(length))
-    lowest, highest = of_all("min", indices), of_all("max", indices)
-    rest = of_all(
-        "max", w.apply(table["abs"], [w.apply(table["-"], [indices, w.apply(table["floor"], [indices])])])
-    )
+    rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
     tests = [
-        w.apply(table["<="], [w.constant(-float(length)), lowest]), w.apply(table["<"], [highest, most]),
-        w.apply(table["="], [rest, zero]),
+        w.apply(table["<="], [w.constant(float(least)), of_all("min", places)]),
+        w.apply(table["<"], [of_all("max", places), w.constant(float(end))]),
+        w.apply(table["="], [of_all("max", rest), w.constant(0.0)]),
     ]  # fmt: skip
-    if 0 in shape:
-        tests = []
-    from_end = w.apply(table["<"], [indices, zero])
-    key, places = w.key, w.apply(table["where"], [from_end, w.apply(table["+"], [indices, most]), indices])
+    key = w.key
 
     def tested(number: int) -> Any:
-        if number == len(tests):
+        if number == len(tests) or 0 in shape:
             return rule(places)
         return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
 
     def answered(number: int, test: Any) -> Any:
         if test.type.kind == "constant":
-            return tested(number + 1) if test.type.of is TRUE else w.fail(OUT_OF_RANGE[name])
+            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
         return w.branch(
-            (key, "in range", number), test, lambda: tested(number + 1),
-            lambda: w.fail(OUT_OF_RANGE[name]), False,
-        )  # fmt: skip
+            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
+        )
 
     return tested(0)
 

@@ -51,13 +51,13 @@ def is_number(x: Any) -> bool:
 
 
 def known(w: Any, x: Any) -> Value:
-    """The value of an operand that is constant through and through. Unbounded where it is not."""
+    """The value of an operand that is constant through and through. Unsettled where it is not: a patient analysis may know."""
     type_ = w.types.canonical(x.type)
     if type_.kind == "constant":
         return value_of(type_)
     if type_.kind == "pair":
         return tuple([known(w, part) for part in w.parts(x)])
-    return w.left_out("shapes and axes that are known only when the program runs are")
+    return w.unbounded("a shape or axis is known only when the program runs")
 
 
 def list_parts(w: Any, x: Any) -> list[Any] | None:

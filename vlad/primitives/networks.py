@@ -8,16 +8,21 @@ sensitivity of their convolution, of which each is the derivative of the others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from vlad.devices import device_of
+from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.types import is_tensor
+from vlad.devices import device_named, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, constant, dimensions, elements, length_of, reals, row, whole
 from vlad.primitives.elementwise import library
-from vlad.tensors import SORT, Array, made, numbers, quiet, shape_text
+from vlad.primitives.indexing import OUT_OF_RANGE, whole_places
+from vlad.primitives.kernels import Shape, copied, is_number, known, loops, shape_of
+from vlad.tensors import SORT, Array, Tensor, made, numbers, on_host, quiet, shape_text
 from vlad.values import FALSE, Primitive, Symbol, Value, look
 
 Pair = tuple[int, int]
@@ -229,6 +234,174 @@ def _conv2d_filters(s: Value, x: Value, dims: Value, *geometry: Value) -> Value:
         return made(xp.reshape(xp.matmul(answers, columns), shape))
 
 
+# The same as loops: of windows nothing is made, they are a way to go through an image with its padding.
+
+
+def _with_padding(w: Any, x: Any, axes: list[Axis], fill: float = 0.0) -> Any:
+    """Images in the padding that windows see."""
+    shape, (height, width) = shape_of(x), axes
+    if not any(sum(axis.padding) for axis in axes):
+        return x
+    whole_ = (*shape[:-2], height.padded, width.padded)
+    write = Access(_first(axes), contiguous(whole_))
+    return loops(w, shape, [x], [Access(0, contiguous(shape))], whole_, write=write, fill=fill)
+
+
+def _without_padding(w: Any, x: Any, axes: list[Axis]) -> Any:
+    shape = shape_of(x)
+    return copied(
+        w, x, (*shape[:-2], *[axis.length for axis in axes]), Access(_first(axes), contiguous(shape))
+    )
+
+
+def _first(axes: list[Axis]) -> int:
+    """Where, in an image with its padding, the image begins."""
+    height, width = axes
+    return height.padding[0] * width.padded + width.padding[0]
+
+
+def _turns(by: Convolution) -> tuple[Shape, Access, Access, Access]:
+    """The loops of a convolution: over images, groups, filters, windows down and across, channels, places down and across; and
+    where in them the images (with their padding), the filters and the answers are."""
+    height, width = by.axes
+    extents = (by.images, by.groups, by.filters, *by.windows, by.channels, height.window, width.window)
+    line, plane = width.padded, height.padded * width.padded
+    image = (
+        by.groups * by.channels * plane, by.channels * plane, 0, height.stride * line, width.stride, plane,
+        height.dilation * line, width.dilation,
+    )  # fmt: skip
+    filter_ = (0, by.filters * by.places, by.places, 0, 0, height.window * width.window, width.window, 1)
+    answer = (*contiguous((by.images, by.groups, by.filters, *by.windows)), 0, 0, 0)
+    return extents, Access(0, image), Access(0, filter_), Access(0, answer)
+
+
+def _abstract_conv2d(w: Any, x: Any, f: Any, *geometry: Any) -> Any:
+    by = _convolution(shape_of(x), shape_of(f), tuple([known(w, part) for part in geometry]))
+    extents, image, filter_, answer = _turns(by)
+    shape = (by.images, by.groups * by.filters, *by.windows)
+    operands = [_with_padding(w, x, by.axes), f]
+    return _summed(w, extents, operands, [image, filter_], shape, answer)
+
+
+def _abstract_images(w: Any, s: Any, f: Any, dims: Any, *geometry: Any) -> Any:
+    shape = dimensions("conv2d", known(w, dims))
+    by = _convolution(shape, shape_of(f), tuple([known(w, part) for part in geometry]))
+    extents, image, filter_, answer = _turns(by)
+    whole_ = (*shape[:2], *[axis.padded for axis in by.axes])
+    return _without_padding(w, _summed(w, extents, [s, f], [answer, filter_], whole_, image), by.axes)
+
+
+def _abstract_filters(w: Any, s: Any, x: Any, dims: Any, *geometry: Any) -> Any:
+    shape = dimensions("conv2d", known(w, dims))
+    by = _convolution(shape_of(x), shape, tuple([known(w, part) for part in geometry]))
+    extents, image, filter_, answer = _turns(by)
+    return _summed(w, extents, [s, _with_padding(w, x, by.axes)], [answer, image], shape, filter_)
+
+
+def _summed(
+    w: Any, extents: Shape, operands: list[Any], accesses: list[Access], shape: Shape, write: Access
+) -> Any:
+    steps = [(w.machine.table["*"], (0, 1))]
+    return loops(w, extents, operands, accesses, shape, steps=steps, write=write, combine="+", fill=0.0)
+
+
+def _window_turns(shape: Shape, axes: list[Axis]) -> tuple[Shape, Access]:
+    """The loops of a pool: over the leading axes, places down and across, windows down and across; and where in them the images
+    of this shape are, with their padding."""
+    height, width = axes
+    line, plane = width.padded, height.padded * width.padded
+    extents = (*shape[:-2], height.window, width.window, height.starts, width.starts)
+    lead = tuple([stride * plane for stride in contiguous(shape[:-2])])
+    strides = (height.dilation * line, width.dilation, height.stride * line, width.stride)
+    return extents, Access(0, (*lead, *strides))
+
+
+def _geometry(w: Any, name: str, shape: Shape, geometry: tuple[Any, ...]) -> list[Axis]:
+    return _pooling(name, shape, *[known(w, part) for part in geometry])
+
+
+def _answers_of(extents: Shape) -> tuple[Shape, Access]:
+    """The shape of a pool's answers, and where they are in its loops."""
+    shape = (*extents[:-4], *extents[-2:])
+    strides = contiguous(shape)
+    return shape, Access(0, (*strides[:-2], 0, 0, *strides[-2:]))
+
+
+def _abstract_max_pool(w: Any, x: Any, *geometry: Any) -> Any:
+    axes = _geometry(w, "max-pool", shape_of(x), geometry)
+    extents, image = _window_turns(shape_of(x), axes)
+    shape, answer = _answers_of(extents)
+    return loops(
+        w, extents, [_with_padding(w, x, axes, -math.inf)], [image], shape, write=answer, combine="max"
+    )
+
+
+def _abstract_patches(w: Any, x: Any, fill: Any, *geometry: Any) -> Any:
+    axes = _geometry(w, "max-pool", shape_of(x), geometry)
+    extents, image = _window_turns(shape_of(x), axes)
+    shape = (*extents[:-4], extents[-4] * extents[-3], *extents[-2:])
+    padded = _with_padding(w, x, axes, float(known(w, fill)))
+    return loops(w, extents, [padded], [image], shape, write=Access(0, contiguous(extents)))
+
+
+def _abstract_unpatched(w: Any, y: Any, dims: Any, *geometry: Any) -> Any:
+    shape = dimensions("max-pool", known(w, dims))
+    axes = _geometry(w, "max-pool", shape, geometry)
+    extents, image = _window_turns(shape, axes)
+    return _unpooled(w, y, Access(0, contiguous(extents)), shape, axes, extents, image)
+
+
+def _unpooled(
+    w: Any, y: Any, read: Access, shape: Shape, axes: list[Axis], extents: Shape, image: Access
+) -> Any:
+    whole_ = (*shape[:-2], *[axis.padded for axis in axes])
+    total = loops(w, extents, [y], [read], whole_, write=image, combine="+", fill=0.0)
+    return _without_padding(w, total, axes)
+
+
+def _counted(w: Any, axes: list[Axis]) -> Any:
+    down, across = [list(_entries(axis)) for axis in axes]
+    return w.value(
+        Tensor(on_host(device_named("cpu").asarray([[a * b for b in across] for a in down], float)))
+    )
+
+
+def _abstract_avg_pool(w: Any, x: Any, *geometry: Any) -> Any:
+    axes = _geometry(w, "avg-pool", shape_of(x), geometry)
+    extents, image = _window_turns(shape_of(x), axes)
+    shape, answer = _answers_of(extents)
+    total = loops(
+        w, extents, [_with_padding(w, x, axes)], [image], shape, write=answer, combine="+", fill=0.0
+    )
+    return w.apply(w.machine.table["/"], [total, _counted(w, axes)])
+
+
+def _abstract_unpool(w: Any, s: Any, dims: Any, *geometry: Any) -> Any:
+    shape = dimensions("avg-pool", known(w, dims))
+    axes = _geometry(w, "avg-pool", shape, geometry)
+    extents, image = _window_turns(shape, axes)
+    shares = w.apply(w.machine.table["/"], [s, _counted(w, axes)])
+    return _unpooled(w, shares, _answers_of(extents)[1], shape, axes, extents, image)
+
+
+def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
+    count, shape = length_of("one-hot", known(w, n)), shape_of(labels)
+    if not is_number(labels) or (is_tensor(labels.type) and labels.type.of.kind == "b"):
+        return w.fail(OUT_OF_RANGE["one-hot"])
+
+    def of_places(places: Any) -> Any:
+        whole_ = (*shape, count)
+        own = Access(0, (*contiguous(shape), 0)) if shape else None
+        entry = Access(0, (*[0] * len(shape), 1))
+        kernel = Kernel(
+            whole_, (Read(0, own), Read(None, entry)), (Step(w.machine.table["="], (0, 1)),),
+            (Output(math.prod(whole_)),), (Write(0, 2, Access(0, contiguous(whole_))),),
+        )  # fmt: skip
+        return w.loops(kernel, [places], [w.types.tensor(whole_)])[0]
+
+    return whole_places(w, OUT_OF_RANGE["one-hot"], labels, 0, count, of_places)
+
+
 # Pooling.
 
 
@@ -307,7 +480,7 @@ def _one_hot(labels: Value, n: Value) -> Value:
         xp.all((found >= 0) & (found < count) & (found == xp.round(found)))
     ):
         raise VladError(
-            "out-of-range", "Label given to one-hot is out of range",
+            "out-of-range", OUT_OF_RANGE["one-hot"],
             hint=f"labels are whole numbers from 0 to {count - 1}",
         )  # fmt: skip
     return made(xp.astype(found[..., None] == device_of(found).make("arange", count), xp.float64))
@@ -320,12 +493,20 @@ _APART: dict[str, Value] = {"stride": FALSE, "padding": 0.0}
 
 
 def _product(
-    name: str, x: str, y: str, doc: str, value: Callable[..., Value], x_is: str, y_is: str, **columns: Any
+    name: str,
+    x: str,
+    y: str,
+    doc: str,
+    value: Callable[..., Value],
+    abstract: Callable[..., Any],
+    x_is: str,
+    y_is: str,
+    **columns: Any,
 ) -> Primitive:
     """A rule of convolutions: linear in x and in y, whose sensitivities two rules answer from that of the result, `s`."""
     rest = _GEOMETRY if columns else f"dims {_GEOMETRY}"
     return row(
-        name, f"{x} {y} {rest}", doc, value, linear=f"{x} {y}" if columns else f"{x} {y} dims",
+        name, f"{x} {y} {rest}", doc, value, abstract=abstract, linear=f"{x} {y}" if columns else f"{x} {y} dims",
         forward=f"(accumulate ({name} d{x} {y} {rest}) ({name} {x} d{y} {rest}))",
         reverse={x: f"(sum-like ({x_is} {_GEOMETRY}) {x})", y: f"(sum-like ({y_is} {_GEOMETRY}) {y})"},
         **(columns or {"hidden": True}),
@@ -336,22 +517,27 @@ def _product(
 _SHARES = f"""(let* ((p (pool-patches x -inf.0 {_POOL})) (m (where (= p (spread r p -3)) 1 0)) (shares (/ m (sum m -3 #t))))"""
 
 ROWS: list[Primitive] = [
-    _product("conv2d", "x", "w", "The sums of the products of filters and the windows of images.", _conv2d,
+    _product("conv2d", "x", "w", "The sums of the products of filters and the windows of images.", _conv2d, _abstract_conv2d,
              x_is="conv2d-images s w (shape x)", y_is="conv2d-filters s x (shape w)", keywords=_ONCE),
-    _product("conv2d-images", "y", "w", "The transpose of conv2d by the images.", _conv2d_images,
+    _product("conv2d-images", "y", "w", "The transpose of conv2d by the images.", _conv2d_images, _abstract_images,
              x_is="conv2d s w", y_is="conv2d-filters y s (shape w)"),
-    _product("conv2d-filters", "y", "x", "The transpose of conv2d by the filters.", _conv2d_filters,
+    _product("conv2d-filters", "y", "x", "The transpose of conv2d by the filters.", _conv2d_filters, _abstract_filters,
              x_is="conv2d x s", y_is="conv2d-images y s (shape x)"),
-    row("max-pool", f"x {_POOL}", "The largest entry of each window.", _max_pool, keywords=_APART,
+    row("max-pool", f"x {_POOL}", "The largest entry of each window.", _max_pool, abstract=_abstract_max_pool, keywords=_APART,
          forward=f"{_SHARES} (sum (* shares (pool-patches dx 0 {_POOL})) -3 #f))",
          reverse={"x": f"{_SHARES} (sum-like (pool-unpatched (* (spread s p -3) shares) (shape x) {_POOL}) x))"}),
-    row("pool-patches", f"x fill {_POOL}", "What is in each window.", _pool_patches, linear="x", hidden=True,
+    row("pool-patches", f"x fill {_POOL}", "What is in each window.", _pool_patches,
+         abstract=_abstract_patches, linear="x", hidden=True,
          forward=f"(pool-patches dx 0 {_POOL})", reverse={"x": f"(pool-unpatched s (shape x) {_POOL})"}),
-    row("pool-unpatched", f"y dims {_POOL}", "The transpose of pool-patches.", _pool_unpatched, linear="y dims", hidden=True,
+    row("pool-unpatched", f"y dims {_POOL}", "The transpose of pool-patches.", _pool_unpatched,
+         abstract=_abstract_unpatched, linear="y dims", hidden=True,
          forward=f"(pool-unpatched dy dims {_POOL})", reverse={"y": f"(pool-patches s 0 {_POOL})"}),
-    row("avg-pool", f"x {_POOL}", "The mean of the entries of each window.", _avg_pool, linear="x", keywords=_APART,
+    row("avg-pool", f"x {_POOL}", "The mean of the entries of each window.", _avg_pool,
+         abstract=_abstract_avg_pool, linear="x", keywords=_APART,
          forward=f"(avg-pool dx {_POOL})", reverse={"x": f"(sum-like (avg-unpool s (shape x) {_POOL}) x)"}),
-    row("avg-unpool", f"y dims {_POOL}", "The transpose of avg-pool.", _avg_unpool, linear="y dims", hidden=True,
+    row("avg-unpool", f"y dims {_POOL}", "The transpose of avg-pool.", _avg_unpool,
+         abstract=_abstract_unpool, linear="y dims", hidden=True,
          forward=f"(avg-unpool dy dims {_POOL})", reverse={"y": f"(avg-pool s {_POOL})"}),
-    constant("one-hot", "labels n", "For each label a vector of n entries, 1 at the label and else 0.", _one_hot),
+    constant("one-hot", "labels n", "For each label a vector of n entries, 1 at the label and else 0.", _one_hot,
+         abstract=_abstract_one_hot),
 ]  # fmt: skip

@@ -97,7 +97,7 @@ def _checked(name: str, rule: Callable[..., Value], apply: Formula | None = None
     return value
 
 
-def _only_reals(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
+def only_reals(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
     """The same for a row that tensors do not go through."""
 
     def value(*operands: Value) -> Value:
@@ -321,7 +321,7 @@ def _test(name: str, doc: str, rule: Callable[[float], bool], python: str, c: st
         name,
         "x",
         doc,
-        value=_only_reals(name, lambda x: TRUE if rule(x) else FALSE),
+        value=only_reals(name, lambda x: TRUE if rule(x) else FALSE),
         python=python,
         uses={"isfinite": math.isfinite, "isinf": math.isinf, "isnan": math.isnan},
         type="real -> boolean",
@@ -385,7 +385,7 @@ ROWS: list[Primitive] = [
     NEGATE,
     Primitive(
         "real", "x", "x itself, which must be a real; hides a constant from the compiler.",
-        value=_only_reals("real", lambda x: x), type="real -> real", partials={"x": "1"}, c="{x}",
+        value=only_reals("real", lambda x: x), type="real -> real", partials={"x": "1"}, c="{x}",
         abstract=lambda w, x: w.each(x, lambda x: w.unknown_real(x)),
     ),
     _function("sqrt", "Square root; nan of negatives.", quiet(math.sqrt), "(half-over-root x)", "sqrt({x})", "sqrt"),

@@ -5,7 +5,7 @@ two words of 32 bits it turns each counter of four words into a block of four wo
 numbers may be drawn in any order, on any device. All of it is arithmetic of whole numbers below 2^64, hence equal everywhere.
 
     key         a pair of whole reals below 2^32, Philox's key: it prints, reads back and is compared as what it is, may be held
-                by anything, and will be two registers in compiled code. No row has a slope by a key. Its zero is that of
+                by anything, and is two registers in compiled code. No row has a slope by a key. Its zero is that of
                 any pair of reals, so a step down a gradient leaves the key in a structure what it was
     counter     (block, block div 2^32, purpose, 0); each row has a purpose, so what two rows draw with one key is unrelated
     word        64 bits, of which a block has two
@@ -17,16 +17,25 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import is_tensor
+from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.types import is_real, is_tensor
 from vlad.devices import Device, current, stable_order
 from vlad.errors import VladError
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
-from vlad.primitives.numbers import invalid
-from vlad.primitives.tensors import abstract_split, split_tensor
+from vlad.primitives.indexing import whole_places
+from vlad.primitives.kernels import known
+from vlad.primitives.numbers import invalid, only_reals
+from vlad.primitives.tensors import MOST_LISTED, abstract_split, split_tensor
 from vlad.tensors import Array, Tensor, made, namespace, on_host
-from vlad.values import ZERO, Primitive, Value, list_of, look
+from vlad.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
 
 UNIFORM, NORMAL, INTEGER, PERMUTATION, SPLIT = range(5)  # purposes
+NO_RANGE = "Bounds given to {} make no range"
+# What compiled code finds out of a key that is computed.
+NO_KEY = {
+    name: f"Argument to {name} is no key"
+    for name in ("split", "uniform", "normal", "random-integer", "permutation")
+}
 LARGEST_EXACT = 1 << 53  # whole reals up to here are told apart
 _LOW = (1 << 32) - 1
 _FEW = 8  # as many blocks are drawn without arrays, which is 15 times faster for one
@@ -127,7 +136,7 @@ def _uniform(key: Value, dims: Value, low: Value, high: Value) -> Value:
 
 def _no_range(name: str, low: Value, high: Value) -> VladError:
     return VladError(
-        "out-of-range", f"Bounds given to {name} make no range", irritants=(low, high),
+        "out-of-range", NO_RANGE.format(name), irritants=(low, high),
         hint="the lower bound is below the upper one, at a finite distance",
     )  # fmt: skip
 
@@ -231,28 +240,223 @@ def _permutation(key: Value, n: Value) -> Value:
     return made(xp.astype(stable_order(words), xp.int64, copy=False))
 
 
-def _left_out(w: Any, *operands: Any) -> Any:
-    return w.left_out("random numbers are")
+# The same in compiled code: a number follows from the key's words and the number's place.
+
+WHOLE, HIGH, LOW = range(
+    3
+)  # what of a word: the first 53 bits as a fraction of 1, or one half as a whole number
+MOST_RANKED = 2048  # entries that compiled code permutes, which takes the square of that
+
+
+def _word(k: float, m: float, i: float, purpose: float, part: float) -> float:
+    if not (0 <= k <= _LOW and 0 <= m <= _LOW and 0 <= i < LARGEST_EXACT and 0 <= purpose <= _LOW):
+        return math.nan
+    word = _words_of(
+        philox((int(i) // 2 & _LOW, int(i) // 2 >> 32, int(purpose) & _LOW, 0), (int(k), int(m)))
+    )[int(i) % 2]
+    return (word >> 11) * 2.0**-53 if part == WHOLE else float(word >> 32 if part == HIGH else word & _LOW)
+
+
+def _quantile(fraction: float) -> float:
+    """The inverse of the normal distribution at a fraction of 1 and half a step more."""
+    q = (fraction * 2.0**53 * 2 - (LARGEST_EXACT - 1)) * 2.0**-54
+    if not abs(q) > 0.425:
+        return float(_quotient(0.180625 - q * q, _MIDDLE)) * q
+    radius = math.sqrt(-math.log(0.5 - abs(q))) if abs(q) < 0.5 else math.nan
+    tail = _quotient(radius - 5.0, _FAR) if radius > 5.0 else _quotient(radius - 1.6, _TAIL)
+    return float(-tail if q < 0 else tail)
+
+
+def _below(high: float, low: float, count: float) -> float:
+    """The whole number below a count that a word falls to."""
+    if not (0 <= high <= _LOW and 0 <= low <= _LOW and 0 <= count <= 2.0 * LARGEST_EXACT):
+        return math.nan
+    return float((int(high) << 32 | int(low)) * int(count) >> 64)
+
+
+def _hidden(name: str, operands: str, doc: str, rule: Callable[..., float], c: str) -> Primitive:
+    """A function of reals that only type rules use, in loops."""
+    kinds, used = " ".join(["real"] * len(operands.split())), "_" + name.replace("-", "_")
+    value = only_reals(name, rule)
+    return Primitive(
+        name, operands, doc, value=value, python=f"{used}({', '.join(operands.split())})", uses={used: value},
+        type=f"{kinds} -> real", forward="zero", reverse={}, c=c, hidden=True,
+    )  # fmt: skip
+
+
+WORD = _hidden("random-word", "k m i purpose part", "Of a word under a key, the first 53 bits or a half.", _word,
+               "vlad_random_word({k}, {m}, {i}, {purpose}, {part})")  # fmt: skip
+QUANTILE = _hidden("normal-quantile", "fraction", "The normal number of a fraction of 1.", _quantile,
+                   "vlad_normal_quantile({fraction})")  # fmt: skip
+BELOW = _hidden("random-below", "high low count", "A word as a number below a count.", _below,
+                "vlad_random_below({high}, {low}, {count})")  # fmt: skip
+
+
+def _with_key(w: Any, name: str, key: Any, rule: Callable[..., Any]) -> Any:
+    """The rule on the two words of a key."""
+    error = NO_KEY[name]
+    parts = w.parts(key) if key.type.kind == "pair" else []
+    if len(parts) != 2 or not all(is_real(part.type) for part in parts):
+        return w.fail(error)
+    outer, w.key = w.key, (w.key, "first word")
+
+    def second(k: Any) -> Any:
+        w.key = (outer, "second word")
+        return whole_places(w, error, parts[1], 0, _LOW + 1, lambda m: rule(k, m))
+
+    return whole_places(w, error, parts[0], 0, _LOW + 1, second)
+
+
+def _of_words(
+    w: Any,
+    k: Any,
+    m: Any,
+    purpose: int,
+    shape: tuple[int, ...],
+    parts: tuple[int, ...],
+    steps: list[Step],
+    *more: Any,
+    kind: str = "f",
+) -> Any:
+    """A tensor, or a real, of what steps make of parts of words. Values of the steps: the place, k, m, the purpose, three parts'
+    numbers, `more`, then the parts asked for."""
+    place = Access(0, contiguous(shape))
+    given = [k, m, *[w.constant(float(number)) for number in (purpose, WHOLE, HIGH, LOW)], *more]
+    reads = (Read(None, place), *[Read(number, None) for number in range(len(given))])
+    own = [Step(WORD, (1, 2, 0, 3, 4 + part)) for part in parts]
+    size = math.prod(shape) if shape else None
+    values = len(reads) + len(own) + len(steps)
+    write = Write(0, values - 1, place if shape else None)
+    kernel = Kernel(shape, reads, (*own, *steps), (Output(size),), (write,))
+    return w.loops(kernel, given, [w.types.tensor(shape, kind) if shape else w.types.real])[0]
+
+
+def _abstract_key(w: Any, seed: Any) -> Any:
+    number = known(w, seed)
+    first, second = _random_key(number)
+    return w.pair(w.constant(first), w.constant(second))
+
+
+def _abstract_uniform(w: Any, key: Any, dims: Any, low: Any, high: Any) -> Any:
+    shape, table = dimensions("uniform", known(w, dims)), w.machine.table
+    if not is_real(low.type) or not is_real(high.type):
+        return w.fail("Argument to uniform is invalid")
+    width = w.apply(table["-"], [high, low])
+
+    def drawn(k: Any, m: Any) -> Any:
+        fractions = _of_words(w, k, m, UNIFORM, shape, (WHOLE,), [])
+        return w.apply(table["+"], [low, w.apply(table["*"], [width, fractions])])
+
+    def with_range(test: Any) -> Any:
+        if test.type.kind == "constant":
+            return (
+                _with_key(w, "uniform", key, drawn)
+                if test.type.of is TRUE
+                else w.fail(NO_RANGE.format("uniform"))
+            )
+        return w.branch(
+            (outer, "range"), test, lambda: _with_key(w, "uniform", key, drawn),
+            lambda: w.fail(NO_RANGE.format("uniform")), False,
+        )  # fmt: skip
+
+    outer = w.key
+    zero = w.constant(0.0)
+    # the width is above 0 and finite: only then is it above 0 and its product with 0 is 0
+    is_range = w.apply(table["<"], [w.apply(table["*"], [width, zero]), width])
+    return w.each(is_range, with_range, "range")
+
+
+def _abstract_normal(w: Any, key: Any, dims: Any) -> Any:
+    shape = dimensions("normal", known(w, dims))
+
+    def drawn(k: Any, m: Any) -> Any:
+        return _of_words(w, k, m, NORMAL, shape, (WHOLE,), [Step(QUANTILE, (7,))])
+
+    return _with_key(w, "normal", key, drawn)
+
+
+def _abstract_integer(w: Any, key: Any, low: Any, high: Any, dims: Any) -> Any:
+    a, b = [whole("random-integer", known(w, bound), "a bound") for bound in (low, high)]
+    if max(abs(a), abs(b)) > LARGEST_EXACT or a >= b:
+        return w.fail(NO_RANGE.format("random-integer"))
+    if b - a > LARGEST_EXACT:
+        return w.left_out("random numbers from so wide a range are")
+    shape, add = dimensions("random-integer", known(w, dims)), w.machine.table["+"]
+    more = [w.constant(float(b - a)), w.constant(float(a))]
+
+    def drawn(k: Any, m: Any) -> Any:
+        steps = [Step(BELOW, (9, 10, 7)), Step(add, (11, 8))]
+        return _of_words(w, k, m, INTEGER, shape, (HIGH, LOW), steps, *more, kind="i")
+
+    return _with_key(w, "random-integer", key, drawn)
+
+
+def _abstract_permutation(w: Any, key: Any, n: Any) -> Any:
+    """Each word's rank is where its number belongs."""
+    count = length_of("permutation", known(w, n))
+    if count > MOST_RANKED:
+        return w.left_out("permutations of so many numbers are")
+    table = w.machine.table
+
+    def drawn(k: Any, m: Any) -> Any:
+        high, low = [_of_words(w, k, m, PERMUTATION, (count,), (part,), []) for part in (HIGH, LOW)]
+        own, other = Access(0, (1, 0)), Access(0, (0, 1))
+        halves = (Read(0, own), Read(0, other), Read(1, own), Read(1, other))
+        reads = (*halves, Read(None, own), Read(None, other), Read(2, None), Read(3, None))
+        less, equal, choose = table["<"], table["="], table["where"]
+        steps = (
+            Step(less, (5, 4)), Step(less, (3, 2)), Step(equal, (3, 2)), Step(less, (1, 0)), Step(equal, (1, 0)),
+            Step(choose, (10, 8, 9)), Step(choose, (12, 13, 11)),
+        )  # fmt: skip
+        rank = Kernel((count, count), reads, steps, (Output(count),), (Write(0, 14, Access(0, (1, 0)), "+"),))
+        zero, one = w.constant(0.0), w.constant(1.0)
+        (ranks,) = w.loops(rank, [high, low, zero, one], [w.types.tensor((count,))])
+        line = Access(0, (1,))
+        put = Kernel(
+            (count,),
+            (Read(0, line), Read(None, line)),
+            (),
+            (Output(count, 0.0),),
+            (Write(0, 1, Access(0, (0,), ((0, 1),))),),
+        )
+        return w.loops(put, [ranks], [w.types.tensor((count,), "i")])[0]
+
+    return _with_key(w, "permutation", key, drawn)
 
 
 def _abstract_split(w: Any, x: Any, n: Any, axis: Any) -> Any:
-    return abstract_split(w, x, n, axis) if is_tensor(x.type) else _left_out(w)
+    if is_tensor(x.type):
+        return abstract_split(w, x, n, axis)
+    count = length_of("split", known(w, n))
+    if count > MOST_LISTED:
+        return w.left_out("lists of so many keys are")
+
+    def drawn(k: Any, m: Any) -> Any:
+        answer = w.constant(NIL)
+        for place in reversed(range(count)):
+            i, purpose = w.constant(float(place)), w.constant(float(SPLIT))
+            parts = [w.apply(WORD, [k, m, i, purpose, w.constant(float(part))]) for part in (HIGH, LOW)]
+            answer = w.pair(w.pair(*parts), answer)
+        return answer
+
+    return _with_key(w, "split", x, drawn)
 
 
 ROWS: list[Primitive] = [
     constant("random-key", "seed", "The key of a seed, a whole number: where random numbers come from.", _random_key,
-             abstract=_left_out),
+             abstract=_abstract_key),
+    WORD, QUANTILE, BELOW,
     row("split", "t n axis", "The list of n equal parts of a tensor along an axis; of a key, n new keys.", linear="t",
         value=_split, keywords=FIRST, abstract=_abstract_split, forward="(if (tensor? t) (split dt n axis) zero)",
         reverse={"t": "(if (tensor? t) (concatenate (complete r s) axis) zero)"}),
     row("uniform", "key dims low high", "Random numbers of a shape, evenly from 0, or low, up to but without 1, or high.",
-        _uniform, abstract=_left_out, keywords={"low": 0.0, "high": 1.0},
+        _uniform, abstract=_abstract_uniform, keywords={"low": 0.0, "high": 1.0},
         forward="(let ((u (uniform key dims 0 1))) (broadcast-like (accumulate (* dlow (- 1 u)) (* dhigh u)) r))",
         reverse={"low": "(sum-like (* s (- 1 (uniform key dims 0 1))) low)",
                  "high": "(sum-like (* s (uniform key dims 0 1)) high)"}),
     constant("normal", "key dims", "Random numbers of a shape, of the normal distribution with mean 0 and variance 1.", _normal,
-             abstract=_left_out),
+             abstract=_abstract_normal),
     constant("random-integer", "key low high dims", "Random whole numbers of a shape, from low up to but without high.",
-             _random_integer, abstract=_left_out),
-    constant("permutation", "key n", "The whole numbers below n in random order.", _permutation, abstract=_left_out),
+             _random_integer, abstract=_abstract_integer),
+    constant("permutation", "key n", "The whole numbers below n in random order.", _permutation, abstract=_abstract_permutation),
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from vlad.primitives import (
     contractions,
     control,
     data,
+    files,
     indexing,
     linear_algebra,
     networks,
@@ -36,6 +37,7 @@ TABLE: dict[str, Primitive] = {
         contractions,
         networks,
         random,
+        files,
         control,
         transforms,
     )

@@ -195,6 +195,10 @@ def _linspace(a: Value, b: Value, n: Value) -> Value:
         return made(a * (1 - w) + b * w)
 
 
+def _is_real(x: Value) -> bool:
+    return type(x) is Tensor and x.is_real
+
+
 def _list_of_lengths(shape: Sequence[int]) -> Value:
     return list_of([float(length) for length in shape])
 
@@ -322,7 +326,8 @@ def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
 
 
 def _abstract_witness(w: Any, x: Any, r: Any) -> Any:
-    return x if is_tensor(r.type) and shape_of(x) != shape_of(r) else w.truth(False)
+    is_spread = (is_tensor(x.type) or is_tensor(r.type)) and shape_of(x) != shape_of(r)
+    return x if is_spread else w.truth(False)
 
 
 def _sum_like(x: Value, like: Value) -> Value:
@@ -352,7 +357,7 @@ def _shape_witness(x: Value, r: Value) -> Value:
         return ZERO
     if type(x) is type(r) is Tensor and x.shape == r.shape and x.like.dtype == r.like.dtype:
         return FALSE
-    return x if type(r) is Tensor else FALSE
+    return x if Tensor in (type(x), type(r)) else FALSE
 
 
 def _broadcast_like(x: Value, like: Value) -> Value:
@@ -656,6 +661,9 @@ ROWS: list[Primitive] = [
     constant_row("tensor?", "x", "Is x a tensor?", lambda x: boolean(type(x) is Tensor), "any -> boolean",
                  python="type(x) is Tensor", uses={"Tensor": Tensor},
                  abstract=lambda w, x: w.each(x, lambda x: w.truth(is_tensor(x.type)))),
+    constant_row("real-tensor?", "x", "Is x a tensor of reals, which has derivatives?",
+                 lambda x: boolean(_is_real(x)), "any -> boolean", python="is_real(x)", uses={"is_real": _is_real},
+                 abstract=lambda w, x: w.each(x, lambda x: w.truth(is_tensor(x.type) and has_tangents(x.type)))),
     constant("shape", "t", "The lengths of the axes.", linear="t", value=_shape,
               abstract=_of_number("shape", lambda w, t: w.value(_list_of_lengths(shape_of(t))))),
     constant("rank", "t", "The number of axes.", linear="t", value=lambda t: float(array_of("rank", t).ndim),
@@ -698,7 +706,8 @@ ROWS: list[Primitive] = [
          type="any any -> number", forward="(broadcast-like dx like)", reverse={"x": "(sum-like s ~x)"},
          abstract=_abstract_broadcast_like),
     constant("shape-witness", "x result", "x, where it is not shaped like the result; else #f.", _shape_witness, hidden=True,
-              python="FALSE if type(result) is float else shape_witness(x, result)", uses={"shape_witness": _shape_witness},
+              python="FALSE if type(x) is type(result) is float else shape_witness(x, result)",
+              uses={"shape_witness": _shape_witness},
               abstract=_abstract_witness),
     row("reshape", "t dims", "The entries in their order as another shape; one length may be -1, the rest.",
          linear="t dims", value=_reshape, abstract=_abstract_reshape,

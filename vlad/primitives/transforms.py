@@ -14,16 +14,21 @@ from vlad.ad.vector_space import (
     accumulate,
     complete,
     fitting_tangent,
+    head_of,
     is_structure,
     nonconforming,
+    parts_of,
     plus,
+    rebuilt,
     zero,
 )
 from vlad.core.types import Recursion, has_tangents, is_known_zero, is_tensor
 from vlad.errors import VladError
+from vlad.primitives.arrays import elements
 from vlad.primitives.kernels import filled, shape_of
+from vlad.primitives.numbers import invalid
 from vlad.tensors import Tensor
-from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, is_procedure, look
+from vlad.values import FALSE, NIL, TRUE, ZERO, Primitive, Value, is_procedure, list_of, look
 
 # Codes of the system: how each is told to people, the names it is closed over, its lambda; for `with-derivative` also its tail
 # entry and its forward entry, over the same names.
@@ -488,6 +493,74 @@ def _is_closed(f: Value) -> Value:
     return FALSE if is_structure(f) else TRUE
 
 
+def _environment(f: Value) -> Value:
+    return ZERO if f is ZERO else list_of(parts_of(_procedure("environment", f)))
+
+
+def _with_environment(f: Value, values: Value) -> Value:
+    if f is ZERO or values is ZERO:
+        return ZERO
+    procedure, found = _procedure("with-environment", f), elements("with-environment", values)
+    held = len(parts_of(procedure))
+    if len(found) != held:
+        raise VladError(
+            "wrong-shape", f"Environment given to with-environment does not fit: {len(found)} values",
+            hint=f"the procedure is closed over {held}", irritants=(f,),
+        )  # fmt: skip
+    return rebuilt(head_of(procedure), found, procedure) if held else procedure
+
+
+def _is_same_code(f: Value, g: Value) -> Value:
+    f, g = look(f), look(g)
+    return TRUE if is_procedure(f) and is_procedure(g) and f[0].base is g[0].base else FALSE
+
+
+def _abstract_same_code(w: Any, f: Any, g: Any) -> Any:
+    def of_two(x: Any, y: Any) -> Any:
+        return w.truth(x.kind == y.kind == "closure" and x.of.base is y.of.base)
+
+    return w.each(f, lambda f: w.each(g, lambda g: of_two(f.type, g.type), "g"), "f")
+
+
+def _procedure(name: str, f: Value) -> tuple[Value, ...]:
+    seen = look(f)
+    if not is_procedure(seen):
+        raise invalid(name, "a procedure", f)
+    procedure: tuple[Value, ...] = seen
+    return procedure
+
+
+def _abstract_environment(w: Any, f: Any) -> Any:
+    def of_one(f: Any) -> Any:
+        if f.type.of is ZERO:
+            return f
+        if f.type.kind != "closure":
+            return w.fail("Argument to environment is invalid")
+        values = w.constant(NIL)
+        for part in reversed(w.parts(f)):
+            values = w.pair(part, values)
+        return values
+
+    return w.each(f, of_one)
+
+
+def _abstract_with_environment(w: Any, f: Any, values: Any) -> Any:
+    def of_two(f: Any, values: Any) -> Any:
+        if f.type.of is ZERO or values.type.of is ZERO:
+            return w.known_zero
+        parts: list[Any] = []
+        while values.type.kind == "pair" and len(parts) < len(f.type.parts):
+            parts.append(w.part(values, 0))
+            values = w.part(values, 1)
+        if values.type.kind == "union":
+            return w.unbounded("`with-environment` is compiled where the number of values is known")
+        if f.type.kind != "closure" or values.type.of != NIL or len(parts) < len(f.type.parts):
+            return w.fail("Argument to with-environment is invalid")
+        return w.rebuilt(f.type, parts)
+
+    return w.each(f, lambda f: w.each(values, lambda values: of_two(f, values), "values"), "f")
+
+
 def _tail_entry(machine: Any, f: Value) -> Value:
     return machine.tail_closure(f)
 
@@ -596,6 +669,20 @@ ROWS: list[Primitive] = [
         "closed?", "f", "Is f closed over nothing that could have a derivative?", value=_is_closed,
         type="any -> boolean", forward="zero", reverse={}, hidden=True,
         abstract=lambda w, f: w.each(f, lambda f: w.truth(not f.type.parts)),
+    ),
+    Primitive(
+        "environment", "f", "What the procedure f is closed over, as a list; in which order is not told.", value=_environment,
+        type="procedure -> any", forward="(environment df)", reverse={"f": "(with-environment f (complete r s))"},
+        abstract=_abstract_environment,
+    ),
+    Primitive(
+        "with-environment", "f values", "The procedure f, closed over these values instead of its own.",
+        value=_with_environment, type="procedure any -> procedure", forward="(with-environment f (complete values dvalues))",
+        reverse={"values": "(environment (complete r s))"}, abstract=_abstract_with_environment,
+    ),
+    Primitive(
+        "same-code?", "f g", "Are f and g procedures of one text, whatever they are closed over?", value=_is_same_code,
+        type="any any -> boolean", forward="zero", reverse={}, abstract=_abstract_same_code,
     ),
     _machine_row(
         "tail-entry", "f", "The reverse transform of f as (k . x) to (y . backpropagator).", _tail_entry,

@@ -1,0 +1,137 @@
+"""The workloads of benchmarks/tensors.py: their data, and how a process times them when it is asked to.
+
+Each system has a process of its own, which calls `serve` with a procedure from a workload's name and arrays to what is to be
+called and to its answer as arrays. It reads a workload's name a line and answers each with a line of JSON, so that
+all systems can be timed in turns.
+"""
+
+import json
+import math
+import os
+import signal
+import sys
+import time
+
+for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC"):
+    os.environ[name] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import numpy as np  # noqa: E402 (reads the number of threads when it is loaded)
+
+FIRST_SECONDS = 90  # a first call that takes longer, compiling included, is given up
+BATCH_SECONDS = 0.01
+TURN_SECONDS = 0.15
+
+
+def network(inputs, hidden, classes, batch):
+    """Weights and biases of two layers, rows, and their classes as rows of 0 and 1."""
+    waves = [np.sin(0.37 * np.arange(count)) for count in (inputs * hidden, hidden * classes, batch * inputs)]
+    first, second = (
+        0.1 * waves[0].reshape(inputs, hidden),
+        0.1 * np.cos(waves[1] * 5).reshape(hidden, classes),
+    )
+    known = np.eye(classes)[np.arange(batch) % classes]
+    return first, np.full(hidden, 0.01), second, np.zeros(classes), waves[2].reshape(batch, inputs), known
+
+
+def waves(count):
+    return np.sin(np.arange(count, dtype=float)), np.cos(np.arange(count, dtype=float))
+
+
+def regression(rows, columns):
+    x = np.sin(0.7 * np.arange(rows * columns)).reshape(rows, columns)
+    return 0.1 * np.cos(np.arange(columns)), x, np.where(np.arange(rows) * 7 % 3 > 0, 1.0, -1.0)
+
+
+# name: the procedure of programs/tensors.vlad, operands
+WORKLOADS = {
+    "sum of 3": ("total", lambda: (np.array([1.0, 2.0, 3.0]),)),
+    "10 rotations": ("rotations", lambda: (0.1 * np.arange(1.0, 11.0), np.arange(9.0).reshape(3, 3))),
+    "10 rotations, gradient": (
+        "rotations-gradient",
+        lambda: (0.1 * np.arange(1.0, 11.0), np.arange(9.0).reshape(3, 3)),
+    ),
+    "logsumexp 10^2": ("log-sum", lambda: waves(100)[:1]),
+    "logsumexp 10^2, gradient": ("log-sum-gradient", lambda: waves(100)[:1]),
+    "logsumexp 10^5": ("log-sum", lambda: waves(100000)[:1]),
+    "logsumexp 10^5, gradient": ("log-sum-gradient", lambda: waves(100000)[:1]),
+    "element-wise 10^2, gradient": ("ratios-gradient", lambda: waves(100)),
+    "element-wise 10^5, gradient": ("ratios-gradient", lambda: waves(100000)),
+    "logistic 1000 x 20, gradient": ("logistic-gradient", lambda: regression(1000, 20)),
+    **{
+        f"network {inputs}-{hidden}-10, {batch} rows, gradient": (
+            "network-gradient",
+            lambda inputs=inputs, hidden=hidden, batch=batch: network(inputs, hidden, 10, batch),
+        )
+        for inputs, hidden in ((64, 64), (784, 128))
+        for batch in (1, 32, 256)
+    },
+    "Hessian-vector 10^2": ("hessian-times", lambda: waves(100)),
+    "Hessian-vector 10^4": ("hessian-times", lambda: waves(10000)),
+    "Hessian-vector 10^6": ("hessian-times", lambda: waves(1000000)),
+}
+
+
+def flat(value):
+    """All numbers of an answer: an array, a number, or tuples and lists of them."""
+    if isinstance(value, (tuple, list)):
+        return np.concatenate([flat(part) for part in value] or [np.empty(0)])
+    return np.ravel(np.asarray(value, dtype=float))
+
+
+class TooLong(Exception):
+    pass
+
+
+def _give_up(*_):
+    raise TooLong(f"more than {FIRST_SECONDS} s until the first answer")
+
+
+def serve(make, answer=lambda value: value):
+    """`make(procedure, arrays)` answers a callable, or None where a system has none of it."""
+    signal.signal(signal.SIGALRM, _give_up)
+    calls = {}
+    replies = sys.stdout
+    sys.stdout = sys.stderr  # what a system prints is no reply
+    for line in sys.stdin:
+        name = line.strip()
+        reply = {}
+        if name not in calls:
+            calls[name] = _first(make, answer, name, reply)
+        if calls[name] is not None:
+            reply["seconds"] = least(calls[name])
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+def _first(make, answer, name, reply):
+    """The callable; its first answer's checksum, or what went wrong, goes into the reply."""
+    procedure, data = WORKLOADS[name]
+    signal.alarm(FIRST_SECONDS)
+    try:
+        begun = time.perf_counter()
+        call = make(procedure, data())
+        if call is None:
+            return None
+        numbers = flat(answer(call()))
+        reply["first"] = time.perf_counter() - begun
+        reply["check"] = [float(numbers @ np.cos(np.arange(len(numbers)))), float(np.abs(numbers).sum())]
+        return call
+    except Exception as error:
+        reply["error"] = f"{type(error).__name__}: {str(error).strip()[:200]}"
+        return None
+    finally:
+        signal.alarm(0)
+
+
+def least(call):
+    """Seconds of a call, at best, of batches for a while."""
+    count, best, end = 1, math.inf, time.perf_counter() + TURN_SECONDS
+    while time.perf_counter() < end:
+        begun = time.perf_counter()
+        for _ in range(count):
+            call()
+        taken = time.perf_counter() - begun
+        best = min(best, taken / count)
+        count = min(4 * count, max(1, int(BATCH_SECONDS / best)))
+    return best

@@ -1,0 +1,237 @@
+"""Tensors beside C by hand, NumPy, JAX and PyTorch, in one run: `python benchmarks/tensors.py [--peers PYTHON] [WORKLOAD ...]`.
+
+Every system has a process of its own with one thread, and they are timed in turns: a few batches of each, then the next,
+several times over. The least is what counts, for only ratios within one run are to be trusted on a shared machine. The answers
+are compared; a wrong one is not timed. Writes TENSORS.md. Needs gcc; JAX and PyTorch where PYTHON has these.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE / "peers")]
+
+from run import processor, span, versions  # noqa: E402
+from tensor_data import WORKLOADS, serve  # noqa: E402
+
+ROUNDS = 7
+OWN = ("tier 0", "tier 1")
+C_FLAGS = {
+    "C": ["-O3", "-fopenmp-simd", "-fno-math-errno"],
+    "C fast": ["-Ofast", "-fopenmp-simd"],
+}
+OTHERS = ("numpy", "jax", "torch", "torch-compile")
+DECLARATIONS = """
+    void use_dgemm(void *); double total(void *, long); double log_sum(void *, long);
+    void log_sum_gradient(void *, long, void *); void ratios_gradient(void *, void *, long, void *);
+    void logistic_gradient(void *, void *, void *, long, long, void *);
+    void network_gradient(void *, void *, void *, void *, void *, void *, long, long, long, long, void *, void *, void *, void *);
+    void hessian_times(void *, void *, long, void *); double rotations(void *, void *);
+    void rotations_gradient(void *, void *, void *);
+"""
+
+HEAD = f"""\
+| workload | tier 0 | tier 1 | to hand-written | to JAX, torch | {" | ".join([*C_FLAGS, *OTHERS])} | first |
+|---{"|---" * (5 + len(C_FLAGS) + len(OTHERS))}|
+"""
+
+
+def own(tier: str) -> None:
+    """vlad, called from Python with arrays of NumPy; answers are such arrays."""
+    from vlad import Session
+
+    def make(procedure: str, arrays: tuple[Any, ...]) -> Callable[[], Any]:
+        session = Session(tier="evaluate" if tier == "tier 0" else "compile", optimize=3)
+        session.run(str(HERE / "programs" / "tensors.vlad"))
+        f = session[procedure]
+        f(*arrays)
+        if tier == "tier 1" and not session.tiers.entries[id(f.value)].variants:
+            raise SystemError(session.tiers.entries[id(f.value)].reason)
+        return lambda: f(*arrays)
+
+    serve(make)
+
+
+def by_hand(path: str) -> None:
+    """The library of c/tensors.c, called through cffi; its answers lie in the same arrays each time."""
+    import numpy
+    from cffi import FFI
+
+    from vlad.compile.blas import product
+
+    ffi = FFI()
+    ffi.cdef(DECLARATIONS)
+    library = ffi.dlopen(path)
+    library.use_dgemm(ffi.cast("void *", product().address))
+
+    def make(procedure: str, arrays: tuple[Any, ...]) -> Callable[[], Any]:
+        f = getattr(library, procedure.replace("-", "_"))
+        given = [ffi.from_buffer(array) for array in arrays]
+        lengths: tuple[int, ...] = (arrays[0].size,)
+        results = [numpy.empty_like(arrays[0])]
+        match procedure:
+            case "total" | "log-sum":
+                return lambda: f(given[0], lengths[0])
+            case "rotations":
+                return lambda: f(*given)
+            case "rotations-gradient":
+                lengths = ()
+            case "logistic-gradient":
+                lengths = arrays[1].shape
+            case "network-gradient":
+                lengths = (*arrays[0].shape, arrays[2].shape[1], len(arrays[4]))
+                results = [numpy.empty_like(array) for array in arrays[:4]]
+        operands = (*given, *lengths, *[ffi.from_buffer(result, require_writable=True) for result in results])
+
+        def call() -> Any:
+            f(*operands)
+            return results
+
+        return call
+
+    serve(make)
+
+
+class System:
+    """A process that times workloads when it is asked to."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def ask(self, workload: str) -> dict[str, Any]:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        print(workload, file=self._process.stdin, flush=True)
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self._process.args!r} ended at {workload}")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def systems(folder: str, python: str | None) -> dict[str, System]:
+    this = [sys.executable, str(HERE / "tensors.py")]
+    found = {tier: System([*this, "--own", tier]) for tier in OWN}
+    for kind, flags in C_FLAGS.items():
+        target = os.path.join(folder, f"{kind.replace(' ', '-')}.so")
+        command = ["gcc", *flags, "-march=native", "-shared", "-fPIC", "-o", target]
+        subprocess.run([*command, str(HERE / "c" / "tensors.c"), "-lm"], check=True)
+        found[kind] = System([*this, "--c", target])
+    for other in OTHERS if python is not None else ("numpy",):
+        found[other] = System([python or sys.executable, str(HERE / "peers" / "tensors.py"), other])
+    return found
+
+
+def measured(workload: str, asked: dict[str, System]) -> dict[str, dict[str, Any]]:
+    """By system: its least time, its first one, or the error that it met. All must answer what tier 0 answers."""
+    found: dict[str, dict[str, Any]] = {}
+    for _ in range(ROUNDS):
+        for name, system in asked.items():
+            reply = system.ask(workload)
+            known = found.setdefault(name, reply)
+            if "seconds" in reply:
+                known["seconds"] = min(known["seconds"], reply["seconds"])
+    expected, size = found["tier 0"]["check"]
+    for name, reply in found.items():
+        if "check" in reply and not math.isclose(
+            reply["check"][0], expected, rel_tol=1e-8, abs_tol=1e-8 * size
+        ):
+            raise SystemExit(f"{workload}: WRONG: {name} has {reply['check']}, tier 0 {expected, size}")
+    return found
+
+
+def line(workload: str, found: dict[str, dict[str, Any]]) -> str:
+    """The ratio is to the fastest of all others; in brackets to the fastest that derives by itself."""
+    ours = found["tier 1"].get("seconds")
+    times = {
+        name: reply["seconds"] for name, reply in found.items() if name not in OWN and "seconds" in reply
+    }
+    cells = [workload, *[cell(found[tier]) for tier in OWN]]
+    for names in ((*C_FLAGS, "numpy"), OTHERS[1:]):
+        best = min([name for name in names if name in times], key=lambda name: times[name], default=None)
+        cells += [f"{ours / times[best]:.2f}" if best and ours else ""]
+    cells += [cell(found[name]) if name in found else "" for name in (*C_FLAGS, *OTHERS)]
+    first = found["tier 1"].get("first")
+    return f"| {' | '.join([*cells, span(first) if first else ''])} |"
+
+
+def cell(reply: dict[str, Any]) -> str:
+    return span(reply["seconds"]) if "seconds" in reply else "refused" if "error" in reply else ""
+
+
+def main(words: list[str]) -> None:
+    match words:
+        case ["--own", tier]:
+            return own(tier)
+        case ["--c", path]:
+            return by_hand(path)
+        case ["--peers", path, *rest]:
+            python, words = path, rest
+        case _:
+            python = None
+    os.environ["VLAD_CACHE"] = "off"  # the first call is to be a cold one
+    chosen = [name for name in WORKLOADS if not words or any(word in name for word in words)]
+    lines, errors = [], []
+    print(HEAD, end="")
+    with tempfile.TemporaryDirectory() as folder:
+        asked = systems(folder, python)
+        for workload in chosen:
+            found = measured(workload, asked)
+            lines.append(line(workload, found))
+            errors += [
+                f"- {workload}, {name}: {reply['error']}" for name, reply in found.items() if "error" in reply
+            ]
+            print(lines[-1], flush=True)
+        for system in asked.values():
+            system.close()
+    print("\n".join(errors))
+    if not words:
+        write(lines, errors, python)
+
+
+def write(lines: list[str], errors: list[str], python: str | None) -> None:
+    from vlad import __version__
+
+    refused = "".join(f"{error}\n" for error in errors)
+    settings = [
+        f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("OPENBLAS_")
+    ]
+    text = f"""# Results for tensors
+
+Made by `benchmarks/tensors.py` on {time.strftime("%d %B %Y")}: vlad {__version__}, Python {platform.python_version()},
+{os.cpu_count()} cores, {processor()}{versions(python, ("jax", "torch"))}.
+
+All numbers are of float64, and every system has one thread (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, XLA_FLAGS,
+torch.set_num_threads). In the environment: {", ".join(settings)}.
+
+vlad is called from Python with arrays of NumPy and answers such arrays. C by hand (-O3, and -Ofast; -march=native, both with
+`omp simd`) is called through cffi, with addresses that are there already and into arrays that are there already; products
+are those of NumPy's own OpenBLAS in both. JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get arrays of their own.
+The ratios are tier 1's time to the fastest of those by hand, where the derivative was found on paper (C, C fast, NumPy), and
+to the fastest of those that derive by themselves. First: from the procedure to its first answer on tier 1, without cache.
+
+{HEAD}{chr(10).join(lines)}
+
+{refused}
+What remains of each distance, and why, is in DISTANCES.md.
+"""
+    (HERE / "TENSORS.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

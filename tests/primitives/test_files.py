@@ -1,0 +1,167 @@
+"""Tensors in files: NumPy's formats and rows of text, there and back; what is refused, and what is never run."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import vlad
+from vlad import VladError
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> vlad.Session:
+    monkeypatch.chdir(tmp_path)
+    return vlad.Session()
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4", "i8", "i4", "bool"])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (0,), (2, 0, 3)])
+def test_there_and_back(session: vlad.Session, kind: str, shape: tuple[int, ...]) -> None:
+    session["t"] = t = np.arange(np.prod(shape)).reshape(shape).astype(kind)
+    assert session.eval('(save-tensor "t.npy" t)') is None
+    for back in (session.eval('(load-tensor "t.npy")'), np.load("t.npy")):
+        assert back.dtype == t.dtype and np.array_equal(back, t)
+    session.eval("""(save-tensor "t.npz" (list (cons 'first t) (cons 'second 5)))""")
+    (name, first), second = session.eval('(load-tensor "t.npz")')
+    assert (
+        (name, second) == ("first", ("second", 5.0)) and first.dtype == t.dtype and np.array_equal(first, t)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    array=arrays.arrays(
+        st.sampled_from(["u1", "i2", "u4", ">f8", ">i4", "f2", "g"]), arrays.array_shapes(max_dims=3)
+    )
+)
+def test_other_kinds_become_the_nearest_that_has_a_name(
+    tmp_path_factory: pytest.TempPathFactory, array: Any
+) -> None:
+    path = tmp_path_factory.mktemp("kinds") / "a.npy"
+    with np.errstate(all="ignore"):
+        np.save(path, np.asfortranarray(array))
+        back = vlad.Session().eval(f'(load-tensor "{path}")')
+        nearest = {"u1": "i8", "i2": "i8", "u4": "i8", "f8": "f8", "i4": "i4", "f2": "f4", "f16": "f8"}[
+            array.dtype.str[1:]
+        ]
+        assert back.dtype == np.dtype(nearest)
+        assert np.array_equal(back, array.astype(nearest), equal_nan=array.dtype.kind == "f")
+
+
+class Trap:
+    """Unpickling this writes a file."""
+
+    def __reduce__(self) -> Any:
+        return (Path.touch, (Path("sprung").absolute(),))
+
+
+def test_nothing_in_a_file_is_run(session: vlad.Session) -> None:
+    np.save("o.npy", np.array([Trap()], dtype=object), allow_pickle=True)
+    np.savez("o.npz", a=np.array([Trap()], dtype=object))
+    Path("p.npy").write_bytes(pickle.dumps(Trap()))
+    Path("h.npy").write_bytes(
+        b"\x93NUMPY\x01\x00\x28\x00{'descr': __import__('os').getpid(), 'x': 1}\n" + b" " * 40
+    )
+    for name in ("o.npy", "o.npz", "p.npy", "h.npy"):
+        with pytest.raises(VladError, match=f"Cannot read: {name}") as caught:
+            session.eval(f'(load-tensor "{name}")')
+        assert ".npy and .npz" in (caught.value.hint or "")
+    assert not Path("sprung").exists()
+
+
+@pytest.mark.parametrize("percent", range(0, 100, 3))
+def test_a_damaged_file_is_one_clear_error_or_a_tensor(session: vlad.Session, percent: int) -> None:
+    for name, write in (("a.npy", np.save), ("a.npz", np.savez)):
+        write(name, np.arange(12.0))
+        data = bytearray(Path(name).read_bytes())
+        cut = len(data) * percent // 100
+        Path(name).write_bytes(data[:cut])
+        with pytest.raises(VladError, match="Cannot read"):
+            session.eval(f'(load-tensor "{name}")')
+        data[cut] ^= 0x55
+        Path(name).write_bytes(data)
+        try:
+            session.eval(f'(load-tensor "{name}")')
+        except VladError as error:
+            assert error.code == "cannot-read"
+
+
+def test_rows_of_text(session: vlad.Session) -> None:
+    Path("t.csv").write_text("\ufeffwidth,height\n1, 2.5\n\n-3e2,nan\n", encoding="utf-8")
+    assert np.array_equal(
+        session.eval('(load-csv "t.csv" #:skip 1)'), [[1, 2.5], [-300, np.nan]], equal_nan=True
+    )
+    Path("s.csv").write_text('1;"2"\r\n3;4')
+    assert session.eval('(load-csv "s.csv" #:separator ";")').tolist() == [[1, 2], [3, 4]]
+    Path("e.csv").write_text("")
+    assert session.eval('(load-csv "e.csv")').size == 0
+
+
+ERRORS = {
+    '(load-csv "t.csv")': ("Line 1 of t.csv", "`a` is no number; `#:skip 1` leaves"),
+    '(load-csv "t.csv" #:skip 1)': ("Line 3 of t.csv", "`x` is no number"),
+    '(load-csv "w.csv")': ("Line 4 of w.csv", "it has 1 fields, the first row 2"),
+    '(load-csv "b.csv")': ("Cannot read: b.csv", "no text in UTF-8"),
+    '(load-csv "t.csv" #:separator ", ")': ("invalid", "a separator of one character"),
+    '(load-csv "t.csv" #:skip -1)': ("invalid", "a number of lines"),
+    '(load-csv "nowhere.csv")': ("Cannot find: nowhere.csv", "looked in"),
+    '(load-tensor "nowhere.npy")': ("Cannot find: nowhere.npy", "looked in"),
+    "(load-tensor 'name)": ("invalid", "the name of a file"),
+    '(load-tensor "c.npy")': ("Cannot read: c.npy", "complex128"),
+    '(load-tensor "big.npy")': ("Cannot read: big.npy", "uint64"),
+    '(load-tensor "t.csv")': ("Cannot read: t.csv", ".npy and .npz"),
+    '(save-tensor "t.txt" #[1])': ("invalid", "ends in .npy"),
+    '(save-tensor "no/where.npy" #[1])': ("Cannot write: no/where.npy", "No such file"),
+    '(save-tensor "t.npy" car)': ("invalid", "a tensor"),
+    '(save-tensor "t.npz" #[1])': ("invalid", "a list"),
+    "(save-tensor \"t.npz\" (list (cons 'a 1) (cons 'a 2)))": ("invalid", "a symbol of its own"),
+    '(save-tensor "t.npz" \'(1))': ("invalid", "a symbol of its own"),
+}
+
+
+@pytest.mark.parametrize("text", ERRORS)
+def test_errors(session: vlad.Session, text: str) -> None:
+    Path("t.csv").write_text("a,b\n1,2\n3,x\n")
+    Path("w.csv").write_text("1,2\n\n3,4\n5\n")
+    Path("b.csv").write_bytes(b"1,2\n\xff\n")
+    np.save("c.npy", np.ones(2) * 1j)
+    np.save("big.npy", np.array([2**63], dtype=np.uint64))
+    with pytest.raises(VladError) as caught:
+        session.eval(text)
+    message, hint = ERRORS[text]
+    assert message in caught.value.message and hint in (caught.value.hint or "")
+    assert caught.value.span is not None
+
+
+def test_a_name_that_no_file_can_have(session: vlad.Session) -> None:
+    session["name"] = "a\0.npy"
+    for text in ("(load-tensor name)", "(save-tensor name #[1])"):
+        with pytest.raises(VladError, match="Cannot"):
+            session.eval(text)
+
+
+def test_a_file_is_looked_for_beside_the_program_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside, here, other = [tmp_path / name for name in ("beside", "here", "other")]
+    for number, folder in enumerate((beside, here, other)):
+        folder.mkdir()
+        np.save(folder / f"{folder.name}.npy", np.array([number]))
+        np.save(folder / "all.npy", np.array([number]))
+    (beside / "program.vlad").write_text(
+        '(map load-tensor \'("all.npy" "beside.npy" "here.npy" "other.npy"))'
+    )
+    monkeypatch.chdir(here)
+    printed: list[str] = []
+    session = vlad.Session([str(other)], write=printed.append)
+    session.run("../beside/program.vlad")
+    assert "".join(printed).replace("#<tensor int64 ", "").replace(">", "") == "([0] [0] [1] [2])\n"
+    assert session.eval('(tensor-ref (load-tensor "all.npy") 0)') == 1

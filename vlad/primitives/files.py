@@ -1,0 +1,192 @@
+"""The rows that read and write tensors in files: NumPy's .npy and .npz, and numbers in rows of text (CSV).
+
+NumPy does the reading; what could run code while it is read (pickled objects) is refused. Where a file is looked for is the
+session's to say, through the machine. Like other effects, these have no derivative.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from vlad.devices import current
+from vlad.errors import VladError
+from vlad.primitives.arrays import array_of, elements, whole
+from vlad.primitives.numbers import invalid
+from vlad.source import Source
+from vlad.tensors import Array, made, on_host
+from vlad.values import UNSPECIFIED, Primitive, String, Symbol, Value, is_pair, list_of, look, symbol
+
+_ARCHIVE = ".npz"
+_SUFFIXES = (".npy", _ARCHIVE)
+
+
+def _text(name: str, what: str, value: Value) -> str:
+    if type(value) is not String:
+        raise invalid(name, what, value)
+    return value.text
+
+
+def _cannot_read(path: str, hint: str) -> VladError:
+    return VladError("cannot-read", f"Cannot read: {path}", hint=hint)
+
+
+def _load_tensor(machine: Any, path: Value) -> Value:
+    found = machine.find(_text("load-tensor", "the name of a file", path))
+    loaded = _loaded(found)
+    if isinstance(loaded, dict):
+        return list_of([(symbol(name), _made(_known(array, found))) for name, array in loaded.items()])
+    return _made(_known(loaded, found))
+
+
+def _made(array: Array) -> Value:
+    """The tensor of an array of NumPy's, on the session's device."""
+    return made(current().asarray(array))
+
+
+def _loaded(path: str) -> Any:
+    """The array in a file, or those of an archive by their names."""
+    import numpy
+
+    try:
+        with open(path, "rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                loaded = numpy.load(file, allow_pickle=False)
+                return dict(loaded) if hasattr(loaded, "files") else loaded
+            except Exception:  # a damaged file ends its readers with one of any kind
+                hint = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
+                raise _cannot_read(path, hint) from None
+    except OSError as error:
+        raise _cannot_read(path, error.strerror or "") from None
+
+
+def _known(array: Array, path: str) -> Array:
+    """The array as one of the kinds that programs can name: whole numbers of other sizes as int64."""
+    kind = {"b": "bool", "f": "f4" if array.dtype.itemsize <= 4 else "f8", "i": "i8", "u": "i8"}.get(
+        array.dtype.kind
+    )
+    if array.dtype.kind == "i" and array.dtype.itemsize == 4:
+        kind = "i4"
+    if kind is None or (str(array.dtype) == "uint64" and array.size and array.max() >= 1 << 63):
+        hint = f"its entries are {array.dtype}; a tensor has reals, whole numbers below 2^63 or booleans"
+        raise _cannot_read(path, hint)
+    return array.astype(kind, copy=False)
+
+
+def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
+    name = _text("save-tensor", "the name of a file and a tensor", path)
+    suffix = os.path.splitext(name)[1]
+    if suffix not in _SUFFIXES:
+        hint = "the name ends in .npy for one tensor, in .npz for a list of pairs (name . tensor)"
+        raise VladError(
+            "invalid-argument", "Argument to save-tensor is invalid", hint=hint, irritants=(path,)
+        )
+    named = _named(x) if suffix == _ARCHIVE else {}
+    array = on_host(array_of("save-tensor", x)) if suffix != _ARCHIVE else None
+    import numpy
+
+    try:
+        with open(name, "wb") as file:
+            if array is None:
+                numpy.savez(file, **named)
+            else:
+                numpy.save(file, array, allow_pickle=False)
+    except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
+        hint = getattr(error, "strerror", None) or str(error)
+        raise VladError("cannot-write", f"Cannot write: {name}", hint=hint) from None
+    return UNSPECIFIED
+
+
+def _named(pairs: Value) -> dict[str, Array]:
+    found: dict[str, Array] = {}
+    for part in elements("save-tensor", pairs):
+        pair = look(part)
+        if not is_pair(pair) or type(pair[0]) is not Symbol or pair[0].name in ("file", *found):
+            what = "a list of pairs (name . tensor), each name a symbol of its own"
+            raise invalid("save-tensor", what, pairs)
+        found[pair[0].name] = on_host(array_of("save-tensor", look(pair[1])))
+    return found
+
+
+def _load_csv(machine: Any, path: Value, skip: Value, separator: Value) -> Value:
+    between = _text("load-csv", "the name of a file, and a text as separator", separator)
+    above = whole("load-csv", skip, "the number of lines to skip")
+    if above < 0 or len(between) != 1:
+        raise invalid("load-csv", "a number of lines, and a separator of one character", skip, separator)
+    found = machine.find(_text("load-csv", "the name of a file", path))
+    try:
+        with open(found, encoding="utf-8-sig") as file:
+            text = file.read()
+    except OSError as error:
+        raise _cannot_read(found, error.strerror or "") from None
+    except UnicodeDecodeError:
+        raise _cannot_read(found, "it is no text in UTF-8") from None
+    return _made(_table(Source(found, text), above, between))
+
+
+def _table(source: Source, skip: int, separator: str) -> Array:
+    import numpy
+
+    lines = source.text.split("\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's on a file without numbers
+        try:
+            return numpy.loadtxt(
+                lines, delimiter=separator, skiprows=skip, ndmin=2, comments=None, quotechar='"'
+            )
+        except ValueError as error:
+            raise _wrong_line(source, lines, skip, separator) or _cannot_read(
+                source.name, str(error)
+            ) from None
+
+
+def _wrong_line(source: Source, lines: list[str], skip: int, separator: str) -> VladError | None:
+    """The first line that is no row of numbers, or has another number of them than those above."""
+    width = 0
+    for index, line in enumerate(lines):
+        if index < skip or not line.strip():
+            continue
+        fields = [field.strip().strip('"') for field in line.split(separator)]
+        wrong = next((field for field in fields if not _is_number(field)), None)
+        width = width or len(fields)
+        if wrong is None and len(fields) == width:
+            continue
+        reason = f"it has {len(fields)} fields, the first row {width}"
+        if wrong is not None:
+            reason = f"`{wrong}` is no number"
+            reason += "; `#:skip 1` leaves out a line of titles" if index == skip == 0 else ""
+        return VladError(
+            "not-numbers", f"Line {index + 1} of {source.name} is no row of numbers", hint=reason
+        )
+    return None
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _left_out(w: Any, *operands: Any) -> Any:
+    return w.left_out("files of tensors are")
+
+
+def _effect(name: str, operands: str, doc: str, value: Any, type: str, **columns: Any) -> Primitive:
+    return Primitive(
+        name, operands, doc, value=value, type=type, forward="zero", reverse={}, effect=True, needs_machine=True,
+        abstract=_left_out, **columns,
+    )  # fmt: skip
+
+
+ROWS: list[Primitive] = [
+    _effect("load-tensor", "path", "The tensor in a .npy file; of an .npz file the list of pairs (name . tensor).",
+            _load_tensor, "string -> any"),
+    _effect("save-tensor", "path x", "Writes a tensor to a .npy file, a list of pairs (name . tensor) to an .npz file.",
+            _save_tensor, "string any -> unspecified"),
+    _effect("load-csv", "path skip separator", "The numbers in the lines of a text file, as a tensor of rank 2.", _load_csv,
+            "string any any -> any", keywords={"skip": 0.0, "separator": String(",")}),
+]  # fmt: skip
