@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 from pathlib import Path
@@ -270,3 +271,30 @@ def test_the_library_multiplies() -> None:
     f(np.ones((30, 30)), np.ones((30, 30)))
     (entry,) = session.tiers.entries.values()
     assert entry.variants[0].interface.multiplies and product().address
+
+
+LIBRARY = """
+(define c (sin (reshape (arange 200) '(20 10))))
+(define l (map (lambda (x) (list x (sin x))) (iota 50)))
+(define many (+ 1 (zeros 20000000)))
+(define (f x) (let ((d (* x c))) (sum (* (sum d #:axis 0) (maximum d #:axis 0)))))
+(define (g x) (list-sum (map car (map (lambda (p) (list (* x (car p) (car (cdr p))))) l))))
+(define (h x) (* x (tensor-ref many -1)))
+"""
+
+
+def test_a_library_keeps_what_it_has_defined(tmp_path: Path) -> None:
+    """Calls take memory of their own, however much the definitions hold."""
+    (tmp_path / "it.vlad").write_text(LIBRARY)
+    exports = [word for name in "fgh" for word in ("--export-value", name)]
+    subprocess.run(
+        [sys.executable, "-m", "vlad", "build", tmp_path / "it.vlad", "--lib", *exports, "-o", tmp_path / "it"],
+        cwd=ROOT, check=True,
+    )  # fmt: skip
+    library, result = ctypes.CDLL(str(tmp_path / "it")), (ctypes.c_double * 1)()
+    session = vlad.Session(tier="evaluate")
+    session.run_text(LIBRARY)
+    for _ in range(3):
+        for name in "fgh":
+            assert getattr(library, name)(ctypes.c_double(0.7), result) == 0
+            assert result[0] == pytest.approx(session[name](0.7), rel=1e-12), name

@@ -53,6 +53,7 @@ from vlad.compile.first_order import (
 from vlad.compile.functions import ONE, OTHER, TWO, needed
 from vlad.compile.identity import MOST_WRITTEN
 from vlad.compile.products import as_product
+from vlad.compile.rewriting import leaf_kind
 from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.tensors import Tensor
@@ -575,7 +576,10 @@ class _Body:
         self.used: dict[str, int] = {}
         facts = unit.facts
         self.allocates = any(f in facts.allocates for f in members)
-        self.releases = self.allocates and "p" not in self.function.results
+        keeps = any(
+            type(s) is Store and "p" in map(leaf_kind, s.leaves) for f in members for s in statements(f.body)
+        )
+        self.releases = self.allocates and "p" not in self.function.results and not keeps
         self.loops = len(members) > 1 or self.function in facts.loops
         self.indent = 1
         self.here: str | None = None

@@ -41,7 +41,9 @@ static inline void *vlad_allocate(unsigned long size) {
 int munmap(void *, unsigned long);
 int madvise(void *, unsigned long, int);
 static void vlad_trim_arena(void) { /* a call that took much gives most of it back */
-  if (vlad_top - vlad_base > VLAD_KEPT) madvise(vlad_base + VLAD_KEPT, vlad_top - vlad_base - VLAD_KEPT, 4);
+  char *kept = vlad_floor + VLAD_KEPT; /* of whole pages: a floor may be anywhere */
+  kept -= (kept - vlad_base) % 65536;
+  if (vlad_top > kept) madvise(kept, vlad_top - kept, 4);
   vlad_top = vlad_floor;
 }
 __attribute__((destructor)) static void vlad_close_arena(void) {
