@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slopes import check, random
+from slopes import EXAMPLES, check, random
 
 import vlad
 from vlad import VladError
@@ -83,7 +83,7 @@ def convolutions(draw: st.DrawFn) -> Any:
     return x, (groups * filters, channels, *window), stride, padding, dilation, groups
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(given_=convolutions(), seed=st.integers(0, 1000))
 def test_conv2d(session: vlad.Session, given_: Any, seed: int) -> None:
     x_shape, w_shape, stride, padding, dilation, groups = given_
@@ -116,7 +116,7 @@ def poolings(draw: st.DrawFn) -> Any:
 
 
 @pytest.mark.parametrize("name", ["max-pool", "avg-pool"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(given_=poolings(), seed=st.integers(0, 1000))
 def test_pooling(session: vlad.Session, name: str, given_: Any, seed: int) -> None:
     shape, window, stride, padding = given_

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import TIERS, printed, refusal
-from slopes import check, random
+from slopes import EXAMPLES, check, random
 
 import vlad
 from vlad import VladError
@@ -101,7 +101,7 @@ def broadcast(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("text", BINARY)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(shapes=broadcast(), seed=seeds)
 def test_binary(session: vlad.Session, text: str, shapes: Any, seed: int) -> None:
     low, high = BINARY[text]
@@ -111,7 +111,7 @@ def test_binary(session: vlad.Session, text: str, shapes: Any, seed: int) -> Non
 
 
 @pytest.mark.parametrize("text", AXIS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     shape=st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple), axis=st.integers(0, 5), seed=seeds
 )
