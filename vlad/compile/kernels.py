@@ -22,7 +22,8 @@ CALL = re.compile(r"\w\(|/")  # what takes more than a few cycles
 
 def fuse_kernels(program: Program) -> Program:
     for function in program.functions:
-        _fuse_function(function)
+        if any(type(statement) is Each for statement in statements(function.body)):
+            _fuse_function(function)
     return program
 
 
