@@ -120,6 +120,8 @@ def tensor_of(array: Any) -> Value:
     long as the tensor lives. Raises TypeError where its entries are no numbers or booleans."""
     if not SORT[array.dtype]:
         raise TypeError(f"an array of {array.dtype} has no counterpart in the language")
+    if hasattr(array, "mask"):
+        raise TypeError("an array with a mask has no counterpart in the language; `filled` makes one without")
     # a subclass of NumPy's may multiply in its own way
     if hasattr(array, "setflags") and type(array).__name__ != "ndarray":
         array = array.view(array.__array_namespace__().ndarray)

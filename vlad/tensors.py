@@ -17,7 +17,7 @@ import importlib
 import operator
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from vlad.values import FALSE, TRUE, ZERO, Value
@@ -250,7 +250,7 @@ def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
     return Tensor(found.astype(ENTRIES[kind]))
 
 
-def shape_text(shape: tuple[int, ...]) -> str:
+def shape_text(shape: Iterable[int]) -> str:
     """A shape as the language writes it."""
     return f"({' '.join(map(str, shape))})"
 
@@ -286,7 +286,10 @@ def added(a: Tensor, b: Tensor) -> Tensor:
     """The sum of two sensitivities of one tensor."""
     if a._terms or b._terms:
         return Tensor(a._array, (a, b))
-    return Tensor(a._array + b._array) if a.is_real else a
+    if not a.is_real:
+        return a
+    with quiet():
+        return Tensor(a._array + b._array)
 
 
 def _total(tensor: Tensor) -> Array:
@@ -317,14 +320,15 @@ def _added_up(tensor: Tensor) -> Array:
     like = tensor._array
     total = namespace(like).zeros_like(like)
     work: list[Tensor | Put] = list(tensor._terms)
-    while work:
-        term = work.pop()
-        if isinstance(term, Put):
-            total[term.index] += term.array
-        elif term._terms:
-            work += term._terms
-        else:
-            total += term._array
+    with quiet():
+        while work:
+            term = work.pop()
+            if isinstance(term, Put):
+                total[term.index] += term.array
+            elif term._terms:
+                work += term._terms
+            else:
+                total += term._array
     return total
 
 

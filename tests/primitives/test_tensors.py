@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,8 @@ def test_the_error_function_of_arrays(session: vlad.Session, name: str) -> None:
 
 
 ERRORS = {
+    "((gradient sum) (as-type #[1 2] 'int64))": "A gradient is by reals",
+    "((gradient (lambda (x) (mean-squared-error x #[[1] [2]]))) #[1 2])": "What is given to mean-squared-error has different shapes",
     "(+ #[1 2] #[1 2 3])": "Shapes given to + do not fit: (2) and (3)",
     "(define a #[1 2]) (define b #[1 2 3]) (let ((x a) (y b)) (* x y))": "Shapes given to * do not fit: (2) and (3)",
     "(hypot #[1 2] #[1 2 3])": "Shapes given to hypot do not fit: (2) and (3)",
@@ -310,6 +313,19 @@ def test_arrays_cross_without_a_copy(session: vlad.Session) -> None:
     for array in (np.array(["a"]), np.array([1j]), np.array([None])):
         with pytest.raises(TypeError):
             session["flat"](array)
+
+
+def test_overflow_is_no_warning(session: vlad.Session) -> None:
+    """Sums of sensitivities are arithmetic like any other."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slope = session.eval("(gradient-R (lambda (x) (sum (* 1e308 (+ (* x 1.5) (* x x))))))")
+        assert slope(np.array([1e5])) == np.inf
+
+
+def test_masks_are_refused(session: vlad.Session) -> None:
+    with pytest.raises(TypeError, match="mask"):
+        session["sum"](np.ma.array([1.0, 2.0], mask=[0, 1]))
 
 
 def test_kinds_of_number(session: vlad.Session) -> None:

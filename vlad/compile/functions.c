@@ -420,8 +420,9 @@ static inline double vlad_argument_character(double i, double j) {
 static inline double vlad_random_word(double k, double m, double i, double purpose, double part) {
   if (!(k >= 0 && k <= 4294967295.0 && m >= 0 && m <= 4294967295.0 && i >= 0 && i < 9007199254740992.0 && purpose >= 0 && purpose <= 4294967295.0))
     return 0.0 / 0.0;
-  unsigned long place = i;
-  unsigned a = place / 2, b = place / 2 >> 32, c = (unsigned long)purpose, d = 0, x = k, y = m;
+  /* by way of signed numbers, from which and to which every C compiler converts doubles by itself */
+  unsigned long place = (long)i;
+  unsigned a = place / 2, b = place / 2 >> 32, c = (long)purpose, d = 0, x = (long)k, y = (long)m;
   for (int round = 0; round < 10; round++, x += 0x9E3779B9u, y += 0xBB67AE85u) {
     unsigned long p = (unsigned long)a * 0xD2511F53u, q = (unsigned long)c * 0xCD9E8D57u;
     a = (unsigned)(q >> 32) ^ b ^ x;
@@ -430,17 +431,17 @@ static inline double vlad_random_word(double k, double m, double i, double purpo
     d = p;
   }
   unsigned high = place % 2 ? c : a, low = place % 2 ? d : b;
-  if (part == 0.0) return (double)(((unsigned long)high << 32 | low) >> 11) * 0x1p-53;
-  return part == 1.0 ? high : low;
+  if (part == 0.0) return (double)(long)(((unsigned long)high << 32 | low) >> 11) * 0x1p-53;
+  return part == 1.0 ? (long)high : (long)low;
 }
 
 /* A word as a whole number below a count: the upper half of their product. */
 static inline double vlad_random_below(double high, double low, double count) {
   if (!(high >= 0 && high <= 4294967295.0 && low >= 0 && low <= 4294967295.0 && count >= 0 && count <= 18014398509481984.0))
     return 0.0 / 0.0;
-  unsigned long a = high, b = low, n = count, c = n >> 32, d = n & 0xffffffffu;
+  unsigned long a = (long)high, b = (long)low, n = (long)count, c = n >> 32, d = n & 0xffffffffu;
   unsigned long upper = a * d + (b * d >> 32), lower = b * c + (upper & 0xffffffffu);
-  return a * c + (upper >> 32) + (lower >> 32);
+  return (long)(a * c + (upper >> 32) + (lower >> 32));
 }
 
 /* A quotient of polynomials of degree 7, with the coefficients from the lowest power up. */

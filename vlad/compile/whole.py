@@ -337,7 +337,11 @@ def _mistakes(program: Program) -> Iterator[VladError]:
                     reached.append(node.function)
             elif type(node) is Fail and node.what not in CHECKED:
                 span = _own(function, node.span, callers)
-                hint = None if span is node.span else f"it happens in the library, at {node.span}"
+                hint = (
+                    None
+                    if span is node.span or node.span is None
+                    else f"it happens in the library, at {node.span}"
+                )
                 if (node.what, str(span)) not in told:
                     told.add((node.what, str(span)))
                     yield VladError("type-error", node.what, span, hint=hint)

@@ -140,8 +140,9 @@ def dtype_of(name: str, dtype: Value, xp: Any) -> Any:
     return getattr(xp, kind)
 
 
-def left_out(w: Any, *operands: Any) -> Any:
-    return w.left_out("tensors are")
+def _left_out(name: str) -> Callable[..., Any]:
+    """The type rule of a row that only tier 0 has."""
+    return lambda w, *operands: w.left_out(f"`{name}` is")
 
 
 def _known_zeros(value: Callable[..., Value], places: tuple[int, ...]) -> Callable[..., Value]:
@@ -162,7 +163,7 @@ def row(
 ) -> Primitive:
     """`linear`: operands of which a known zero makes the result one."""
     places = tuple([operands.split().index(one) for one in linear.split()])
-    columns["abstract"] = plain(columns["abstract"], places) if "abstract" in columns else left_out
+    columns["abstract"] = plain(columns["abstract"], places) if "abstract" in columns else _left_out(name)
     if linear:
         value = _known_zeros(value, places)
     columns.setdefault("type", f"{' '.join(['any'] * len(operands.split()))} -> any")

@@ -389,8 +389,9 @@ def _new_shape(old: tuple[int, ...], dims: Value) -> tuple[int, ...]:
         shape = (*shape[: free[0]], count // size, *shape[free[0] + 1 :])
         size = count
     if size != count or len(free) > 1:
+        wanted = shape_text([int(part) for part in given])
         raise VladError(
-            "wrong-shape", f"Shapes given to reshape do not fit: {shape_text(old)} and {shape_text(shape)}",
+            "wrong-shape", f"Shapes given to reshape do not fit: {shape_text(old)} and {wanted}",
             hint=f"the tensor has {count} entries; at most one length may be left open, as -1",
         )  # fmt: skip
     return shape
