@@ -24,8 +24,6 @@ from vlad.primitives import indexing, linear_algebra, reductions, tensors
 from vlad.primitives import random as random_rows
 from vlad.tensors import SORT, on_host
 
-# The names of kinds of number are kept for all libraries in one table; array-api-strict would rather not be beside NumPy.
-pytestmark = pytest.mark.filterwarnings("ignore:You are comparing a array_api_strict dtype")
 PLACES = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1", "device2")]
 STRICT, PRETENDED, OTHER = [devices.name_of(array_api_strict.zeros(1, device=place)) for place in PLACES]
 gpu = pytest.param("cuda", marks=pytest.mark.gpu)
