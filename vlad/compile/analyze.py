@@ -832,7 +832,7 @@ class Analysis(Walker):
     def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
         if (
             self.machine.device != "cpu"
-        ):  # where it makes tensors; machine code has the processor's memory alone
+        ):  # there tensors are made; machine code sees the processor's memory only
             self.left_out("tensors on other devices than cpu are")
         return [Known(result) for result in results]
 

@@ -30,9 +30,7 @@ from vlad.tensors import SORT, Tensor, entries, from_entries, is_exact, is_on_ho
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
-MOST_PATIENT_LINES = (
-    8_000  # of C: where so many calls are followed, compiling them takes longer than they save
-)
+MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 
 _locks: dict[Any, threading.Lock] = {}
 _locking = threading.Lock()

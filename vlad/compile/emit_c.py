@@ -50,7 +50,7 @@ from vlad.compile.first_order import (
     makes,
     statements,
 )
-from vlad.compile.functions import ONE, OTHER, TWO, needed
+from vlad.compile.functions import ONE, OTHER, TWO, applied, needed
 from vlad.compile.identity import MOST_WRITTEN
 from vlad.compile.products import as_product
 from vlad.compile.rewriting import leaf_kind
@@ -817,7 +817,7 @@ class _Body:
             name: self.leaf(leaf)
             for name, leaf in zip(statement.row.operands, statement.operands, strict=True)
         }
-        text = re.sub(r"\{(\w+)\}", lambda match: actual[match.group(1)], statement.row.c)
+        text = applied(statement.row.c, actual)
         self.unit.expressions.append(statement.row.c)
         slot = statement.slot
         where = ""

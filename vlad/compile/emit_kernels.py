@@ -6,9 +6,9 @@ a local variable; sums there may be taken in any order, which `#pragma omp simd`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
 
+from vlad.compile.functions import applied
 from vlad.compile.products import Product, as_product
 from vlad.core.kernels import START, Access, Kernel, Write
 
@@ -219,8 +219,7 @@ class _Emitter:
                 continue
             actual = {name: f"x{value}" for name, value in zip(step.row.operands, step.values, strict=True)}
             self.expressions.append(step.row.c)
-            text = re.sub(r"\{(\w+)\}", lambda match, actual=actual: actual[match.group(1)], step.row.c)  # type: ignore[misc]
-            self._line(level + 1, f"double x{number} = {text};")
+            self._line(level + 1, f"double x{number} = {applied(step.row.c, actual)};")
 
     def _writes(self, depth: int) -> None:
         kernel = self.kernel

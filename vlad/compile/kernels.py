@@ -8,7 +8,7 @@ What remains to be read by nobody is dead code. Kernels end up with as few axes 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from vlad.compile.first_order import Each, Function, Leaf, Program, Slot, blocks, leaves_read, statements
 from vlad.compile.products import as_product
@@ -51,7 +51,7 @@ def _fuse_once(function: Function, copies: bool) -> bool:
         for leaf in leaves_read(block.end):
             readers.setdefault(leaf, set()).add(id(block.end))
     found: list[Each] = []
-    for statement in reversed(list(statements(function.body))):
+    for statement in reversed(statements(function.body)):
         if type(statement) is Each:
             if not any(slot in readers for slot in statement.slots):
                 continue
@@ -69,7 +69,7 @@ def _fuse_once(function: Function, copies: bool) -> bool:
                     producer, output = made[leaf]
                     if copies and producer.kernel.steps:
                         continue
-                    if _pays(producer, output, statement, len(readers[leaf])):
+                    if _pays(producer, statement, len(readers[leaf])):
                         fused = _fused(producer, output, statement, leaf)
                         if fused is not None:
                             statement.kernel, statement.operands = fused
@@ -86,7 +86,7 @@ def _distinct_operands(statement: Each) -> None:
     statement.kernel, statement.operands = builder.kernel(statement, values)
 
 
-def _pays(producer: Each, output: int, consumer: Each, readers: int) -> bool:
+def _pays(producer: Each, consumer: Each, readers: int) -> bool:
     kernel = producer.kernel
     steps = len(kernel.steps)
     if (
@@ -149,19 +149,20 @@ def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Ker
 class _Map:
     """Where a turn of the consumer is in the producer's loops: index k = offsets[k] + Σ_j steps[k][j] · index j."""
 
-    def __init__(self, offsets: list[int], steps: list[list[int]]) -> None:
+    def __init__(self, offsets: list[int], steps: list[list[int]], axes: int) -> None:
+        """`axes`: how many the consumer has."""
         self.offsets = offsets
         self.steps = steps
+        self.axes = axes
 
-    def access(self, access: Access, at: tuple[tuple[int, int], ...]) -> Access:
+    def access(self, access: Access) -> Access:
         """An access of the producer, from the consumer's loops."""
         offset = access.offset + sum([s * o for s, o in zip(access.strides, self.offsets, strict=True)])
-        count = len(self.steps[0]) if self.steps else 0
         strides = [
             sum([s * row[axis] for s, row in zip(access.strides, self.steps, strict=True)])
-            for axis in range(count)
+            for axis in range(self.axes)
         ]
-        return Access(offset, tuple(strides), at)
+        return Access(offset, tuple(strides), access.at)
 
 
 def _mapped(
@@ -202,7 +203,7 @@ def _mapped(
         return None
     offsets = [start.get(k, 0) for k in range(len(made))]
     rows = [[column.get(k, 0) for column in columns if column is not None] for k in range(len(made))]
-    return _Map(offsets, rows)
+    return _Map(offsets, rows, len(extents))
 
 
 def _split(kernel: Kernel, axis: int, inner: int) -> Kernel:
@@ -219,8 +220,9 @@ def _split(kernel: Kernel, axis: int, inner: int) -> Kernel:
     return _with_accesses(kernel, extents, access)
 
 
-def _with_accesses(kernel: Kernel, extents: tuple[int, ...], access: object) -> Kernel:
-    assert callable(access)
+def _with_accesses(
+    kernel: Kernel, extents: tuple[int, ...], access: Callable[[Access | None], Access | None]
+) -> Kernel:
     return Kernel(
         extents,
         tuple([Read(read.operand, access(read.access)) for read in kernel.reads]),
@@ -229,6 +231,15 @@ def _with_accesses(kernel: Kernel, extents: tuple[int, ...], access: object) -> 
         tuple(
             [Write(write.output, write.value, access(write.access), write.combine) for write in kernel.writes]
         ),
+    )
+
+
+def _renumbered(access: Access, numbers: Sequence[int] | dict[int, int]) -> Access:
+    """The same place, told by values that have other numbers now."""
+    if not access.at:
+        return access
+    return Access(
+        access.offset, access.strides, tuple([(numbers[value], stride) for value, stride in access.at])
     )
 
 
@@ -241,9 +252,7 @@ class _Builder:
         self._places: dict[object, int] = {}
         self._reads: dict[Read, int] = {}
         self._steps: dict[tuple[object, tuple[int, ...]], int] = {}
-        self._made: list[
-            Read | Step
-        ] = []  # by number, in an order in which nothing comes before what it needs
+        self._made: list[Read | Step] = []  # by number; nothing comes before what it needs
 
     def operand(self, leaf: Leaf) -> int:
         key = ("real", leaf.hex()) if type(leaf) is float else leaf
@@ -280,14 +289,7 @@ class _Builder:
                 continue
             access = read.access
             if access is not None:
-                at = tuple([(numbers[value], stride) for value, stride in access.at])
-                access = (
-                    mapped.access(access, at)
-                    if mapped is not None
-                    else Access(access.offset, access.strides, at)
-                )
-                if mapped is not None and not mapped.steps:
-                    access = Access(access.offset, (0,) * len(self.extents), at)
+                access = _renumbered(access if mapped is None else mapped.access(access), numbers)
             operand = None if read.operand is None else self.operand(operands[read.operand])
             numbers.append(self.read(Read(operand, access)))
         for step in kernel.steps:
@@ -311,19 +313,13 @@ class _Builder:
             outputs.append(Output(output.size, output.fill, base))
         writes = []
         for write in like.kernel.writes:
-            access = write.access
-            if access is not None and access.at:
-                at = tuple([(numbers[values[value]], stride) for value, stride in access.at])
-                access = Access(access.offset, access.strides, at)
+            access = None if write.access is None else _renumbered(_renumbered(write.access, values), numbers)
             writes.append(Write(write.output, numbers[values[write.value]], access, write.combine))
         reads, steps = [], []
         for number in order:
             one = self._made[number]
             if isinstance(one, Read):
-                access = one.access
-                if access is not None and access.at:
-                    at = tuple([(numbers[value], stride) for value, stride in access.at])
-                    access = Access(access.offset, access.strides, at)
+                access = None if one.access is None else _renumbered(one.access, numbers)
                 reads.append(Read(one.operand, access))
             else:
                 steps.append(Step(one.row, tuple([numbers[value] for value in one.values])))

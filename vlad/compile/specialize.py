@@ -84,11 +84,7 @@ class Specializer(Walker):
             Known(type_, self._static(value, type_))
             for value, type_ in zip(environment, root.fields, strict=True)
         ]
-        operands, leaves = [], list(entry.parameters)
-        for type_ in root.operands:
-            count = len(self.layout.kinds(type_))
-            operands.append(Known(self.types.canonical(type_), tuple(leaves[:count])))
-            del leaves[:count]
+        operands = self._parameters(entry, root.operands)
         self.invoke(root.callee, tuple(fields), operands, True)
         return self._rest([entry])
 
@@ -127,12 +123,7 @@ class Specializer(Walker):
     def _write(self, instance: Instance) -> None:
         function = self.functions[instance]
         self.instance, self.block = instance, function.body
-        leaves: list[Leaf] = list(function.parameters)
-        known = []
-        for type_ in (*instance.fields, *instance.operands):
-            count = len(self.layout.kinds(type_))
-            known.append(Known(self.types.canonical(type_), tuple(leaves[:count])))
-            del leaves[:count]
+        known = self._parameters(function, (*instance.fields, *instance.operands))
         width = len(instance.fields)
         if type(instance.callee) is Code:
             if self.counting:
@@ -144,6 +135,16 @@ class Specializer(Walker):
         answer = instance.callee.rule(self, *known)
         if answer is not None:
             self.answer(answer)
+
+    def _parameters(self, function: Function, types: Sequence[Type]) -> list[Known]:
+        """What a function's parameters are, whose types these are."""
+        leaves: list[Leaf] = list(function.parameters)
+        known = []
+        for type_ in types:
+            count = len(self.layout.kinds(type_))
+            known.append(Known(self.types.canonical(type_), tuple(leaves[:count])))
+            del leaves[:count]
+        return known
 
     # Blocks.
 

@@ -51,9 +51,7 @@ class Entry:
         self.seconds = 0.0
         self.cells: set[Global] = set()
         self.listeners: list[Callable[[], None]] = []  # told when what was compiled is out of date
-        self.quicks: list[
-            Any
-        ] = []  # of the variants, for Python callables that hold this very list (quick.py)
+        self.quicks: list[Any] = []  # of the variants; Python callables hold this very list (quick.py)
 
     def forgotten(self) -> None:
         """What was compiled is out of date."""

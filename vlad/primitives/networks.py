@@ -242,9 +242,9 @@ def _with_padding(w: Any, x: Any, axes: list[Axis], fill: float = 0.0) -> Any:
     shape, (height, width) = shape_of(x), axes
     if not any(sum(axis.padding) for axis in axes):
         return x
-    whole_ = (*shape[:-2], height.padded, width.padded)
-    write = Access(_first(axes), contiguous(whole_))
-    return loops(w, shape, [x], [Access(0, contiguous(shape))], whole_, write=write, fill=fill)
+    room = (*shape[:-2], height.padded, width.padded)
+    write = Access(_first(axes), contiguous(room))
+    return loops(w, shape, [x], [Access(0, contiguous(shape))], room, write=write, fill=fill)
 
 
 def _without_padding(w: Any, x: Any, axes: list[Axis]) -> Any:
@@ -287,8 +287,8 @@ def _abstract_images(w: Any, s: Any, f: Any, dims: Any, *geometry: Any) -> Any:
     shape = dimensions("conv2d", known(w, dims))
     by = _convolution(shape, shape_of(f), tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
-    whole_ = (*shape[:2], *[axis.padded for axis in by.axes])
-    return _without_padding(w, _summed(w, extents, [s, f], [answer, filter_], whole_, image), by.axes)
+    room = (*shape[:2], *[axis.padded for axis in by.axes])
+    return _without_padding(w, _summed(w, extents, [s, f], [answer, filter_], room, image), by.axes)
 
 
 def _abstract_filters(w: Any, s: Any, x: Any, dims: Any, *geometry: Any) -> Any:
@@ -354,8 +354,8 @@ def _abstract_unpatched(w: Any, y: Any, dims: Any, *geometry: Any) -> Any:
 def _unpooled(
     w: Any, y: Any, read: Access, shape: Shape, axes: list[Axis], extents: Shape, image: Access
 ) -> Any:
-    whole_ = (*shape[:-2], *[axis.padded for axis in axes])
-    total = loops(w, extents, [y], [read], whole_, write=image, combine="+", fill=0.0)
+    room = (*shape[:-2], *[axis.padded for axis in axes])
+    total = loops(w, extents, [y], [read], room, write=image, combine="+", fill=0.0)
     return _without_padding(w, total, axes)
 
 
@@ -390,14 +390,14 @@ def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
         return w.fail(OUT_OF_RANGE["one-hot"])
 
     def of_places(places: Any) -> Any:
-        whole_ = (*shape, count)
+        room = (*shape, count)
         own = Access(0, (*contiguous(shape), 0)) if shape else None
         entry = Access(0, (*[0] * len(shape), 1))
         kernel = Kernel(
-            whole_, (Read(0, own), Read(None, entry)), (Step(w.machine.table["="], (0, 1)),),
-            (Output(math.prod(whole_)),), (Write(0, 2, Access(0, contiguous(whole_))),),
+            room, (Read(0, own), Read(None, entry)), (Step(w.machine.table["="], (0, 1)),),
+            (Output(math.prod(room)),), (Write(0, 2, Access(0, contiguous(room))),),
         )  # fmt: skip
-        return w.loops(kernel, [places], [w.types.tensor(whole_)])[0]
+        return w.loops(kernel, [places], [w.types.tensor(room)])[0]
 
     return whole_places(w, OUT_OF_RANGE["one-hot"], labels, 0, count, of_places)
 

@@ -110,6 +110,12 @@ def _abstract_tensor(w: Any, data: Any) -> Any:
     return stacked(w, "tensor", tensors, 0)
 
 
+def _part(w: Any, t: Any, index: int) -> Any:
+    """What is at an index of the first axis."""
+    rest = shape_of(t)[1:]
+    return copied(w, t, rest, Access(index * math.prod(rest), contiguous(rest)))
+
+
 def _abstract_parts(w: Any, x: Any, data: Any) -> Any:
     parts = list_parts(w, data)
     if parts is None:
@@ -119,8 +125,7 @@ def _abstract_parts(w: Any, x: Any, data: Any) -> Any:
         return unfit(w, x, (len(parts),))
     answer = w.constant(NIL)
     for index in reversed(range(len(parts))):
-        part = copied(w, x, shape[1:], Access(index * math.prod(shape[1:]), contiguous(shape[1:])))
-        answer = w.pair(_abstract_parts(w, part, parts[index]), answer)
+        answer = w.pair(_abstract_parts(w, _part(w, x, index), parts[index]), answer)
     return answer
 
 
@@ -155,8 +160,7 @@ def _abstract_to_list(w: Any, t: Any) -> Any:
         return w.left_out("lists of so many entries, or of booleans, are")
     answer = w.constant(NIL)
     for index in reversed(range(shape[0])):
-        part = copied(w, t, shape[1:], Access(index * math.prod(shape[1:]), contiguous(shape[1:])))
-        answer = w.pair(_abstract_to_list(w, part), answer)
+        answer = w.pair(_abstract_to_list(w, _part(w, t, index)), answer)
     return answer
 
 
