@@ -460,11 +460,16 @@ class Machine:
                 done()
             return result
 
-        return self.guarded(evaluate)
+        return self.guarded(evaluate, beginning=(f, argument))
 
-    def guarded(self, run: Callable[[], Value], stop: Callable[[], object] | None = None) -> Value:
+    def guarded(
+        self,
+        run: Callable[[], Value],
+        stop: Callable[[], object] | None = None,
+        beginning: tuple[Value, Value] | None = None,
+    ) -> Value:
         """The answer of `run`, under this machine's limits and with its errors. Where a limit is reached, `stop` is called,
-        in another thread: it tells code that is not Python's to end."""
+        in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the call."""
         try:
             with self._watch:
                 self._watch.stop = stop
@@ -476,7 +481,7 @@ class Machine:
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            raise explained(self, error) from None
+            raise explained(self, error, beginning) from None
 
 
 class _SystemCodes(dict[str, Code]):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from vlad.errors import LimitExceeded
+from vlad.errors import LimitExceeded, WrongOption
 from vlad.source import Span
 
 DEFAULT_DEPTH = (
@@ -83,6 +83,9 @@ class Limits:
         memory: float | None = None,
         depth: int | None = None,
     ) -> None:
+        for name, amount in (("fuel", fuel), ("seconds", seconds), ("memory", memory), ("depth", depth)):
+            if amount is not None and (isinstance(amount, bool) or not isinstance(amount, int | float)):
+                raise WrongOption("invalid-argument", f"The limit {name} is a number or None, not {amount!r}")
         self.fuel = fuel
         self.seconds = seconds
         self.memory = memory

@@ -21,6 +21,7 @@ from vlad.primitives.arrays import (
     dimensions,
     dtype_of,
     elements,
+    first_entry,
     length_of,
     part_at,
     repeated_like,
@@ -47,6 +48,7 @@ from vlad.primitives.kernels import (
 )
 from vlad.primitives.numbers import invalid
 from vlad.tensors import (
+    SORT,
     Array,
     Tensor,
     kind_name,
@@ -282,7 +284,26 @@ def _as_type(t: Value, dtype: Value) -> Value:
     xp = namespace(array)
     kind = dtype_of("as-type", dtype, xp)
     with quiet():
+        is_outside = _outside(array, kind) if dtype.name.startswith("int") else None
+        if is_outside is not None and bool(xp.any(is_outside)):
+            raise VladError(
+                "out-of-range", f"A value given to as-type is no {dtype.name}", irritants=(first_entry(array, is_outside),),
+                hint=f"{dtype.name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}",
+            )  # fmt: skip
         return made(xp.astype(array, kind))
+
+
+def _outside(array: Array, kind: Any) -> Array | None:
+    """Which entries a kind of integers has no place for, when what follows their point is cut off; None where that cannot be."""
+    if SORT[array.dtype] == "b":
+        return None
+    xp = namespace(array)
+    low, high = xp.iinfo(kind).min, xp.iinfo(kind).max
+    if SORT[array.dtype] == "f":
+        cut = xp.trunc(array)
+        return ~((cut >= float(low)) & (cut < float(high) + 1.0))  # also of nan
+    own = xp.iinfo(array.dtype)
+    return (array < max(low, own.min)) | (array > min(high, own.max))
 
 
 def _device(x: Value) -> Value:
