@@ -187,7 +187,8 @@ def _at_adapter(
     """A call with another number of operands than the procedure has parameters: did it fail there, or is what did not fit
     there what was wrong later?"""
     frame = frames[index][0]
-    native, operands = frame.f_locals["native"], frame.f_locals
+    operands = frame.f_locals
+    native = getattr(operands["native"], "__wrapped__", operands["native"])  # the compiler may watch it
     code: Code = native.__globals__["FAMILY"].emissions[native.__name__].code
     taken = signature(machine, code)
     given = int(frame.f_code.co_name[-1:])
