@@ -46,6 +46,7 @@ from vlad.core.types import (
     occurs_inside,
     value_of,
 )
+from vlad.devices import COMPILED, name_of
 from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
 from vlad.tensors import ENTRIES, SORT, Tensor, is_exact, is_on_host, kind_name
@@ -312,8 +313,11 @@ class Walker:
 
     def _type_of_tensor(self, value: Tensor) -> Type:
         kind, name = SORT[value.like.dtype], kind_name(value.like.dtype)
-        if not is_on_host(value):
-            self.left_out("tensors on other devices than cpu are")
+        where = name_of(value.like)
+        if where != self.machine.device:
+            self.left_out(f"tensors on {where} are in a session on {self.machine.device}")
+        if where not in COMPILED or (where == "cpu" and not is_on_host(value)):
+            self.left_out("tensors on other devices than cpu and cuda are")
         if not is_exact(value):
             self.left_out(
                 f"tensors of {name}{' beyond what doubles hold' if name == ENTRIES.get(kind) else ''} are"
@@ -830,10 +834,8 @@ class Analysis(Walker):
         return Known(result)
 
     def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
-        if (
-            self.machine.device != "cpu"
-        ):  # there tensors are made; machine code sees the processor's memory only
-            self.left_out("tensors on other devices than cpu are")
+        if self.machine.device not in COMPILED:  # tensors are made there
+            self.left_out("tensors on other devices than cpu and cuda are")
         return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlad.compile import emit_c
+from vlad.compile import cuda, emit_c
 from vlad.compile.analyze import Analysis
 from vlad.compile.first_order import Program
 from vlad.compile.fuse import fuse
@@ -56,8 +56,14 @@ class Unit:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)
             self.program: Program = improved(specializer.entry(root, environment), specializer.layout)
-            self.text, failures, self.given = emit_c.emit(self.program)
             (entry,) = self.program.entries
+            self.cuda: cuda.Emission | None = None  # what runs on a GPU
+            if analysis.machine.device == "cuda" and analysis.types.has_tensors:
+                crossing = [*root.operands, *([root.result] if root.result is not None else [])]
+                self.cuda = cuda.emit(self.program, analysis.types, crossing)
+                self.text, failures, self.given = self.cuda.text, [], []
+            else:
+                self.text, failures, self.given = emit_c.emit(self.program)
             self.interface = Interface(
                 specializer.layout,
                 root.operands[: len(operands)],
