@@ -1,7 +1,7 @@
 """CuPy without a GPU: a module `cupy` over NumPy for tests, as unlike NumPy as CuPy itself is.
 
-    arrays      are of a kind of their own, which NumPy's functions and operators refuse, and which refuse NumPy's arrays; an entry
-                or a sum is an array of rank 0, not a number; nobody can forbid writing to one
+    arrays      are of a kind of their own, which NumPy's functions and operators refuse, and which refuse NumPy's arrays;
+                an entry or a sum is an array of rank 0, not a number; nobody can forbid writing to one
     names       what CuPy 14 has not, is not here either
     errors      systems of equations have to be of one shape, without broadcasting; a singular matrix is no error unless
                 cupyx.errstate says so; places out of range are none either

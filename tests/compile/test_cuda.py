@@ -1,6 +1,6 @@
-"""Kernels and programs for a GPU, without one: their CUDA text is compiled as C and run thread by thread (pretended_cupy.py), and
-computes what a plain interpreter of kernels and what tier 0 does. Where NVIDIA's compiler is found (`pip install
-nvidia-cuda-nvrtc-cu12`; it needs no GPU), it takes all of these texts. Where there is a GPU, the programs run on it as well."""
+"""Kernels for a GPU, without one: their CUDA text is compiled as C and run thread by thread (pretended_cupy.py), and computes what a
+plain interpreter of kernels does. Where NVIDIA's compiler is found (`pip install nvidia-cuda-nvrtc-cu12`; it needs no GPU), it
+takes all of these texts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ import numpy as np
 import pretended_cupy
 import pytest
 from test_kernels import a_product, each, interpreted, made, same
-from test_tensor_programs import PRODUCTS
 
-import vlad
-from vlad import VladError, devices
 from vlad.compile import cuda, emit_cuda, products
 from vlad.compile.first_order import Block, Function, Program, Return, Slot
 from vlad.compile.functions import is_for_hosts
@@ -130,8 +127,8 @@ def reduction(
 
 
 REDUCTIONS = [
-    ((700,), (0,)), ((3, 300), (1,)), ((300, 3), (0,)), ((40, 50), (0, 1)), ((5, 64, 7), (1,)), ((5, 64, 7), (0, 2)), ((2, 33), (1,)),
-    ((600, 2), (1,)), ((1, 500), (1,)),
+    ((700,), (0,)), ((3, 300), (1,)), ((300, 3), (0,)), ((40, 50), (0, 1)), ((5, 64, 7), (1,)), ((5, 64, 7), (0, 2)),
+    ((2, 33), (1,)), ((600, 2), (1,)), ((1, 500), (1,)),
 ]  # fmt: skip
 
 
@@ -172,8 +169,12 @@ def test_sums_that_meet_are_done_one_after_the_other(cupy: Any) -> None:
 def test_what_cannot_be_done_at_once_is_left_to_tier_0() -> None:
     plain = Write(0, 0, Access(0, (0,)))
     many = Kernel((4,), (Read(0, Access(0, (1,))),), (), (Output(1),), (plain,))
-    with pytest.raises(emit_cuda.Unfit):
-        emit_cuda.launches(many, "p", "k", [])
+    reads = tuple([Read(number, None) for number in range(600)])
+    writes = tuple([Write(0, number, Access(number, ())) for number in range(600)])
+    wide = Kernel((), reads, (), (Output(600),), writes)
+    for kernel, kinds in ((many, "p"), (wide, "d" * 600)):
+        with pytest.raises(emit_cuda.Unfit):
+            emit_cuda.launches(kernel, kinds, "k", [])
 
 
 def large(shape: tuple[int, int]) -> Kernel:
@@ -333,95 +334,3 @@ def test_products_and_sums_are_not_fused() -> None:
         (Write(0, 4, access),),
     )  # fmt: skip
     assert "fma" not in compiled(emitted([(kernel, [np.ones(9)] * 3)])[0].cuda, ARCHITECTURES[-1])
-
-
-# Programs.
-
-A = np.random.default_rng(0).normal(size=(30, 4))
-B = np.random.default_rng(1).normal(size=(4, 5))
-LABELS = np.arange(30) % 4
-"""Each with its operands, and how many kernels it is at most."""
-PROGRAMS: dict[str, tuple[Any, ...]] = {
-    "(lambda (x) (sum (* x x)))": (A,), "(lambda (x) (+ 1 (* 2 (transpose x))))": (A,), "(lambda (x) x)": (A,),
-    "(lambda (x) (list (sum x) (maximum x #:axis 0) (> x 0) (argmax x #:axis 1)))": (A,),
-    "(lambda (x) (softmax x))": (A,), "(lambda (x) (logsumexp x #:axis 0))": (A,), "(lambda (x) (* x (sqrt (+ 1 (norm x)))))": (A,),
-    "(lambda (x y) (+ (sum x) (* y (exp (maximum x)))))": (A, 0.5), "(lambda (x) (> (sum x) 0))": (A,),
-    "(lambda (x) (if (> (sum x) 0) (* 2 x) (slice x 0 3)))": (A,), "(lambda (x) (tensor (list (sum x) (minimum x) 3)))": (A,),
-    "(lambda (a b) (matmul a b))": (A, B), "(lambda (a b) ((gradient (lambda (a) (sum (tanh (matmul a b))))) a))": (A, B),
-    "(lambda (a b) ((derivative-F (lambda (t) ((gradient (lambda (b) (sum (exp (matmul (* t a) b))))) b))) 0.1))": (A, B),
-    "(lambda (x l) (mean (cross-entropy x l)))": (A, LABELS),
-    "(lambda (x l) ((gradient (lambda (x) (mean (cross-entropy x l)))) x))": (A, LABELS),
-    "(lambda (x i) (gather x i))": (A, LABELS), "(lambda (x i) ((gradient (lambda (x) (sum (square (gather x i))))) x))": (A, LABELS),
-    "(lambda (x i u) (scatter-add x i u))": (A, LABELS, A), "(lambda (x) (tensor-ref x 3))": (A,),
-    "(lambda (w x) (let loop ((w w) (n 5)) (if (= n 0) w (loop (- w (* 0.1 ((gradient (lambda (w) (mean (square (matmul x w))))) w))) (- n 1)))))":
-        (A[0], A),
-    "(lambda (x) (let loop ((x x) (n 0)) (if (< (norm x) 1) (list n x) (loop (/ x 2) (+ n 1)))))": (A,),
-    "(lambda (x w) (conv2d (reshape x '(1 1 10 12)) (reshape w '(2 1 5 2)) #:padding 'same))": (A, B),
-    "(lambda (x w) ((gradient (lambda (x) (sum (sin (conv2d (reshape x '(1 1 10 12)) (reshape w '(2 1 5 2)) #:stride 2))))) x))": (A, B),
-    "(lambda (x) ((gradient (lambda (x) (sum (sin (max-pool (reshape x '(1 10 12)) 3 #:stride 2))))) x))": (A,),
-    "(lambda (x) ((gradient (lambda (x) (sum (sin (avg-pool (reshape x '(1 10 12)) 2 #:padding 1))))) x))": (A,),
-    "(lambda (x) (uniform (random-key 3) '(3 4)))": (A,), "(lambda (x) (* x (normal (random-key 3) '(30 4))))": (A,),
-    "(lambda (x) (gather x (permutation (random-key 3) 30)))": (A,), "(lambda (x) (concatenate (list x (zeros '(2 4)))))": (A,),
-    "(lambda (x) (stack (list (tensor-ref x 0) #[1 2 3 4])))": (A,), "(lambda (x) (sum x))": (np.zeros((0, 3)),),
-    "(lambda (x) (maximum (* x x) #:axis 1))": (np.zeros((3, 0)),), "(lambda (x) (as-type (> x 0) 'int64))": (A,),
-    "(lambda (x) (einsum \"ij,kj->ik\" x x))": (A,), "(lambda (x) (prod (+ 1 (* 0.01 x)) #:axis 0))": (A,),
-}  # fmt: skip
-LARGE = {text: tuple([np.random.default_rng(n).normal(size=shape) / 6 for n, shape in enumerate(shapes)])
-         for text, shapes in PRODUCTS.items()}  # fmt: skip
-
-
-def answers(text: str, operands: tuple[Any, ...], **how: Any) -> tuple[Any, Any]:
-    """What a program answers twice, with NumPy's arrays, and its session."""
-    session = vlad.Session(**how)
-    there = devices.device_named(how.get("device", "cpu"))
-    f = session.eval(text)
-    given = [there.asarray(x) if isinstance(x, np.ndarray) else x for x in operands]
-    return [home(f(*given), there.name) for _ in range(2)], session
-
-
-def home(value: Any, device: str) -> Any:
-    """The same in memory; every array was on the device."""
-    if isinstance(value, list | tuple):
-        return type(value)([home(part, device) for part in value])
-    if hasattr(value, "shape"):
-        assert devices.name_of(value) == device
-        return on_host(value)
-    return value
-
-
-def alike(found: Any, expected: Any) -> bool:
-    if isinstance(expected, list | tuple):
-        return (
-            type(found) is type(expected) and len(found) == len(expected) and all(map(alike, found, expected))
-        )
-    if isinstance(expected, np.ndarray):
-        return (
-            found.dtype == expected.dtype
-            and found.shape == expected.shape
-            and np.allclose(found, expected, 1e-11, 1e-12)
-        )
-    return type(found) is type(expected) and found == pytest.approx(expected, rel=1e-11, abs=1e-12)
-
-
-def agree(text: str, operands: tuple[Any, ...], device: str = "cuda") -> None:
-    found, session = answers(text, operands, device=device, tier="compile")
-    expected, _ = answers(text, operands, tier="evaluate")
-    assert alike(found, expected), (text, found, expected)
-    assert {entry.reason for entry in session.tiers.entries.values()} == {None}, text
-    assert session.tiers.disagreements == 0
-
-
-@pytest.mark.parametrize("text", [*PROGRAMS, *LARGE])
-def test_programs(text: str, cupy: Any) -> None:
-    pretended_cupy.launched.clear()
-    agree(text.strip(), (PROGRAMS | LARGE)[text])
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("text", [*PROGRAMS, *LARGE])
-def test_programs_on_a_gpu(text: str) -> None:
-    try:
-        devices.device_named("cuda")
-    except VladError as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-    agree(text.strip(), (PROGRAMS | LARGE)[text])

@@ -1,9 +1,9 @@
 """First-order code → what runs it on a GPU: Python that allocates and launches, and the CUDA text of its kernels.
 
 In: an improved Program, all of whose tensors are on the device cuda.  Out: `Emission`; `loaded` makes a callable of it, from
-leaves to leaves: arrays of CuPy with one axis, floats and bools. Branches, loops and calls are Python's. A real that a kernel finds
-stays on the GPU, and what is computed of it is computed there; it is waited for only where the program turns on it, hands it to
-a procedure or answers it. Products of large matrices are CuPy's, from cuBLAS.
+leaves to leaves: arrays of CuPy with one axis, floats and bools. Branches, loops and calls are Python's. A real that a kernel
+finds stays on the GPU, and what is computed of it is computed there; it is waited for only where the program turns on it, hands
+it to a procedure or answers it. Products of large matrices are CuPy's, from cuBLAS.
 
 What a program puts into structures that grow, prints, or does by recursion is for tier 0: `Unbounded` says so.
 """
@@ -238,23 +238,12 @@ class _Body:
     def block(self, block: Block, targets: tuple[Slot, ...]) -> None:
         before = dict(self.fetched)
         done = list(self.moved(block.statements))
-        for number, statement in enumerate(done):
+        for statement, idle in zip(done, _idle(done, block), strict=True):
             self.statement(statement)
-            self.give_up(done, number, block)
+            if idle:  # their memory serves the next
+                self.line(" = ".join([*sorted([self.name(slot) for slot in idle]), "None"]))
         self.end(block, targets)
         self.fetched = before
-
-    def give_up(self, done: list[Statement], number: int, block: Block) -> None:
-        """Arrays that nobody reads any more: their memory serves the next."""
-        rest: set[Leaf] = set(leaves_read(block.end))
-        for later in done[number + 1 :]:
-            rest |= _all_read(later)
-        own = {slot for statement in done[: number + 1] for slot in getattr(statement, "slots", ())}
-        idle = [
-            leaf for leaf in _all_read(done[number]) & own - rest if type(leaf) is Slot and leaf.kind == "p"
-        ]
-        if idle:
-            self.line(" = ".join([*sorted(map(self.name, idle)), "None"]))
 
     def moved(self, given: list[Statement]) -> Iterator[Statement]:
         """The statements, in which what is computed of reals on the GPU is done there, as much of it at once as can be."""
@@ -410,6 +399,18 @@ class _Body:
         )
         result = view(self.name(slot), product.result, product.rows, product.columns)
         self.line(f"matmul({left}, {right}, out={result})")
+
+
+def _idle(done: list[Statement], block: Block) -> list[list[Slot]]:
+    """For each statement of a block the arrays made there that nobody reads behind it."""
+    made = {slot for statement in done for slot in getattr(statement, "slots", ()) if slot.kind == "p"}
+    read: set[Leaf] = set(leaves_read(block.end))
+    found: list[list[Slot]] = []
+    for statement in reversed(done):
+        own = _all_read(statement)
+        found.append([leaf for leaf in own - read if type(leaf) is Slot and leaf in made])
+        read |= own
+    return found[::-1]
 
 
 def _all_read(statement: Statement) -> set[Leaf]:

@@ -25,6 +25,7 @@ FEWEST_THREADS = 32  # that run in step, whether there is something for all of t
 WANTED = 1 << 17  # threads at once, to keep a large GPU busy
 FEWEST_TERMS = {"thread": 64, "block": 8}  # that a thread gathers, before there are more threads
 LARGEST_INT = (1 << 31) - 1
+MOST_PARAMETERS = 500  # of a function: there is room for 4 KiB
 OPTIONS = ("-std=c++17", "--fmad=false")  # for the compiler of CUDA
 HEAD = """\
 #define powl(x, y) pow((double)(x), (double)(y))
@@ -304,6 +305,8 @@ class _Emitter:
             if _mentions(text, self._variable(number))
         ]
         passes = math.prod([self.kernel.extents[axis] for axis in group.passed])
+        if len(numbers) > MOST_PARAMETERS:
+            raise Unfit("an operation of so many operands")
         parameters = [self._parameter(number) for number in numbers]
         if group.passed:
             parameters.append("long pass")
