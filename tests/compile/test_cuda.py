@@ -1,6 +1,6 @@
-"""Kernels for a GPU, without one: their CUDA text is compiled as C and run thread by thread (pretended_cupy.py), and computes what a
-plain interpreter of kernels does. Where NVIDIA's compiler is found (`pip install nvidia-cuda-nvrtc-cu12`; it needs no GPU), it
-takes all of these texts."""
+"""Kernels for a GPU, without one: their CUDA text is compiled as C and run thread by thread (pretended_cupy.py), and computes
+what a plain interpreter of kernels does. Where NVIDIA's compiler is found (`pip install nvidia-cuda-nvrtc-cu12`; it needs no
+GPU), it takes all of these texts."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ from vlad.compile.rewriting import leaf_kind
 from vlad.core.kernels import Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types
 from vlad.tensors import Tensor, entries_there
-from vlad.values import FALSE, TRUE, Primitive, Value
+from vlad.values import FALSE, NUMBERS, TRUE, Primitive, Value
 
 WORD = 8  # bytes of an entry
 
@@ -116,19 +116,25 @@ def loaded(emission: Emission, xp: Any) -> Callable[..., tuple[Any, ...]]:
 
 
 def _on_floats(row: Primitive) -> Callable[..., float | bool]:
-    """A scalar row on floats and Python's bools."""
+    """A scalar row on floats and Python's bools; in its fast form, where it has one."""
     takes = row.type.split(" -> ")[0].split()
-    is_number = [kind in ("real", "number") for kind in takes]
 
-    def value(*operands: float | bool) -> float | bool:
+    def complete(*operands: float | bool) -> float | bool:
         given: list[Value] = [
-            float(operand) if number else TRUE if operand else FALSE
-            for operand, number in zip(operands, is_number, strict=True)
+            operand if kind in NUMBERS else TRUE if operand else FALSE
+            for operand, kind in zip(operands, takes, strict=True)
         ]
         found = row.value(*given)
         return found is TRUE if found is TRUE or found is FALSE else found  # type: ignore[no-any-return]
 
-    return value
+    if not row.python or not NUMBERS.issuperset(takes):
+        return complete
+    operands = ", ".join(row.operands)
+    names: dict[str, Any] = {"complete": complete, **row.uses}
+    text = f"try:\n    return {row.python}\n  except Exception:\n    return complete({operands})"
+    exec(f"def fast({operands}):\n  {text}", names)
+    fast: Callable[..., float | bool] = names["fast"]
+    return fast
 
 
 def _left_out(what: str) -> Unbounded:
@@ -313,8 +319,7 @@ class _Body:
     def statement(self, statement: Statement) -> None:
         match statement:
             case Compute():
-                operands = self.all_here(statement.operands)
-                self.line(f"{self.name(statement.slot)} = {self.unit.row(statement.row)}({operands})")
+                self.compute(statement)
             case Each():
                 self.each(statement)
             case Invoke():
@@ -331,6 +336,17 @@ class _Body:
                     "programs that print, read or count their steps are" if hasattr(statement, "what")
                     else "structures whose size is known only when the program runs are"
                 )  # fmt: skip
+
+    def compute(self, statement: Compute) -> None:
+        kinds = statement.row.type.split(" -> ")[0].split()
+        operands = [
+            f"float({text})" if kind in NUMBERS and leaf_kind(leaf) == "b" else text
+            for kind, leaf, text in zip(
+                kinds, statement.operands, map(self.here, statement.operands), strict=True
+            )
+        ]
+        row = self.unit.row(statement.row)
+        self.line(f"{self.name(statement.slot)} = {row}({', '.join(operands)})")
 
     def arm(self, block: Block, targets: tuple[Slot, ...]) -> None:
         self.depth += 1
