@@ -24,7 +24,7 @@ from vlad.core.kernels import START, Access, Kernel, Output, Read, Step, Write, 
 from vlad.core.types import Types
 from vlad.primitives.table import TABLE
 from vlad.tensors import on_host
-from vlad.values import FALSE, TRUE
+from vlad.values import FALSE, NUMBERS, TRUE
 
 FROM_CUPY = ("-ftz=true", "--device-as-default-execution-space")  # what CuPy 14 adds to all
 ARCHITECTURES = ("compute_60", "compute_90")  # the first to add up doubles atomically, and one of today
@@ -270,6 +270,24 @@ def test_every_row_computes_the_same(cupy: Any) -> None:
             assert x == pytest.approx(
                 expected, rel=TOLERANCE.get(row.name, 1e-13), abs=1e-300, nan_ok=True
             ), (row.name, given)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in TABLE.values() if row.c and not row.needs_machine], ids=lambda row: row.name
+)
+def test_rows_of_reals_that_python_keeps(row: Any) -> None:
+    """Between kernels reals are Python's: in the fast form of a row, exactly what its rule says."""
+    takes = row.type.split(" -> ")[0].split()
+    points = itertools.product(*[TAKES_ANY if kind in NUMBERS else [False, True] for kind in takes])
+    value = cuda._on_floats(row)
+    for given in itertools.islice(points, 300):
+        boxed = [x if type(x) is float else TRUE if x else FALSE for x in given]
+        expected = row.value(*boxed)
+        expected = True if expected is TRUE else False if expected is FALSE else expected
+        found = value(*given)
+        assert type(found) is type(expected) and (
+            found == expected or found != found != expected != expected
+        ), given
 
 
 # NVIDIA's compiler.
