@@ -36,7 +36,7 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {  # with their operands
     "(lambda (x) (list (sum x) (maximum x #:axis 0) (> x 0) (argmax x #:axis 1)))": (A,), "(lambda (x) (softmax x))": (A,),
     "(lambda (x) (logsumexp x #:axis 0))": (A,), "(lambda (x) (* x (sqrt (+ 1 (norm x)))))": (A,),
     "(lambda (x y) (+ (sum x) (* y (exp (maximum x)))))": (A, 0.5), "(lambda (x) (> (sum x) 0))": (A,),
-    "(lambda (x) (if (> (sum x) 0) (* 2 x) (slice x 0 3)))": (A,),
+    "(lambda (x) (if (> (sum x) 0) (* 2 x) (exp x)))": (A,),
     "(lambda (x) (tensor (list (sum x) (minimum x) 3)))": (A,), "(lambda (a b) (matmul a b))": (A, B),
     "(lambda (a b) ((gradient (lambda (a) (sum (tanh (matmul a b))))) a))": (A, B),
     "(lambda (a b) ((derivative-F (lambda (t) ((gradient (lambda (b) (sum (exp (matmul (* t a) b))))) b))) 0.1))": (A, B),
@@ -180,7 +180,7 @@ LEFT = {  # to tier 0, and why
     "(define (f x n) (if (= n 0) x (+ (f x (- n 1)) 1))) (lambda (x) (f x (sum x)))": "call themselves",
     "(lambda (x) (begin (display (sum x)) x))": "programs that print", "(lambda (x) (as-type x 'float32))": "other kinds",
     "(lambda (x) (solve (outer x x) x))": "`solve`", "(lambda (x) (to-device x \"cuda\"))": "`to-device`",
-    "(lambda (x) (number->string (sum x)))": "strings",
+    "(lambda (x) (number->string (sum x)))": "strings", "(lambda (x) (if (> (sum x) 0) x (slice x 0 1)))": "structures",
 }  # fmt: skip
 
 

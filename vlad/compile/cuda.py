@@ -125,7 +125,7 @@ def _on_floats(row: Primitive) -> Callable[..., float | bool]:
             for operand, kind in zip(operands, takes, strict=True)
         ]
         found = row.value(*given)
-        return found is TRUE if found is TRUE or found is FALSE else found  # type: ignore[no-any-return]
+        return found is TRUE if found is TRUE or found is FALSE else found
 
     if not row.python or not NUMBERS.issuperset(takes):
         return complete

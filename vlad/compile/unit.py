@@ -6,7 +6,7 @@ from typing import Any
 
 from vlad.compile import cuda, emit_c
 from vlad.compile.analyze import Analysis
-from vlad.compile.first_order import Program
+from vlad.compile.first_order import Fail, Program
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.kernels import fuse_kernels
@@ -17,6 +17,7 @@ from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
 from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.evaluate.limits import deep_recursion
+from vlad.tensors import Tensor
 from vlad.values import Code, Value
 
 
@@ -58,10 +59,12 @@ class Unit:
             self.program: Program = improved(specializer.entry(root, environment), specializer.layout)
             (entry,) = self.program.entries
             self.cuda: cuda.Emission | None = None  # what runs on a GPU
+            failures: list[Fail] = []
+            self.given: list[Tensor] = []
             if analysis.machine.device == "cuda" and analysis.types.has_tensors:
                 crossing = [*root.operands, *([root.result] if root.result is not None else [])]
                 self.cuda = cuda.emit(self.program, analysis.types, crossing)
-                self.text, failures, self.given = self.cuda.text, [], []
+                self.text = self.cuda.text
             else:
                 self.text, failures, self.given = emit_c.emit(self.program)
             self.interface = Interface(
