@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -268,6 +269,20 @@ def test_what_runs_long_is_taken_over(cupy: Any) -> None:
         y = expected(y)
     np.testing.assert_allclose(f(cupy.asarray(A), 5000.0).get(), y, rtol=1e-11)
     assert len(session.tiers.entries[id(f.value)].variants) == 1
+
+
+def test_parts_of_what_is_left_to_tier_0_are_taken_over(cupy: Any) -> None:
+    """A loop that keeps its turns in a list, with work in each that has kernels."""
+    session = vlad.Session(device="cuda", tier="auto")
+    session.eval("(define (turn x) (let loop ((x x) (n 20)) (if (= n 0) x (loop (sin (+ x 0.1)) (- n 1)))))")
+    f = session.eval(
+        "(lambda (x n) (let loop ((n n) (l '())) (if (= n 0) (length l) (loop (- n 1) (cons (turn x) l)))))"
+    )
+    pretended_cupy.launched.clear()
+    begun = time.monotonic()
+    while not pretended_cupy.launched and time.monotonic() - begun < 100:
+        assert f(cupy.asarray(np.ones(10000)), 100.0) == 100
+    assert pretended_cupy.launched and session.tiers.entries[id(f.value)].reason is not None
 
 
 def test_nothing_is_built_of_it(cupy: Any, tmp_path: Path) -> None:
