@@ -27,7 +27,7 @@ from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch
 from vlad.evaluate.calls import install
 from vlad.evaluate.explain import emission_of
-from vlad.values import Code, Global, Value
+from vlad.values import Code, Global, Value, look
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.2  # seconds between two looks
 DEEPEST_LOOK = 400  # frames, from the innermost
@@ -37,7 +37,9 @@ LEAST_TOTAL = 0.03  # seconds that went into a procedure,
 LEAST_MEAN = 1e-4  # and into one call of it, before it is worth compiling
 TRIALS = 16  # calls that are timed, before it is settled which tier is faster
 MOST_FAILURES = 3
+MOST_MISSED = 16  # calls of types that were not compiled for, for each that was
 MOST_SPOTS = 512
+MOST_PARTS = 256  # pairs and closures that are handed over in a call
 
 MISSED = object()  # the answer of no compiled variant
 
@@ -47,7 +49,7 @@ class Spot:
 
     __slots__ = (
         "code", "native", "watcher", "looks", "seconds", "calls", "depth", "active", "wanted", "sample",
-        "is_settled", "entry", "trials", "missed", "failures", "before",
+        "is_settled", "entry", "trials", "met", "missed", "failures", "before",
     )  # fmt: skip
 
     def __init__(self, code: Code) -> None:
@@ -64,7 +66,7 @@ class Spot:
         self.is_settled = False  # nothing more is to be tried
         self.entry: Any = None  # tiers.Entry of "apply this to these"
         self.trials: list[float] = []  # seconds of the first compiled calls
-        self.missed = self.failures = 0
+        self.met = self.missed = self.failures = 0  # compiled calls: answered, of other types, failed
         self.before = 0.0  # seconds of a call on tier 0
 
     def mean(self) -> float:
@@ -125,10 +127,11 @@ class HotSpots:
                 self._forget(code)
 
     def _forget(self, code: Code) -> None:
-        spot = self.spots.pop(code)
-        self._remove(spot)
-        if spot.entry is not None:
-            spot.entry.forgotten()
+        spot = self.spots.pop(code, None)
+        if spot is not None:
+            self._remove(spot)
+            if spot.entry is not None:
+                spot.entry.forgotten()
 
     def _seen(self, code: Code, depth: int, seconds: float) -> None:
         spot = self.spots.get(code)
@@ -161,14 +164,25 @@ class HotSpots:
         if spot.entry is None:
             spot.entry = self.new_entry(self._caller(spot.code.arity))
             spot.before = spot.mean()
-        spot.missed = 0
+        if (spot.entry.variants and not spot.met) or not _is_small(operands):
+            self._remove(
+                spot
+            )  # its calls are all of different types; or to hand over what they need takes too long
+            return
+        if len(spot.entry.variants) >= MOST_VARIANTS:
+            spot.is_settled = True  # other operands stay on tier 0
+            return
+        spot.met = spot.missed = 0
         spot.trials = []
         compiled = self.compile(spot.entry, operands)
         if compiled is not None and compiled.interface.acts:
             spot.entry.forgotten()
-            compiled = None
+            self._remove(spot)
+            return
         self.pause = SHORTEST_PAUSE
-        if compiled is None and not spot.entry.variants:
+        if compiled is None and spot.entry.reason is None:
+            self._forget(spot.code)  # a global was redefined meanwhile
+        elif compiled is None and not spot.entry.variants:
             self._remove(spot)
         elif compiled is None:
             spot.is_settled = True  # other operands stay on tier 0
@@ -192,9 +206,10 @@ class HotSpots:
         if spot.wanted:
             spot.wanted = False
             spot.sample = (procedure, *operands)
-        if spot.entry is None:
+        variants = () if spot.entry is None else tuple(spot.entry.variants)
+        if not variants:  # not yet
             return MISSED
-        for compiled in tuple(spot.entry.variants):
+        for compiled in variants:
             begun = time.perf_counter()
             watch = self.machine.watch
             before, watch.stop = watch.stop, compiled.stop
@@ -212,8 +227,11 @@ class HotSpots:
                 watch.stop = before
             if len(spot.trials) < TRIALS:
                 self._tried(spot, time.perf_counter() - begun)
+            spot.met += 1
             return answer
         spot.missed += 1
+        if spot.missed >= MOST_MISSED * (1 + spot.met):
+            self._remove(spot)
         return MISSED
 
     def _tried(self, spot: Spot, seconds: float) -> None:
@@ -236,6 +254,19 @@ def _codes(frame: FrameType | None) -> Iterable[Code]:
                 found[emission.code] = None
         frame = frame.f_back
     return reversed(found)
+
+
+def _is_small(values: tuple[Value, ...]) -> bool:
+    """Are there few pairs and closures in all of these? A backpropagator of a loop holds as many as the loop has turns."""
+    work, count = list(values), 0
+    while work:
+        value = look(work.pop())
+        if type(value) is tuple and value:
+            count += 1
+            if count > MOST_PARTS:
+                return False
+            work += value[len(value) != 2 :]
+    return True
 
 
 _makers: dict[int, Callable[..., Any]] = {}

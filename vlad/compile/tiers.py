@@ -126,6 +126,7 @@ class Tiers:
         self.hot: Any = None  # hot.HotSpots, once there is a call that is not compiled as a whole
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
         self._lock = threading.Lock()
+        self._meanings = 0  # how often a global's value changed
         self._job: Job | None = None
         self._wake = threading.Condition(self._lock)
         self._worker: threading.Thread | None = None
@@ -206,9 +207,11 @@ class Tiers:
         return entry
 
     def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
-        """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why."""
+        """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why, or where a
+        global was redefined meanwhile."""
         from vlad.compile.calls import compile_call  # 25 ms, only where something is worth compiling
 
+        meanings = self._meanings
         try:
             compiled = compile_call(
                 self.machine, entry.f, operands, self.optimize, self.fast_math, variants=len(entry.variants)
@@ -226,10 +229,13 @@ class Tiers:
             entry.reason = f"the compiler is at fault: {error!r}"
             warn_once(f"{entry.reason}; please report it. The program runs without compiling")
             return None
-        entry.cells.update(compiled.cells)
-        entry.variants.append(compiled)
-        if compiled.quick is not None:
-            entry.quicks.append(compiled.quick)
+        with self._lock:
+            if meanings != self._meanings:  # it may have read what a global was before
+                return None
+            entry.cells.update(compiled.cells)
+            entry.variants.append(compiled)
+            if compiled.quick is not None:
+                entry.quicks.append(compiled.quick)
         return compiled
 
     def quicken(self, procedure: Any, count: int) -> None:
@@ -266,6 +272,8 @@ class Tiers:
     def redefined(self, cell: Global, primitive: bool = False) -> None:
         """A global's value changed: what was compiled on the strength of the old one is forgotten. Who used a primitive is
         not known, for it left no trace: then all is."""
+        with self._lock:
+            self._meanings += 1
         for key, entry in list(self.entries.items()):
             if primitive or cell in entry.cells or entry.reason is not None:
                 self.entries.pop(key).forgotten()
