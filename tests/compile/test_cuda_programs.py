@@ -16,6 +16,7 @@ from test_tensor_programs import PRODUCTS
 
 import vlad
 from vlad import VladError, devices
+from vlad.compile import tiers
 from vlad.compile.unit import Unit
 from vlad.convert import from_python
 from vlad.tensors import on_host
@@ -258,6 +259,23 @@ def test_a_gpu_that_fails_is_an_error_of_the_language(
     ) as caught:
         f(x)
     assert caught.value.code == "device-failed"
+
+
+def test_a_kernel_that_is_not_compiled_is_said_to_be_so(
+    cupy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tier 0 answers, and one line tells why."""
+
+    def failing(*_: Any) -> Any:
+        raise RuntimeError("no such architecture")
+
+    monkeypatch.setattr(tiers, "RAISING", False)
+    monkeypatch.setattr(pretended_cupy.RawModule, "get_function", failing)
+    session = vlad.Session(device="cuda", tier="compile")
+    f = session.eval("(lambda (x) (* x x))")
+    assert np.array_equal(f(cupy.asarray(A)).get(), A * A)
+    assert "no such architecture" in session.tiers.entries[id(f.value)].reason
+    assert "no such architecture" in capsys.readouterr().err
 
 
 def test_what_runs_long_is_taken_over(cupy: Any) -> None:
