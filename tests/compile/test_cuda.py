@@ -235,13 +235,7 @@ ROWS = [
     if row.c and row.type.split()[0] in ("number", "real", "any") and not is_for_hosts(row.c)
 ]  # fmt: skip
 # Long doubles are doubles on a GPU: polygamma and what is made of it keep fewer digits there.
-TOLERANCE = {
-    "polygamma": 1e-11,
-    "digamma": 1e-11,
-    "gamma-slope": 1e-11,
-    "gamma-curve": 1e-10,
-    "gamma-third": 1e-9,
-}
+TOLERANCE = dict.fromkeys(["polygamma", "digamma", "gamma-slope", "gamma-curve", "gamma-third"], 1e-12)
 
 
 def row_case(row: Any) -> Case:
