@@ -12,6 +12,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
+from vlad.devices import is_failure
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.emit_python import MOST_OPERANDS, Emission, Operation
 from vlad.evaluate.limits import too_deep
@@ -39,6 +40,8 @@ def explained(machine: Any, error: Exception, beginning: Beginning | None = None
         found = too_deep()
     elif isinstance(error, MemoryError):
         found = LimitExceeded("out-of-memory", "The evaluation ran out of memory")
+    elif is_failure(error):
+        found = VladError("device-failed", f"The device cuda failed: {type(error).__name__}: {error}")
     else:
         found = _meaning(machine, error, frames)
     counted = _miscounted(machine, found, frames, beginning) or Counted(found, frames)
