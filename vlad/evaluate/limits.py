@@ -84,7 +84,8 @@ class Limits:
         depth: int | None = None,
         output: int | None = None,
     ) -> None:
-        for name, amount in (("fuel", fuel), ("seconds", seconds), ("memory", memory), ("depth", depth)):
+        given = {"fuel": fuel, "seconds": seconds, "memory": memory, "depth": depth, "output": output}
+        for name, amount in given.items():
             if amount is not None and (isinstance(amount, bool) or not isinstance(amount, int | float)):
                 raise WrongOption("invalid-argument", f"The limit {name} is a number or None, not {amount!r}")
         self.fuel = fuel
