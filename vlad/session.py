@@ -256,7 +256,7 @@ class Session:
                 yield
                 return
             counting = self.machine.counting
-            with self.machine.limited(limits):
+            with self.machine.limited(limits), self.tiers.unhurried():
                 if self.machine.counting and not counting:
                     self.tiers.forget()
                 yield

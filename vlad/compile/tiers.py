@@ -21,7 +21,8 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from vlad.compile.beside import BESIDE
@@ -255,6 +256,20 @@ class Tiers:
                 procedure.direct = compiled.direct
                 entry.listeners.append(_take_back(weakref.ref(procedure)))
                 return
+
+    @contextmanager
+    def unhurried(self) -> Iterator[None]:
+        """Inside, Python's callables take the way on which limits are kept."""
+        entries = list(self.entries.values())
+        quicks = [entry.quicks[:] for entry in entries]
+        for entry in entries:
+            entry.quicks.clear()
+        try:
+            yield
+        finally:
+            for entry, found in zip(entries, quicks, strict=True):
+                if self.entries.get(id(entry.f)) is entry:  # and was not forgotten meanwhile
+                    entry.quicks += found
 
     def shown(self, f: Value, stage: str) -> str:
         """The types of a procedure, or its C or CUDA text, for operands that are reals; or why there are none."""
