@@ -48,6 +48,11 @@ from vlad.write import written
 if TYPE_CHECKING:
     from vlad.compile.whole import Steps
 
+CAPABILITIES = ("files", "imports", "streams")
+CONFINED: dict[str, Any] = {
+    "fuel": None, "seconds": 5.0, "memory": 256.0, "depth": 100_000, "output": 1_000_000,
+}  # fmt: skip
+
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 
 
@@ -123,6 +128,9 @@ class Session:
     path        folders in which `include` and `import` look after the file's own and the working folder
     arguments   what `(command-line-arguments)` answers
     limits      of each evaluation; see `Limits`
+    capabilities  what programs may reach outside: any of "files" (to load and save data), "imports" (`import` and `include` of
+                files; the library's modules are always there) and "streams" (standard input and output; a `write` or `read` that
+                is given may be used without). Everything, without this
     metered     count primitive operations (`counts`), and print them in `run`
     tier        "auto": what runs long is compiled to C meanwhile; "compile": everything is, first; "evaluate": nothing.
                 $VLAD_TIER by default, or else "auto"
@@ -139,6 +147,7 @@ class Session:
         *,
         arguments: Iterable[str] = (),
         limits: Limits | None = None,
+        capabilities: Iterable[str] = CAPABILITIES,
         metered: bool = False,
         tier: str | None = None,
         optimize: int = 2,
@@ -158,6 +167,13 @@ class Session:
         if optimize not in range(4):
             raise WrongOption("invalid-argument", f"optimize is one of 0, 1, 2, 3; not {optimize!r}")
         self.path = list(path)
+        self.capabilities = frozenset(capabilities)
+        for name in sorted(self.capabilities - set(CAPABILITIES)):
+            raise VladError(
+                "invalid-argument",
+                f"There is no capability {name}",
+                hint=f"capabilities are {', '.join(CAPABILITIES)}",
+            )
         if device != "cpu":
             device_named(device)  # or an error, now
         self.machine = Machine(
@@ -166,8 +182,9 @@ class Session:
             {**PROCEDURES, **SYSTEM_PROCEDURES},
             limits=limits,
             metered=metered,
-            write=write or (lambda text: sys.stdout.write(text)),
-            read=read or (lambda: sys.stdin.readline()),
+            write=write or self._write_out,
+            read=read or self._read_in,
+            permit=self._permit,
             arguments=arguments,
             find=self._find_data,
             device=device,
@@ -186,6 +203,30 @@ class Session:
         self.library.autoload = self._load_library
         self.module = Module("main", self.library)
         self.module.on_redefine = self._redefined
+
+    @classmethod
+    def confined(cls, **columns: Any) -> Session:
+        """A session for programs of people whom one does not know: they reach nothing outside, and every limit is set. `columns`
+        as for `Session`; what is given there is given."""
+        return cls(**{"limits": Limits(**CONFINED), "capabilities": (), **columns})
+
+    def _permit(self, capability: str, what: str, span: Span | None = None) -> None:
+        """Raises VladError where programs of this session may not do something."""
+        if capability not in self.capabilities:
+            raise VladError(
+                "not-permitted",
+                f"Programs of this session may not {what}",
+                span,
+                hint=f'the capability "{capability}" was not given to it',
+            )
+
+    def _write_out(self, text: str) -> None:
+        self._permit("streams", "write to the standard output")
+        sys.stdout.write(text)
+
+    def _read_in(self) -> str:
+        self._permit("streams", "read the standard input")
+        return sys.stdin.readline()
 
     # Names that every program knows.
 
@@ -403,6 +444,7 @@ class Session:
     # Files.
 
     def _include(self, item: Include, module: Module, show: Callable[[Value], None] | None) -> None:
+        self._permit("imports", f"include files ({item.path})", item.span)
         found = self._find(item.path, self._folders(item.span), item.span)
         real = os.path.realpath(found)
         if real in self._including:
@@ -424,6 +466,7 @@ class Session:
         if os.path.dirname(found) == self._library.folder:
             self._import_library(os.path.basename(found), prefix, module)
             return
+        self._permit("imports", f"import files ({item.path})", item.span)
         imported = self._modules.get(found) or self._evaluated(found, item)
         for name in imported.handed_out():
             if name in imported.macros:
@@ -479,6 +522,7 @@ class Session:
 
     def _find_data(self, name: str) -> str:
         """The path of a file that a running program names: beside the program, in the working folder, or in those of `-I`."""
+        self._permit("files", "read files")
         beside = [os.path.dirname(self._including[0])] if self._including else []
         return self._found(name, [name], [*beside, "", *self.path], None)
 

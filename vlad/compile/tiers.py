@@ -214,6 +214,7 @@ class Tiers:
     def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
         """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why, or where a
         global was redefined meanwhile."""
+        from vlad.compile import toolchain
         from vlad.compile.calls import compile_call  # 25 ms, only where something is worth compiling
 
         meanings = self._meanings
@@ -226,7 +227,8 @@ class Tiers:
             return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
-            warn_once(f"running without compiling: {unavailable}")
+            if not toolchain.ending:
+                warn_once(f"running without compiling: {unavailable}")
             return None
         except Exception as error:
             if RAISING:

@@ -134,6 +134,7 @@ class Machine:
         metered: bool = False,
         arguments: Iterable[str] = (),
         find: Callable[[str], str] = str,
+        permit: Callable[[str, str], object] = lambda capability, what: None,
         device: str = "cpu",
     ) -> None:
         self.table = table
@@ -146,6 +147,7 @@ class Machine:
         self.write = self._counting_writer(write)
         self.read = read
         self.find = find  # the path of a file that a program names
+        self.permit = permit  # raises where the program may not do something outside
         self.arguments = list_of(
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once
