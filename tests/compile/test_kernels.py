@@ -3,10 +3,12 @@ interpreter does."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +24,11 @@ from vlad.compile.emit_c import constant_text
 from vlad.compile.emit_kernels import kernel_lines, loop_order
 from vlad.compile.first_order import Each, Leaf, Slot, statements
 from vlad.compile.functions import needed
-from vlad.compile.kernels import compact
+from vlad.compile.indices import compact, cut, pieces, split
 from vlad.compile.products import Matrix, Product, as_product
 from vlad.compile.unit import Unit
 from vlad.convert import from_python
-from vlad.core.kernels import START, Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.kernels import START, Access, Box, Choice, Kernel, Output, Read, Step, Write, contiguous
 
 TABLE = vlad.Session(tier="evaluate").machine.table
 ROWS: dict[str, Callable[..., Any]] = {
@@ -40,8 +42,8 @@ COMBINED = {"+": np.add, "*": np.multiply, "max": np.maximum, "min": np.minimum}
 # What a kernel means.
 
 
-def place(access: Access, index: Sequence[int], values: Sequence[Any]) -> int:
-    at = sum([stride * int(values[value]) for value, stride in access.at])
+def place(access: Access, index: Sequence[int], value: Callable[[int], Any]) -> int:
+    at = sum([stride * int(value(number)) for number, stride in access.at])
     return access.offset + sum([s * i for s, i in zip(access.strides, index, strict=True)]) + at
 
 
@@ -57,10 +59,10 @@ def interpreted(kernel: Kernel, operands: Sequence[Any]) -> list[Any]:
             outputs.append(
                 np.full(1 if output.size is None else output.size, np.nan if start is None else start)
             )
-    with np.errstate(all="ignore"):
-        for index in itertools.product(*map(range, kernel.extents)):
-            for write, value, at in turn(kernel, operands, index):
-                held = outputs[write.output]
+    for index in itertools.product(*map(range, kernel.extents)):
+        for write, value, at in turn(kernel, operands, index):
+            held = outputs[write.output]
+            with np.errstate(all="ignore"):
                 held[at] = COMBINED[write.combine](held[at], value) if write.combine else value
     return [
         found if o.size is not None else float(found[0])
@@ -69,20 +71,28 @@ def interpreted(kernel: Kernel, operands: Sequence[Any]) -> list[Any]:
 
 
 def turn(kernel: Kernel, operands: Sequence[Any], index: Sequence[int]) -> Iterator[tuple[Write, Any, int]]:
-    """What one turn writes, and where."""
-    values: list[Any] = []
-    for read in kernel.reads:
-        if read.access is None:
-            assert read.operand is not None
-            values.append(np.float64(operands[read.operand]))
-        else:
-            where = place(read.access, index, values)
+    """What one turn writes, and where. Only what is needed for it is found."""
+
+    @functools.cache
+    def value(number: int) -> Any:
+        if number < len(kernel.reads):
+            read = kernel.reads[number]
+            if read.access is None:
+                assert read.operand is not None
+                return np.float64(operands[read.operand])
+            where = place(read.access, index, value)
             assert where >= 0
-            values.append(np.float64(where if read.operand is None else operands[read.operand][where]))
-    for step in kernel.steps:
-        values.append(ROWS[step.row.name](*[values[value] for value in step.values]))
+            return np.float64(where if read.operand is None else operands[read.operand][where])
+        step = kernel.steps[number - len(kernel.reads)]
+        if type(step) is Choice:
+            inside = all(begin <= i < end for i, (begin, end) in zip(index, step.box, strict=True))
+            return value(step.values[0 if inside else 1])
+        assert type(step) is Step
+        with np.errstate(all="ignore"):
+            return ROWS[step.row.name](*[value(one) for one in step.values])
+
     for write in kernel.writes:
-        yield write, values[write.value], 0 if write.access is None else place(write.access, index, values)
+        yield write, value(write.value), 0 if write.access is None else place(write.access, index, value)
 
 
 def same(a: Sequence[Any], b: Sequence[Any]) -> bool:
@@ -108,7 +118,8 @@ class Made:
         self.sizes: list[int | None] = []
         self.places: dict[int, int] = {}  # operands that hold places, and below what these are
         self.reads: list[Read] = []
-        self.steps: list[Step] = []
+        self.steps: list[Step | Choice] = []
+        self.guarded: dict[int, Box] = {}  # reads that there are only in a box
         self.outputs: list[Output] = []
         self.writes: list[Write] = []
 
@@ -149,9 +160,17 @@ class Made:
         return number
 
     def read(self) -> None:
-        kind = self.pick(["array"] * 6 + ["real", "position", "indirect"])
+        kind = self.pick(["array"] * 6 + ["real", "position", "indirect"] + ["guarded"] * 4)
         if kind == "real":
             self.reads.append(Read(self.operand(None), None))
+        elif kind == "guarded":
+            box = self.box()
+            access = self.access()
+            first = sum([s * begin for s, (begin, _) in zip(access.strides, box, strict=True)])
+            last = sum([s * max(end - 1, 0) for s, (_, end) in zip(access.strides, box, strict=True)])
+            self.guarded[len(self.reads)] = box
+            number = self.operand(access.offset + max(last - first, 0) + 1)
+            self.reads.append(Read(number, replace(access, offset=access.offset - first)))
         elif kind == "position":
             self.reads.append(Read(None, self.access()))
         elif kind == "indirect":
@@ -164,6 +183,14 @@ class Made:
             access = self.access()
             self.reads.append(Read(self.operand(self.last(access) + 1), access))
 
+    def box(self) -> Box:
+        """One of indices; empty ones and the whole among them."""
+        found = []
+        for extent in self.extents:
+            begin = self.pick([0, self.pick(range(extent + 1))])
+            found.append((begin, self.pick([extent, self.pick(range(begin, extent + 1))])))
+        return tuple(found)
+
     def operand_of_places(self, below: int) -> int:
         """The number of a read that finds places."""
         access = self.access()
@@ -172,13 +199,28 @@ class Made:
         self.reads.append(Read(number, access))
         return len(self.reads) - 1
 
+    def value(self) -> int:
+        """One that is there in all turns."""
+        numbers = range(len(self.reads) + len(self.steps))
+        return self.pick([number for number in numbers if number not in self.guarded])
+
     def step(self) -> None:
         row = TABLE[self.pick(list(ROWS))]
-        count = len(self.reads) + len(self.steps)
-        self.steps.append(Step(row, tuple([self.pick(range(count)) for _ in row.operands])))
+        if self.pick([False, True]):
+            self.steps.append(Choice(self.box(), (self.value(), self.value())))
+        else:
+            self.steps.append(Step(row, tuple([self.value() for _ in row.operands])))
+
+    def guard(self) -> None:
+        """After the reads: those that are not everywhere, with others in their place elsewhere."""
+        if len(self.guarded) == len(self.reads):
+            self.reads.append(Read(self.operand(None), None))
+        for number, box in self.guarded.items():
+            self.steps.append(Choice(box, (number, self.value())))
 
     def write(self) -> None:
-        number, value = len(self.outputs), self.pick(range(len(self.reads) + len(self.steps)))
+        last = len(self.reads) + len(self.steps) - 1
+        number, value = len(self.outputs), self.pick([self.value(), last]) if self.steps else self.value()
         size = math.prod(self.extents)
         kind = self.pick(["whole", "whole", "real", "some", "some", "apart", "base", "added", "scattered"])
         combine = self.pick(list(START))
@@ -215,7 +257,7 @@ class Made:
 
     def renumbered(self, at: int, value: int) -> int:
         """A read was put in at a place: steps and writes count on."""
-        self.steps = [Step(s.row, tuple([v + (v >= at) for v in s.values])) for s in self.steps]
+        self.steps = [replace(s, values=tuple([v + (v >= at) for v in s.values])) for s in self.steps]
         self.writes = [Write(w.output, w.value + (w.value >= at), w.access, w.combine) for w in self.writes]
         return value + (value >= at)
 
@@ -243,6 +285,7 @@ def made(pick: Pick) -> tuple[Kernel, list[Any]]:
     it = Made(pick)
     for _ in range(pick([1, 1, 2, 3])):
         it.read()
+    it.guard()
     for _ in range(pick(range(4))):
         it.step()
     for _ in range(pick([1, 1, 1, 2])):
@@ -264,6 +307,36 @@ def test_fewer_axes_are_the_same_turns(one: tuple[Kernel, list[Any]]) -> None:
     assert least.extents == () or 1 not in least.extents
     assert same(interpreted(least, operands), interpreted(kernel, operands))
     assert sorted(loop_order(kernel)) == [axis for axis, extent in enumerate(kernel.extents) if extent != 1]
+
+
+@settings(max_examples=300, deadline=None)
+@given(a_kernel(), st.integers(1, 4))
+def test_an_axis_as_two_is_the_same_turns(one: tuple[Kernel, list[Any]], inner: int) -> None:
+    kernel, operands = one
+    for axis, extent in enumerate(kernel.extents):
+        divided = split(kernel, axis, inner) if extent % inner == 0 else None
+        if divided is not None:
+            assert same(interpreted(divided, operands), interpreted(kernel, operands))
+
+
+@settings(max_examples=400, deadline=None)
+@given(a_kernel())
+def test_pieces_take_each_turn_once(one: tuple[Kernel, list[Any]]) -> None:
+    kernel, operands = one
+    turns = sorted(
+        [index for box in cut(kernel) for index in itertools.product(*[range(*ends) for ends in box])]
+    )
+    assert turns == sorted(itertools.product(*map(range, kernel.extents)))
+    parts = pieces(kernel, range(len(operands)))
+    assert all(type(step) is Step for part, _ in parts for step in part.steps)
+
+    def written(kernel: Kernel, own: Sequence[int]) -> list[str]:
+        indices = itertools.product(*map(range, kernel.extents))
+        found = [one for index in indices for one in turn(kernel, [operands[n] for n in own], index)]
+        return [repr((write.output, at, value)) for write, value, at in found]
+
+    found = [text for part, own in parts for text in written(part, own)]
+    assert sorted(found) == sorted(written(kernel, range(len(operands))))
 
 
 # One kernel of two.
@@ -306,6 +379,7 @@ def a_pair(pick: Pick) -> tuple[Each, Each, dict[Slot, Any]]:
     it = Made(pick, lengths=(1, 2, 3, 4, 6))
     for _ in range(pick([1, 1, 2])):
         it.read()
+    it.guard()
     for _ in range(pick(range(3))):
         it.step()
     size = math.prod(it.extents)
@@ -326,9 +400,17 @@ def a_pair(pick: Pick) -> tuple[Each, Each, dict[Slot, Any]]:
     reader = Made(pick, lengths=(1,))
     reader.extents = extents
     reader.sizes.append(size)  # of operand 0, which the producer makes
+    if pick([False, False, True]):  # with something around it
+        before = [pick([0, 0, 1, 3]) for _ in extents]
+        reader.extents = tuple([a + n + pick([0, 0, 2]) for a, n in zip(before, extents, strict=True)])
+        reader.guarded[0] = tuple([(a, a + n) for a, n in zip(before, extents, strict=True)])
+        reader.places[0] = 1  # so that nobody else reads it
+        first = sum([s * a for s, a in zip(access.strides, before, strict=True)])
+        access = replace(access, offset=access.offset - first)
     reader.reads.append(Read(0, access))
     for _ in range(pick(range(3))):
         reader.read()
+    reader.guard()
     for _ in range(pick(range(3))):
         reader.step()
     reader.write()
@@ -553,7 +635,10 @@ LOOPS: dict[str, tuple[tuple[Any, ...], list[str]]] = {
 
 def described(kernel: Kernel) -> str:
     """Its extents, its rows, and what is combined."""
-    words = [f"({' '.join(map(str, kernel.extents))})", *[step.row.name for step in kernel.steps]]
+    words = [
+        f"({' '.join(map(str, kernel.extents))})",
+        *[step.row.name if type(step) is Step else "|" for step in kernel.steps],
+    ]
     combines = [write.combine.replace("+", "sum") for write in kernel.writes if write.combine]
     return " ".join([*words, *(["->", *combines] if combines else [])])
 

@@ -1,6 +1,7 @@
 """Kernels → C text: nested loops over constant extents, which a C compiler unrolls where short and vectorises where long.
 
-In: a kernel, the names of its operands and of its outputs.  Out: lines. What is combined over the innermost loops is gathered in
+In: a kernel, the names of its operands and of its outputs.  Out: lines, one nest of loops for each piece of a kernel that chooses
+(indices.py). What is combined over the innermost loops is gathered in
 a local variable; sums there may be taken in any order, which `#pragma omp simd` says without leave for anything else.
 """
 
@@ -9,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from vlad.compile.functions import applied
+from vlad.compile.indices import pieces
 from vlad.compile.products import Product, as_product
-from vlad.core.kernels import START, Access, Kernel, Write
+from vlad.core.kernels import START, Access, Kernel, Step, Write
 
 SMALL = 64  # turns of a kernel that is written out, turn by turn
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
@@ -27,16 +29,58 @@ def kernel_lines(
 ) -> list[str]:
     """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
     `given_up`: operands that nobody reads later, so that an output may begin as one of them instead of its copy."""
-    return _Emitter(kernel, operands, outputs, real, expressions, given_up).lines()
+    product = as_product(kernel)
+    if product is not None:
+        return _Emitter(kernel, operands, outputs, real, expressions).product(product)
+    parts = pieces(kernel, operands)
+    emitters = [_Emitter(*part, outputs, real, expressions, len(parts) > 1) for part in parts]
+    lines = _declared(kernel, operands, outputs, real, emitters, given_up)
+    return [*lines, *[line for emitter in emitters for line in emitter.lines()]]
+
+
+def _declared(
+    kernel: Kernel,
+    operands: Sequence[str],
+    outputs: Sequence[str],
+    real: Callable[[float], str],
+    emitters: Sequence[_Emitter],
+    given_up: Collection[int],
+) -> list[str]:
+    """The outputs, with what they hold before the loops."""
+    lines = []
+    for number, (output, name) in enumerate(zip(kernel.outputs, outputs, strict=True)):
+        combine = next((write.combine for write in kernel.writes if write.output == number), "")
+        if output.size is None:
+            start = f" = {real(START[combine])}" if combine else ""
+            lines.append(f"double {name}{start};")
+            continue
+        base = None if output.base is None else operands[output.base]
+        if output.base in given_up:
+            lines.append(f"double *restrict {name} = {base};")
+            continue
+        lines.append(f"double *restrict {name} = vlad_array({output.size}L);")
+        if base is not None:
+            text = f"((const double *){base})[i]"
+        elif combine and not (kernel.turns and emitters[0].gathers_all(number)):
+            text = real(START[combine])
+        elif output.fill is not None:
+            text = real(output.fill)
+        else:
+            continue
+        lines.append(f"for (long i = 0; i < {output.size}; i++) {name}[i] = {text};")
+    return lines
 
 
 class _Emitter:
+    """Writes out the loops of a kernel that chooses nothing, whose outputs are declared."""
+
     def __init__(
         self, kernel: Kernel, operands: Sequence[str], outputs: Sequence[str], real: Callable[[float], str],
-        expressions: list[str], given_up: Collection[int],
+        expressions: list[str], is_piece: bool = False,
     ) -> None:  # fmt: skip
+        """`is_piece`: others write to the same outputs."""
         self.kernel = kernel
-        self.given_up = given_up
+        self.is_piece = is_piece
         self.operands = operands
         self.outputs = outputs
         self.real = real
@@ -81,11 +125,11 @@ class _Emitter:
     def _is_part(self, write: Write, depth: int) -> bool:
         """Is what the innermost loops gather only a part, because there was something before, or an outer loop is summed over as
         well?"""
-        if self.kernel.outputs[write.output].base is not None:
+        if self.is_piece or self.kernel.outputs[write.output].base is not None:
             return True
         return write.access is not None and any(write.access.strides[axis] == 0 for axis in self.axes[:depth])
 
-    def _product(self, product: Product) -> list[str]:
+    def product(self, product: Product) -> list[str]:
         """A call of the library, or one for each index of the axes that all have in common."""
         (name,), (output,) = self.outputs, self.kernel.outputs
         self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
@@ -110,41 +154,17 @@ class _Emitter:
         return f"({self._position(Access(access.offset, kept))})"
 
     def lines(self) -> list[str]:
-        kernel = self.kernel
-        product = as_product(kernel)
-        if product is not None:
-            return self._product(product)
-        gathered = {
-            write.output
-            for write, depth in zip(kernel.writes, self.depths, strict=True)
-            if depth is not None and not self._is_part(write, depth)
-        }
-        for number, (output, name) in enumerate(zip(kernel.outputs, self.outputs, strict=True)):
-            if output.size is None:
-                combine = next(write.combine for write in kernel.writes if write.output == number)
-                start = f" = {self.real(START[combine])}" if combine else ""
-                self._line(0, f"double {name}{start};")
-                continue
-            self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
-            combines = [write.combine for write in kernel.writes if write.output == number and write.combine]
-            if output.base is not None and output.base in self.given_up:
-                self.found[-1] = f"double *restrict {name} = {self.operands[output.base]};"
-                continue
-            if output.base is not None:
-                base = self.operands[output.base]
-                self._line(
-                    0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = ((const double *){base})[i];"
-                )
-                continue
-            fill = output.fill
-            if combines and (number not in gathered or kernel.turns == 0):
-                fill = START[combines[0]]
-            if fill is not None:
-                self._line(0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = {self.real(fill)};")
         self._line(0, "{")
         self._loops(0)
         self._line(0, "}")
         return self.found
+
+    def gathers_all(self, output: int) -> bool:
+        """Is each entry of an output gathered in one variable, so that nothing needs to be there before?"""
+        return any(
+            write.output == output and depth is not None and not self._is_part(write, depth)
+            for write, depth in zip(self.kernel.writes, self.depths, strict=True)
+        )
 
     def _line(self, depth: int, text: str) -> None:
         self.found.append("  " * depth + text)
@@ -215,6 +235,7 @@ class _Emitter:
                 text = self._entry(f"((const double *){self.operands[read.operand]})", read.access)
             self._line(level + 1, f"double x{number} = {text};")
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
+            assert type(step) is Step
             if self.levels[number] != level:
                 continue
             actual = {name: f"x{value}" for name, value in zip(step.row.operands, step.values, strict=True)}

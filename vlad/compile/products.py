@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vlad.core.kernels import Access, Kernel
+from vlad.core.kernels import Access, Kernel, Step
 
 FEWEST = 1 << 13  # multiplications
 
@@ -37,8 +37,10 @@ class Product:
 def as_product(kernel: Kernel) -> Product | None:
     if (
         kernel.turns < FEWEST or len(kernel.reads) != 2 or len(kernel.steps) != 1 or len(kernel.writes) != 1
-        or kernel.steps[0].row.name != "*" or set(kernel.steps[0].values) != {0, 1}
     ):  # fmt: skip
+        return None
+    (step,) = kernel.steps
+    if type(step) is not Step or step.row.name != "*" or set(step.values) != {0, 1}:
         return None
     (write,), (output,) = kernel.writes, kernel.outputs
     a, b = kernel.reads

@@ -4,6 +4,7 @@
                 results written, or added up, into new arrays and reals
     Access      where an entry is, as an affine function of the indices. So a transposed, repeated or cut array is not made: who
                 reads it, reads the original elsewhere
+    Choice      one value in a box of the indices, another one elsewhere. So what is put together of parts is not made, either
 
 Entries are doubles, whatever their kind is to the language (booleans are 0 and 1). The rows' type rules (primitives/kernels.py)
 make kernels, compile/kernels.py puts them into each other, compile/emit_kernels.py writes them out. Compared by content: equal
@@ -15,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 
 from vlad.values import Primitive
 
@@ -44,10 +45,25 @@ class Read:
 @final
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A value: a scalar row of values before it. Values are numbered, reads first, then steps."""
+    """A value: a scalar row of values before it. Values are numbered, reads first, then steps and choices."""
 
     row: Primitive
     values: tuple[int, ...]
+
+
+Box: TypeAlias = (
+    "tuple[tuple[int, int], ...]"  # of indices: along each axis from one up to but without another
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value: where the indices are in a box the first of two values before it, elsewhere the second. Only the one that is
+    taken is found; the other may be a read of what is not there."""
+
+    box: Box
+    values: tuple[int, int]
 
 
 @final
@@ -80,7 +96,7 @@ START = {"+": 0.0, "*": 1.0, "max": -math.inf, "min": math.inf}  # of what is co
 class Kernel:
     extents: tuple[int, ...]
     reads: tuple[Read, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Step | Choice, ...]
     outputs: tuple[Output, ...]
     writes: tuple[Write, ...]
 

@@ -27,6 +27,7 @@ from vlad.primitives.kernels import (
     is_number,
     known,
     loops,
+    put_together,
     reduced,
     shape_of,
     unfit,
@@ -164,6 +165,8 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
         return unfit(w, x, rest)
 
     def put_at(offset: int, at: list[Any]) -> Any:
+        if not at:
+            return put_together(w, shape, [(x, (*[1] * len(places), *rest), _index(offset, shape))])
         count = len(at)
         indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
         own = broadcast(shape_of(x), rest) if is_tensor(x.type) else None
@@ -216,8 +219,19 @@ def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
     own, write = _range(w, shape, bounds)
     if not is_number(x) or broadcast_shape([shape_of(x), own]) != own:
         return unfit(w, x, own)
+    if math.prod(own) and write.strides == contiguous(shape):
+        return put_together(w, shape, [(x, own, _index(write.offset, shape))])
     access = broadcast(shape_of(x), own) if is_tensor(x.type) else None
     return loops(w, own, [x], [access], shape, write=write, fill=0.0)
+
+
+def _index(offset: int, shape: Shape) -> Shape:
+    """The index of the entry that lies behind so many others."""
+    found = []
+    for stride in contiguous(shape):
+        place, offset = divmod(offset, stride)
+        found.append(place)
+    return tuple(found)
 
 
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:

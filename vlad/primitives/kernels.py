@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, broadcast, contiguous
+from vlad.core.kernels import Access, Choice, Kernel, Output, Read, Step, Write, broadcast, contiguous
 from vlad.core.types import is_real, is_tensor, value_of
 from vlad.errors import VladError
 from vlad.tensors import shape_text
@@ -159,6 +160,26 @@ def unfit(w: Any, x: Any, shape: Shape) -> Any:
 def filled(w: Any, shape: Shape, number: float, kind: str = "f") -> Any:
     """A tensor of one number."""
     return loops(w, shape, [w.constant(number)], [None], shape, kind=kind)
+
+
+def put_together(w: Any, shape: Shape, parts: Sequence[tuple[Any, Shape, Shape]], fill: float = 0.0) -> Any:
+    """A tensor of a shape: each part over a shape of its own with its first entry at an index; `fill` where none is."""
+    operands = [*[part for part, _, _ in parts], w.constant(fill)]
+    reads, choices, elsewhere = [], [], len(parts)
+    for number, (part, own, first) in enumerate(parts):
+        access = None
+        if is_tensor(part.type):
+            access = broadcast(shape_of(part), own)
+            access = replace(access, offset=-sum([s * i for s, i in zip(access.strides, first, strict=True)]))
+        reads.append(Read(number, access))
+        box = tuple([(begin, begin + length) for begin, length in zip(first, own, strict=True)])
+        choices.append(Choice(box, (number, elsewhere)))
+        elsewhere = len(parts) + len(choices)
+    kernel = Kernel(
+        shape, (*reads, Read(len(parts), None)), tuple(choices), (Output(math.prod(shape)),),
+        (Write(0, elsewhere, Access(0, contiguous(shape))),),
+    )  # fmt: skip
+    return w.loops(kernel, operands, [w.types.tensor(shape)])[0]
 
 
 def reshaped(w: Any, x: Any, shape: Shape) -> Any:

@@ -21,7 +21,7 @@ from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, constant, dimensions, elements, length_of, reals, row, whole
 from vlad.primitives.elementwise import library
 from vlad.primitives.indexing import OUT_OF_RANGE, whole_places
-from vlad.primitives.kernels import Shape, copied, is_number, known, loops, shape_of
+from vlad.primitives.kernels import Shape, copied, is_number, known, loops, put_together, shape_of
 from vlad.tensors import SORT, Array, Tensor, made, numbers, on_host, quiet, shape_text
 from vlad.values import FALSE, Primitive, Symbol, Value, look
 
@@ -243,21 +243,14 @@ def _with_padding(w: Any, x: Any, axes: list[Axis], fill: float = 0.0) -> Any:
     if not any(sum(axis.padding) for axis in axes):
         return x
     room = (*shape[:-2], height.padded, width.padded)
-    write = Access(_first(axes), contiguous(room))
-    return loops(w, shape, [x], [Access(0, contiguous(shape))], room, write=write, fill=fill)
+    first = (*[0] * len(shape[:-2]), height.padding[0], width.padding[0])
+    return put_together(w, room, [(x, shape, first)], fill)
 
 
 def _without_padding(w: Any, x: Any, axes: list[Axis]) -> Any:
-    shape = shape_of(x)
-    return copied(
-        w, x, (*shape[:-2], *[axis.length for axis in axes]), Access(_first(axes), contiguous(shape))
-    )
-
-
-def _first(axes: list[Axis]) -> int:
-    """Where, in an image with its padding, the image begins."""
-    height, width = axes
-    return height.padding[0] * width.padded + width.padding[0]
+    shape, (height, width) = shape_of(x), axes
+    first = height.padding[0] * width.padded + width.padding[0]
+    return copied(w, x, (*shape[:-2], height.length, width.length), Access(first, contiguous(shape)))
 
 
 def _turns(by: Convolution) -> tuple[Shape, Access, Access, Access]:

@@ -38,7 +38,7 @@ from vlad.primitives.kernels import (
     is_number,
     known,
     list_parts,
-    loops,
+    put_together,
     reduced,
     repeated,
     reshaped,
@@ -521,23 +521,15 @@ def row_of(w: Any, reals: list[Any]) -> Any:
 
 
 def joined(w: Any, parts: list[Any], axis: int) -> Any:
-    """Parts one behind the other along an axis: each is written into what holds those before it."""
+    """Parts one behind the other along an axis."""
     if any(is_tensor(part.type) and part.type.of.kind != "f" for part in parts):
         return w.left_out("tensors of integers and booleans, joined, are")
-    length = sum([shape_of(part)[axis] for part in parts])
-    shape = (*shape_of(parts[0])[:axis], length, *shape_of(parts[0])[axis + 1 :])
-    strides, begin = contiguous(shape), 0
-    whole: Any = None
+    shape, begin, placed = shape_of(parts[0]), 0, []
     for part in parts:
         own = shape_of(part)
-        write = Access(begin * strides[axis], strides)
-        accesses = [Access(0, contiguous(own)), None]
-        if whole is None:
-            whole = loops(w, own, [part], accesses[:1], shape, write=write, fill=0.0)
-        else:
-            whole = loops(w, own, [part, whole], accesses, shape, write=write, base=1)
+        placed.append((part, own, (*[0] * axis, begin, *[0] * (len(own) - axis - 1))))
         begin += own[axis]
-    return whole
+    return put_together(w, (*shape[:axis], begin, *shape[axis + 1 :]), placed)
 
 
 def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:
