@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
+import math
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -298,3 +301,122 @@ def test_a_library_keeps_what_it_has_defined(tmp_path: Path) -> None:
         for name in "fgh":
             assert getattr(library, name)(ctypes.c_double(0.7), result) == 0
             assert result[0] == pytest.approx(session[name](0.7), rel=1e-12), name
+
+
+# What is cut and put together.
+
+
+class Parts:
+    """A program of tensors that are cut out of each other, put together and computed with, at random."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.shapes: dict[str, tuple[int, ...]] = {
+            "x": self.r.choice([(1,), (5,), (9,), (4, 3), (2, 7), (3, 2, 2)])
+        }
+        self.bindings: list[str] = []
+        self.given = self.shapes["x"]
+        for _ in range(self.r.randrange(2, 9)):
+            self.bind()
+
+    def any(self, least: int = 0) -> str:
+        return self.r.choice(
+            [n for n, shape in self.shapes.items() if math.prod(shape) and len(shape) >= least]
+        )
+
+    def like(self, name: str, but: int | None = None) -> str:
+        """One of the same shape, but for an axis."""
+
+        def others(one: str) -> list[int]:
+            return [n for axis, n in enumerate(self.shapes[one]) if axis != but]
+
+        rank = len(self.shapes[name])
+        alike = [n for n, s in self.shapes.items() if len(s) == rank and others(n) == others(name)]
+        return self.r.choice(alike)
+
+    def bind(self) -> None:
+        a = self.any(1)
+        shape, axis = self.shapes[a], self.r.randrange(len(self.shapes[a]))
+        length, kind = shape[axis], self.r.randrange(10)
+        if kind < 3:
+            begin = self.r.randrange(length)
+            end, step = self.r.randrange(begin + 1, length + 1), self.r.choice([1, 1, 1, 2])
+            text = f"(slice {a} {begin} {end} #:axis {axis} #:step {step})"
+            shape = (*shape[:axis], len(range(begin, end, step)), *shape[axis + 1 :])
+        elif kind == 3:
+            b = self.like(a, axis)
+            text = f"(concatenate (list {a} {b} {a}) #:axis {axis})"
+            shape = (*shape[:axis], 2 * length + self.shapes[b][axis], *shape[axis + 1 :])
+        elif kind == 4:
+            edge = (*shape[:axis], self.r.randrange(3), *shape[axis + 1 :])
+            text = f"(concatenate (list (zeros '({' '.join(map(str, edge))})) {a}) #:axis {axis})"
+            shape = (*shape[:axis], length + edge[axis], *shape[axis + 1 :])
+        elif kind == 5 and len(shape) < 4:
+            text, shape = (
+                f"(stack (list {a} {self.like(a)}) #:axis {axis})",
+                (*shape[:axis], 2, *shape[axis:]),
+            )
+        elif kind == 6 and len(shape) > 1:
+            text, shape = f"(tensor-ref {a} {self.r.randrange(shape[0])})", shape[1:]
+        elif kind == 7:
+            flat = self.r.random() < 0.5
+            text = f"(reshape {a} '(-1))" if flat else f"(transpose {a})"
+            shape = (math.prod(shape),) if flat else shape[::-1]
+        elif kind == 8:
+            text = f"({self.r.choice(['sin', 'exp', 'square'])} (* 0.3 {a}))"
+        else:
+            text = f"({self.r.choice('+-*')} {a} {self.like(a)})"
+        name = f"a{len(self.bindings)}"
+        if math.prod(shape) < 200:
+            self.shapes[name] = shape
+            self.bindings.append(f"({name} {text})")
+
+    def text(self, answer: str) -> str:
+        return f"(lambda (x) (let* ({' '.join(self.bindings)}) {answer}))"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tensors_put_together_of_parts(seed: int) -> None:
+    parts = Parts(seed)
+    x = np.random.default_rng(seed).normal(size=parts.given)
+    last, other = list(parts.shapes)[-1], parts.any()
+    loss = parts.text(f"(+ (sum (sin {last})) (sum (* {other} {other})))")
+    agree(parts.text(f"(list {last} {other})"), x)
+    agree(f"(lambda (x) ((gradient-R {loss}) x))", x)
+    agree(f"(lambda (x) ((derivative-F (lambda (t) ((gradient-R {loss}) (* t x)))) 0.7))", x)
+
+
+LARGE = np.sin(np.arange(5000.0))
+
+
+def test_large_answers_are_arrays_of_their_own() -> None:
+    """They are written where they are to lie; no call changes what another one has answered."""
+    session = vlad.Session(tier="compile")
+    f = session.eval(
+        "(lambda (x) (let ((y (* 2 x))) (list y (+ y 1) (sum y) y (matmul (reshape x '(100 50)) (ones '(50 50))))))"
+    )
+    first = f(LARGE)
+    (entry,) = session.tiers.entries.values()
+    assert sorted(entry.variants[0].interface.places) == [0, 1, 4]
+    expected = [
+        2 * LARGE,
+        2 * LARGE + 1,
+        (2 * LARGE).sum(),
+        2 * LARGE,
+        LARGE.reshape(100, 50) @ np.ones((50, 50)),
+    ]
+    for _ in range(3):
+        f(LARGE + 1)
+        f(LARGE[::-1])  # not side by side: the usual way
+        assert all(np.allclose(a, b) for a, b in zip(first, expected, strict=True))
+    assert not any(np.shares_memory(a, b) for a, b in itertools.combinations([*first[:2], *first[3:]], 2))
+    assert not first[0].flags.writeable
+
+
+def test_an_array_that_a_loop_makes_again_and_again_has_no_place() -> None:
+    agree("(lambda (x n) (let loop ((i 0) (y x)) (if (= i n) y (loop (+ i 1) (* y x)))))", LARGE, 3.0)
+    agree(
+        "(lambda (x n) (let ((y (* 2 x))) (if (< n 0) y (let ((z (+ y y))) (if (< n 1) z (+ z y))))))",
+        LARGE,
+        1.0,
+    )

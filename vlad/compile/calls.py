@@ -105,9 +105,10 @@ class Compiled:
         # what is shared is written, and read, once a call: boxes by value, values by address
         self._made: dict[tuple[int, Type], Any] = {}
         self._seen: dict[tuple[int, Type], Value] = {}
-        self._in = ffi.new(
-            "union vlad_word[]", len(interface.parameters) + 1 + interface.extra + len(self.given)
-        )
+        self.behind = (
+            len(interface.parameters) + interface.extra + len(self.given)
+        )  # where the words for places begin
+        self._in = ffi.new("union vlad_word[]", self.behind + len(interface.places) + 1)
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
         if interface.multiplies:
@@ -143,6 +144,8 @@ class Compiled:
             setattr(self._in[index], "i" if kind == "b" else kind, word)
         if self.stop is not None:
             self.handle.vlad_stop = 0
+        for index in range(len(self.interface.places)):
+            self._in[self.behind + index].p = ffi.NULL  # anywhere: what is answered is copied
         if self.outside is not None:
             self.handle.vlad_host_write = self.outside.write
             self.handle.vlad_host_read = self.outside.read

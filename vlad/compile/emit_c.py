@@ -63,14 +63,16 @@ from vlad.write import LONGEST_AXIS
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 STACK_SIZE = 1 << 30
 KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
+LARGE_ANSWER = 4096  # entries of an array that is written where the host wants it
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
 
-def emit(program: Program) -> tuple[str, list[Fail], list[Tensor]]:
-    """The unit's text, its failures by status - FIRST_FAILURE, and the tensors whose entries it is handed with each call."""
+def emit(program: Program) -> tuple[str, list[Fail], list[Tensor], tuple[int, ...]]:
+    """The unit's text, its failures by status - FIRST_FAILURE, the tensors whose entries it is handed with each call, and the
+    results for whose entries it takes places."""
     unit = _Unit(program)
-    return unit.text(unit.exports), unit.failures, unit.given
+    return unit.text(unit.exports), unit.failures, unit.given, tuple(unit.places.values())
 
 
 def emit_program(program: Program, told: Callable[[Fail], str]) -> str:
@@ -229,6 +231,8 @@ class _Unit:
         self.multiplies = self.collects = self.has_arrays = self.has_kernels = False
         self.takes: list[str] = []  # what is done with the words that come after the operands
         self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
+        self.places = {} if alone else _answers_made(program.entries[0], self.facts)  # the results' numbers
+        self.static_lines += [f"static double *{_place(index)};" for index in self.places.values()]
         self._data: dict[Data, str] = {}
 
     def text(self, exports: Callable[[], str]) -> str:
@@ -482,7 +486,8 @@ static int vlad_begin_once(void) {
         if self.multiplies and not self.alone:
             lines.append(f"  vlad_gemm = vlad_in[{first}].p; vlad_gemm_is_wide = vlad_in[{first + 1}].i;")
             first += 2
-        lines += [f"  {take.format(number)}" for number, take in enumerate(self.takes, start=first)]
+        takes = [*self.takes, *[f"{_place(index)} = vlad_in[{{}}].p;" for index in self.places.values()]]
+        lines += [f"  {take.format(number)}" for number, take in enumerate(takes, start=first)]
         if self.facts.counts:
             lines.append(f"  vlad_fuel = vlad_in[{len(entry.parameters)}].i;")
         if len(entry.results) == 0:
@@ -836,6 +841,7 @@ class _Body:
         if statement.span is not None:
             self.here = position(statement.span)
             self.line(f"/* {self.here} */")
+        places = self.unit.places
         texts = kernel_lines(
             statement.kernel,
             operands,
@@ -843,6 +849,7 @@ class _Body:
             constant_text,
             self.unit.expressions,
             self.given_up(statement),
+            {self.name(slot): _place(places[slot]) for slot in statement.slots if slot in places},
         )
         for line in texts:
             self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
@@ -909,6 +916,28 @@ class _Body:
             self.line(f"{name}->tag = {self.unit.box_tag(statement.member)};")
         for index, leaf in enumerate(statement.leaves):
             self.line(f"{name}->_{index} = {self.leaf(leaf)};")
+
+
+def _answers_made(entry: Function, facts: Facts) -> dict[Slot, int]:
+    """The arrays that are results of an entry, large enough not to be copied, and that it makes once in a call: the number of the
+    result."""
+    is_called = any(entry in callees for callees in facts.callees.values())
+    if is_called or entry in facts.loops or type(entry.body.end) is not Return:
+        return {}
+    made = {
+        slot
+        for statement in entry.body.statements
+        if type(statement) is Each
+        for slot, output in zip(statement.slots, statement.kernel.outputs, strict=True)
+        if output.base is None and (output.size or 0) >= LARGE_ANSWER
+    }
+    numbered = reversed(list(enumerate(entry.body.end.leaves)))
+    return {leaf: index for index, leaf in numbered if type(leaf) is Slot and leaf in made}
+
+
+def _place(index: int) -> str:
+    """Where the host wants the entries of a result; null if it does not care."""
+    return f"vlad_place_{index}"
 
 
 def _only_readers(function: Function) -> dict[Leaf, Each]:

@@ -7,7 +7,7 @@ a local variable; sums there may be taken in any order, which `#pragma omp simd`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from vlad.compile.functions import applied
 from vlad.compile.indices import pieces
@@ -16,6 +16,7 @@ from vlad.core.kernels import START, Access, Kernel, Step, Write
 
 SMALL = 64  # turns of a kernel that is written out, turn by turn
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
+NOWHERE: Mapping[str, str] = {}
 ORDER = {"max": ">", "min": "<"}
 
 
@@ -26,16 +27,27 @@ def kernel_lines(
     real: Callable[[float], str],
     expressions: list[str],
     given_up: Collection[int] = (),
+    places: Mapping[str, str] = NOWHERE,
 ) -> list[str]:
     """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
-    `given_up`: operands that nobody reads later, so that an output may begin as one of them instead of its copy."""
+    `given_up`: operands that nobody reads later, so that an output may begin as one of them instead of its copy. `places`: the C
+    for where an output is to lie if that is not null."""
     product = as_product(kernel)
     if product is not None:
-        return _Emitter(kernel, operands, outputs, real, expressions).product(product)
+        array = _array(outputs[0], kernel.outputs[0].size, places)
+        return [array, *_Emitter(kernel, operands, outputs, real, expressions).product(product)]
     parts = pieces(kernel, operands)
     emitters = [_Emitter(*part, outputs, real, expressions, len(parts) > 1) for part in parts]
-    lines = _declared(kernel, operands, outputs, real, emitters, given_up)
+    lines = _declared(kernel, operands, outputs, real, emitters, given_up, places)
     return [*lines, *[line for emitter in emitters for line in emitter.lines()]]
+
+
+def _array(name: str, size: int | None, places: Mapping[str, str]) -> str:
+    """The declaration of a new array."""
+    text = f"vlad_array({size}L)"
+    if name in places:
+        text = f"{places[name]} ? {places[name]} : {text}"
+    return f"double *restrict {name} = {text};"
 
 
 def _declared(
@@ -45,6 +57,7 @@ def _declared(
     real: Callable[[float], str],
     emitters: Sequence[_Emitter],
     given_up: Collection[int],
+    places: Mapping[str, str],
 ) -> list[str]:
     """The outputs, with what they hold before the loops."""
     lines = []
@@ -58,7 +71,7 @@ def _declared(
         if output.base in given_up:
             lines.append(f"double *restrict {name} = {base};")
             continue
-        lines.append(f"double *restrict {name} = vlad_array({output.size}L);")
+        lines.append(_array(name, output.size, places))
         if base is not None:
             text = f"((const double *){base})[i]"
         elif combine and not (kernel.turns and emitters[0].gathers_all(number)):
@@ -131,8 +144,7 @@ class _Emitter:
 
     def product(self, product: Product) -> list[str]:
         """A call of the library, or one for each index of the axes that all have in common."""
-        (name,), (output,) = self.outputs, self.kernel.outputs
-        self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
+        (name,) = self.outputs
         for depth, axis in enumerate(product.batch):
             self._line(depth, f"for (long i{axis} = 0; i{axis} < {self.kernel.extents[axis]}; i{axis}++)")
         arrays = [f"(const double *){self.operands[one.operand]}" for one in (product.left, product.right)]

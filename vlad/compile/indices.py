@@ -201,14 +201,16 @@ class Builder:
             access = _moved(there.at(read.access), numbers)
             operand = None if read.operand is None else self.operand(operands[read.operand])
             numbers.append(self.read(Read(operand, access)))
-        for step in kernel.steps:
-            values = tuple([numbers[value] for value in step.values])
+        for step, domain in zip(kernel.steps, domains(kernel)[len(kernel.reads) :], strict=True):
+            values = [numbers[value] for value in step.values]
             if type(step) is Step:
-                numbers.append(self.step(step.row, values))
+                numbers.append(self.step(step.row, tuple(values)))
                 continue
-            box = there.box(step.box)
+            box: Box | bool | None = _settled(step.box, domain)
             if box is None:
-                return None
+                box = there.box(step.box)
+                if box is None:
+                    return None
             numbers.append(self.choice(box, *values))
         return numbers
 
@@ -238,7 +240,7 @@ class Builder:
                 for one in made if type(one) is Read
             ]),
             tuple([
-                replace(one, values=tuple([numbers[value] for value in one.values]))
+                _with_values(one, [numbers[value] for value in one.values])
                 for one in made if type(one) is not Read
             ]),
             tuple([replace(output, base=places[output.base]) for output in outputs]),
@@ -259,9 +261,21 @@ class Builder:
         return sorted(needed, key=lambda number: (type(self._made[number]) is not Read, number))
 
 
+def _settled(box: Box, domain: Box | None) -> bool | None:
+    """Is all of a domain in a box, or none of it?"""
+    inside = None if domain is None else common(domain, box)
+    if inside is None or not turns_of(inside):
+        return False
+    return True if inside == domain else None
+
+
 def _at(access: Access | None) -> list[int]:
     """The values by which a place is told."""
     return [] if access is None else [value for value, _ in access.at]
+
+
+def _with_values(one: Step | Choice, values: list[int]) -> Step | Choice:
+    return Step(one.row, tuple(values)) if type(one) is Step else Choice(one.box, (values[0], values[1]))
 
 
 def _moved(access: Access | None, numbers: Sequence[int] | dict[int, int]) -> Access | None:

@@ -18,7 +18,7 @@ from vlad.values import Primitive
 MOST_STEPS = 200  # of a kernel into which others are put
 MOST_READS = 24
 MOST_PIECES = 16  # into which such a kernel is cut
-MOST_REPEATED = 3  # steps that are cheaper to do again than to store and load
+MOST_REPEATED = 12  # steps that are cheaper to do again than to store and load
 CALL = re.compile(r"\w\(|/")  # what takes more than a few cycles
 
 
@@ -137,32 +137,41 @@ def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Ker
     if whole.size is None or write.access is None or write.access.at:
         return None  # a real is found before the loops that read it
     for _ in range(len(made.extents) + 1):
-        reads = {
-            index: (read.access, domain)
-            for index, (read, domain) in enumerate(zip(kernel.reads, domains(kernel), strict=False))
-            if read.operand == place and domain is not None
-        }
-        if not _is_worth(made, [turns_of(domain) for _, domain in reads.values()]):
+        maps = _maps(kernel, place, write.access, made)
+        if maps is None:
             return None
-        maps: dict[int, Map] = {}
-        axis: tuple[int, int] | None = None
-        for index, (access, domain) in reads.items():
-            if access is None or access.at:
-                return None
-            mapped = _mapped(access, domain, kernel.extents, write.access, made.extents)
-            if type(mapped) is Map:
-                maps[index] = mapped
-            elif mapped is None:
-                return None
-            else:
-                axis = mapped
-        if axis is None:
+        if type(maps) is dict:
             return _put_in(producer, write, consumer, kernel, maps)
-        divided = split(kernel, *axis)
+        divided = split(kernel, *maps)
         if divided is None:
             return None
         kernel = divided
     return None
+
+
+def _maps(kernel: Kernel, place: int, write: Access, made: Kernel) -> dict[int, Map] | tuple[int, int] | None:
+    """For each read of the operand at a place how it goes through the indices of the kernel that makes that, where this is worth
+    it; or an axis that first is to be two, and the length of the inner one."""
+    reads = {
+        index: (read.access, domain)
+        for index, (read, domain) in enumerate(zip(kernel.reads, domains(kernel), strict=False))
+        if read.operand == place and domain is not None
+    }
+    if not _is_worth(made, [turns_of(domain) for _, domain in reads.values()]):
+        return None
+    maps: dict[int, Map] = {}
+    axis: tuple[int, int] | None = None
+    for index, (access, domain) in reads.items():
+        if access is None or access.at:
+            return None
+        mapped = _mapped(access, domain, kernel.extents, write, made.extents)
+        if type(mapped) is Map:
+            maps[index] = mapped
+        elif type(mapped) is tuple:
+            axis = mapped
+        else:
+            return None
+    return maps if axis is None else axis
 
 
 def _is_worth(made: Kernel, turns: list[int]) -> bool:

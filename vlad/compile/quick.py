@@ -51,7 +51,19 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
 
         return array
 
-    takers = [taken(index, type_) for index, type_ in enumerate(elements)]
+    targets = {index: compiled.behind + at for at, index in enumerate(interface.places)}
+    fresh: dict[int, Any] = {}  # the arrays to which the call under way writes itself
+
+    def placed(index: int) -> Callable[[], Any]:
+        def array() -> Any:
+            words[targets[index]].p = ffi.NULL
+            found = fresh.pop(index)
+            found.setflags(write=False)
+            return found
+
+        return array
+
+    takers = [placed(i) if i in targets else taken(i, type_) for i, type_ in enumerate(elements)]
     only = takers[0] if result.kind != "pair" else None
 
     def called(arguments: tuple[Any, ...]) -> Any:
@@ -73,6 +85,9 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
                     words[index].p = from_buffer(argument)  # the array outlives the call: the caller holds it
                 except ValueError:
                     return NotImplemented  # its entries do not lie side by side
+            for index, target in targets.items():
+                fresh[index] = found = empty(elements[index].of.shape)
+                words[target].p = from_buffer(found)
             if stop is None:
                 status = call(words, answers)
             else:

@@ -56,7 +56,7 @@ class Unit:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)
             self.program: Program = improved(specializer.entry(root, environment), specializer.layout)
-            self.text, failures, self.given = emit_c.emit(self.program)
+            self.text, failures, self.given, places = emit_c.emit(self.program)
             (entry,) = self.program.entries
             self.interface = Interface(
                 specializer.layout,
@@ -71,4 +71,5 @@ class Unit:
                 "double vlad_direct(" in self.text,
                 "static long vlad_fuel;" in self.text,
                 "static void *vlad_gemm;" in self.text,
+                places,
             )
