@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from vlad.core.kernels import Access, Box, Choice, Kernel, Read, Step, Write
-from vlad.values import Primitive
 
 # Boxes.
 
@@ -174,8 +173,8 @@ class Builder:
     def read(self, read: Read) -> int:
         return self._value(read, read)
 
-    def step(self, row: Primitive, values: tuple[int, ...]) -> int:
-        return self._value((row.name, values), Step(row, values))
+    def step(self, step: Step) -> int:
+        return self._value((step.row.name, step.values), step)
 
     def choice(self, box: Box | bool, first: int, second: int) -> int:
         if type(box) is bool or first == second:
@@ -200,11 +199,11 @@ class Builder:
                 continue
             access = _moved(there.at(read.access), numbers)
             operand = None if read.operand is None else self.operand(operands[read.operand])
-            numbers.append(self.read(Read(operand, access)))
+            numbers.append(self.read(replace(read, operand=operand, access=access)))
         for step, domain in zip(kernel.steps, domains(kernel)[len(kernel.reads) :], strict=True):
             values = [numbers[value] for value in step.values]
             if type(step) is Step:
-                numbers.append(self.step(step.row, tuple(values)))
+                numbers.append(self.step(replace(step, values=tuple(values))))
                 continue
             box: Box | bool | None = _settled(step.box, domain)
             if box is None:
@@ -275,7 +274,11 @@ def _at(access: Access | None) -> list[int]:
 
 
 def _with_values(one: Step | Choice, values: list[int]) -> Step | Choice:
-    return Step(one.row, tuple(values)) if type(one) is Step else Choice(one.box, (values[0], values[1]))
+    """The same of values that have other numbers now."""
+    if type(one) is Step:
+        return replace(one, values=tuple(values))
+    first, second = values
+    return Choice(one.box, (first, second))
 
 
 def _moved(access: Access | None, numbers: Sequence[int] | dict[int, int]) -> Access | None:
