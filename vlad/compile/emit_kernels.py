@@ -6,15 +6,18 @@ a local variable; sums there may be taken in any order, which `#pragma omp simd`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 
-from vlad.compile.functions import applied
+from vlad.compile.functions import applied, single
 from vlad.compile.products import Product, as_product
-from vlad.core.kernels import START, Access, Kernel, Write
+from vlad.core.kernels import Access, Kernel, Step, Write, is_whole, start, words
+from vlad.core.types import is_of_reals
 
 SMALL = 64  # turns of a kernel that is written out, turn by turn
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
 ORDER = {"max": ">", "min": "<"}
+C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}
 
 
 def kernel_lines(
@@ -41,6 +44,7 @@ class _Emitter:
         self.outputs = outputs
         self.real = real
         self.expressions = expressions
+        self.kinds = [value.kind for value in (*kernel.reads, *kernel.steps)]
         self.axes = loop_order(kernel)
         self.found: list[str] = []
         self.levels = self._levels()  # by value: how many of the outer loops enclose where it is found
@@ -87,18 +91,21 @@ class _Emitter:
 
     def _product(self, product: Product) -> list[str]:
         """A call of the library, or one for each index of the axes that all have in common."""
-        (name,), (output,) = self.outputs, self.kernel.outputs
-        self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
+        (name,) = self.outputs
+        self._new_array(0)
         for depth, axis in enumerate(product.batch):
             self._line(depth, f"for (long i{axis} = 0; i{axis} < {self.kernel.extents[axis]}; i{axis}++)")
-        arrays = [f"(const double *){self.operands[one.operand]}" for one in (product.left, product.right)]
+        real, function = C_KINDS[product.kind], "vlad_product"
+        if product.kind == "float32":
+            function = single(f"{function}(")[:-1]
+        arrays = [f"(const {real} *){self.operands[one.operand]}" for one in (product.left, product.right)]
         starts = [
             self._start(one.access, product.batch) for one in (product.left, product.right, product.result)
         ]
         left, right = product.left, product.right
         self._line(
             len(product.batch),
-            f"vlad_product({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, "
+            f"{function}({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, "
             f"{product.terms}L, {arrays[0]} + {starts[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
             f"{name} + {starts[2]}, {product.result.distance}L);",
         )
@@ -121,30 +128,37 @@ class _Emitter:
         }
         for number, (output, name) in enumerate(zip(kernel.outputs, self.outputs, strict=True)):
             if output.size is None:
-                combine = next(write.combine for write in kernel.writes if write.output == number)
-                start = f" = {self.real(START[combine])}" if combine else ""
-                self._line(0, f"double {name}{start};")
+                write = next(write for write in kernel.writes if write.output == number)
+                is_gathered = write.combine and self._gathered(write) == name
+                self._line(0, f"double {name}{self._start_of(write) if is_gathered else ''};")
                 continue
-            self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
+            self._new_array(number)
             combines = [write.combine for write in kernel.writes if write.output == number and write.combine]
             if output.base is not None and output.base in self.given_up:
-                self.found[-1] = f"double *restrict {name} = {self.operands[output.base]};"
+                self.found[-1] = f"{C_KINDS[output.kind]} *restrict {name} = {self.operands[output.base]};"
                 continue
             if output.base is not None:
-                base = self.operands[output.base]
-                self._line(
-                    0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = ((const double *){base})[i];"
-                )
+                base = f"((const {C_KINDS[output.kind]} *){self.operands[output.base]})"
+                self._line(0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = {base}[i];")
                 continue
             fill = output.fill
             if combines and (number not in gathered or kernel.turns == 0):
-                fill = START[combines[0]]
+                fill = start(combines[0], output.kind)
             if fill is not None:
-                self._line(0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = {self.real(fill)};")
+                entry = self._number(fill, output.kind)
+                self._line(0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = {entry};")
         self._line(0, "{")
         self._loops(0)
         self._line(0, "}")
         return self.found
+
+    def _new_array(self, number: int) -> None:
+        output = self.kernel.outputs[number]
+        room = words(output.size or 0, output.kind)
+        self._line(0, f"{C_KINDS[output.kind]} *restrict {self.outputs[number]} = vlad_array({room}L);")
+
+    def _number(self, number: float, kind: str) -> str:
+        return number_text(number, kind, self.real)
 
     def _line(self, depth: int, text: str) -> None:
         self.found.append("  " * depth + text)
@@ -153,10 +167,10 @@ class _Emitter:
         """The loops from one of the outer ones on inwards."""
         here = [write for write, own in zip(self.kernel.writes, self.depths, strict=True) if own == depth]
         for write in here:
-            if write.access is not None:
-                self._line(depth + 1, f"double {self._gathered(write)} = {self.real(START[write.combine])};")
-            if write.combine in ORDER:
-                self._line(depth + 1, f"double {self._gathered(write)}__nan = 0.0;")
+            if self._gathered(write) != self.outputs[write.output]:
+                self._line(depth + 1, f"{self._kind_gathered(write)} {self._gathered(write)}{self._start_of(write)};")
+            if self._looks_for_nan(write):
+                self._line(depth + 1, f"{self._kind_gathered(write)} {self._gathered(write)}__nan = 0;")
         self._values(depth)
         if depth == len(self.axes):
             self._writes(depth + 1)
@@ -171,14 +185,14 @@ class _Emitter:
             self._loops(depth + 1)
             self._line(depth + 1, "}")
         for write in here:
-            gathered = self._gathered(write)
-            if write.combine in ORDER:
+            gathered, output, kind = self._gathered(write), self.outputs[write.output], self._kind_of(write)
+            if self._looks_for_nan(write):
                 self._line(depth + 1, f"if ({gathered}__nan) {gathered} = (0.0 / 0.0);")
             if write.access is not None:
-                entry = self._entry(self.outputs[write.output], write.access)
-                self._line(
-                    depth + 1, _stored(entry, gathered, write.combine if self._is_part(write, depth) else "")
-                )
+                combine = write.combine if self._is_part(write, depth) else ""
+                self._line(depth + 1, _stored(self._entry(output, write.access), gathered, combine, kind))
+            elif gathered != output:
+                self._line(depth + 1, f"{output} = ({C_KINDS[kind]}){gathered};")
 
     def _simd(self) -> None:
         """Let the turns of the innermost loop be taken in parallel: outputs are new arrays, so they do not meet."""
@@ -188,7 +202,7 @@ class _Emitter:
         for write, own in zip(self.kernel.writes, self.depths, strict=True):
             if own is not None:
                 clauses.setdefault(write.combine, []).append(self._gathered(write))
-                if write.combine in ORDER:
+                if self._looks_for_nan(write):
                     clauses.setdefault("+", []).append(f"{self._gathered(write)}__nan")
             elif write.combine and write.access is None:
                 return
@@ -198,7 +212,26 @@ class _Emitter:
     def _gathered(self, write: Write) -> str:
         """The variable of what is combined. No other name has two underscores in a row."""
         output = self.outputs[write.output]
-        return output if write.access is None else f"{output}__{write.value}"
+        is_own = write.access is None and self._kind_gathered(write) == "double"
+        return output if is_own else f"{output}__{write.value}"
+
+    def _kind_of(self, write: Write) -> str:
+        return self.kernel.outputs[write.output].kind
+
+    def _kind_gathered(self, write: Write) -> str:
+        """The type of that variable: sums and products of floats are those of doubles, those of integers wrap."""
+        kind, is_ordered = self._kind_of(write), write.combine in ORDER
+        if is_whole(kind):
+            return "long" if is_ordered else "unsigned long"
+        return C_KINDS[kind] if is_ordered else "double"
+
+    def _start_of(self, write: Write) -> str:
+        kind = self._kind_of(write)
+        return f" = {self._number(start(write.combine, kind), kind)}"
+
+    def _looks_for_nan(self, write: Write) -> bool:
+        """Does the variable not see a nan by itself?"""
+        return write.combine in ORDER and is_of_reals(self._kind_of(write))
 
     def _values(self, level: int) -> None:
         """What is found inside so many loops."""
@@ -208,18 +241,34 @@ class _Emitter:
                 continue
             if read.operand is None:
                 assert read.access is not None
-                text = f"(double)({self._position(read.access)})"
+                text = f"({C_KINDS[read.kind]})({self._position(read.access)})"
             elif read.access is None:
                 text = self.operands[read.operand]
             else:
-                text = self._entry(f"((const double *){self.operands[read.operand]})", read.access)
-            self._line(level + 1, f"double x{number} = {text};")
+                text = self._entry(f"((const {C_KINDS[read.kind]} *){self.operands[read.operand]})", read.access)
+            self._line(level + 1, f"{C_KINDS[read.kind]} x{number} = {text};")
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
             if self.levels[number] != level:
                 continue
-            actual = {name: f"x{value}" for name, value in zip(step.row.operands, step.values, strict=True)}
-            self.expressions.append(step.row.c)
-            self._line(level + 1, f"double x{number} = {applied(step.row.c, actual)};")
+            text = self._applied(step)
+            self.expressions.append(text)
+            self._line(level + 1, f"{C_KINDS[step.kind]} x{number} = {text};")
+
+    def _applied(self, step: Step) -> str:
+        """A step's C. A test compares numbers as they are; what else is done to integers, is to those that wrap."""
+        row, kind = step.row, step.kind
+        wraps = is_whole(kind) and not row.type.endswith("boolean")
+        actual = {}
+        for name, value, alike in zip(row.operands, step.values, step.made_alike, strict=True):
+            text, own = f"x{value}", self.kinds[value]
+            if alike and wraps and is_of_reals(own):
+                text = f"vlad_as_{kind}({text})"
+            elif alike and (wraps or own != kind):
+                text = f"({'unsigned long' if wraps else C_KINDS[kind]}){text}"
+            actual[name] = text
+        if kind == "float32":
+            return applied(single(row.c), actual)
+        return f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps else applied(row.c, actual)
 
     def _writes(self, depth: int) -> None:
         kernel = self.kernel
@@ -229,13 +278,14 @@ class _Emitter:
                 if write.combine in ORDER:
                     sign = ORDER[write.combine]
                     self._line(depth, f"{place} = {value} {sign} {place} ? {value} : {place};")
-                    self._line(depth, f"{place}__nan += {value} != {value};")
+                    if self._looks_for_nan(write):
+                        self._line(depth, f"{place}__nan += {value} != {value};")
                     continue
             elif write.access is None:
                 place = self.outputs[write.output]
             else:
                 place = self._entry(self.outputs[write.output], write.access)
-            self._line(depth, _stored(place, f"x{write.value}", write.combine))
+            self._line(depth, _stored(place, f"x{write.value}", write.combine, self._kind_of(write)))
 
     def _entry(self, array: str, access: Access) -> str:
         return f"{array}[{self._position(access)}]"
@@ -252,13 +302,29 @@ class _Emitter:
         return " + ".join(terms)
 
 
-def _stored(place: str, value: str, combine: str) -> str:
+def _stored(place: str, value: str, combine: str, kind: str) -> str:
     match combine:
         case "":
             return f"{place} = {value};"
         case "max" | "min":  # nan stays, whatever comes
             return f"if ({value} {ORDER[combine]} {place} || {value} != {value}) {place} = {value};"
+    if is_whole(kind):
+        return f"{place} = (unsigned long){place} {combine} (unsigned long){value};"
     return f"{place} = {place} {combine} {value};"
+
+
+def number_text(number: float, kind: str, real: Callable[[float], str]) -> str:
+    """A constant of a kind."""
+    if not is_whole(kind):
+        return real(float(number))
+    return f"(-{-int(number + 1)}L - 1)" if number < 0 else f"{int(number)}L"
+
+
+def products_text(section: str, kinds: Collection[str]) -> str:
+    """The section of runtime.c for products of matrices of numbers of these kinds."""
+    head, begin, rest = section.partition("static void vlad_product(")
+    texts = {"float64": begin + rest, "float32": re.sub(r"\bvlad_gemm\b", "vlad_gemmf", single(begin + rest))}
+    return head + "".join([texts[kind] for kind in sorted(kinds)])
 
 
 def loop_order(kernel: Kernel) -> list[int]:

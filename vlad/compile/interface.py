@@ -24,7 +24,7 @@ class Interface:
     """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
     abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is
     `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left; one
-    that `multiplies` matrices takes the library's product for that (blas.py)."""
+    that `multiplies` matrices takes the library's products for that (blas.py)."""
 
     layout: Representation
     operands: tuple[Type, ...]
@@ -41,7 +41,7 @@ class Interface:
     @property
     def extra(self) -> int:
         """The words after the operands, but for the addresses of tensors that come last."""
-        return self.counts + 2 * self.multiplies
+        return self.counts + 3 * self.multiplies
 
     def text(self) -> str:
         """For another process. Raises Unwritable."""

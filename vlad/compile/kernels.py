@@ -225,7 +225,7 @@ def _with_accesses(
 ) -> Kernel:
     return Kernel(
         extents,
-        tuple([Read(read.operand, access(read.access)) for read in kernel.reads]),
+        tuple([Read(read.operand, access(read.access), read.kind) for read in kernel.reads]),
         kernel.steps,
         kernel.outputs,
         tuple(
@@ -251,7 +251,7 @@ class _Builder:
         self.operands: list[Leaf] = []
         self._places: dict[object, int] = {}
         self._reads: dict[Read, int] = {}
-        self._steps: dict[tuple[object, tuple[int, ...]], int] = {}
+        self._steps: dict[tuple[object, ...], int] = {}
         self._made: list[Read | Step] = []  # by number; nothing comes before what it needs
 
     def operand(self, leaf: Leaf) -> int:
@@ -268,7 +268,7 @@ class _Builder:
         return self._reads[read]
 
     def step(self, step: Step) -> int:
-        key = (step.row.name, step.values)
+        key = (step.row.name, step.values, step.kind)
         if key not in self._steps:
             self._steps[key] = len(self._made)
             self._made.append(step)
@@ -291,9 +291,10 @@ class _Builder:
             if access is not None:
                 access = _renumbered(access if mapped is None else mapped.access(access), numbers)
             operand = None if read.operand is None else self.operand(operands[read.operand])
-            numbers.append(self.read(Read(operand, access)))
+            numbers.append(self.read(Read(operand, access, read.kind)))
         for step in kernel.steps:
-            numbers.append(self.step(Step(step.row, tuple([numbers[value] for value in step.values]))))
+            values = tuple([numbers[value] for value in step.values])
+            numbers.append(self.step(Step(step.row, values, step.kind)))
         return numbers
 
     def kernel(self, like: Each, values: list[int]) -> tuple[Kernel, tuple[Leaf, ...]]:
@@ -310,7 +311,7 @@ class _Builder:
         outputs = []
         for output in like.kernel.outputs:
             base = None if output.base is None else self.operand(like.operands[output.base])
-            outputs.append(Output(output.size, output.fill, base))
+            outputs.append(Output(output.size, output.fill, base, output.kind))
         writes = []
         for write in like.kernel.writes:
             access = None if write.access is None else _renumbered(_renumbered(write.access, values), numbers)
@@ -320,9 +321,9 @@ class _Builder:
             one = self._made[number]
             if isinstance(one, Read):
                 access = None if one.access is None else _renumbered(one.access, numbers)
-                reads.append(Read(one.operand, access))
+                reads.append(Read(one.operand, access, one.kind))
             else:
-                steps.append(Step(one.row, tuple([numbers[value] for value in one.values])))
+                steps.append(Step(one.row, tuple([numbers[value] for value in one.values]), one.kind))
         kernel = Kernel(self.extents, tuple(reads), tuple(steps), tuple(outputs), tuple(writes))
         return _without_idle_operands(kernel, tuple(self.operands))
 
@@ -348,8 +349,10 @@ def _without_idle_operands(kernel: Kernel, operands: tuple[Leaf, ...]) -> tuple[
         return kernel, operands
     numbers: dict[int | None, int | None] = {old: new for new, old in enumerate(kept)}
     numbers[None] = None
-    reads = tuple([Read(numbers[read.operand], read.access) for read in kernel.reads])
-    outputs = tuple([Output(output.size, output.fill, numbers[output.base]) for output in kernel.outputs])
+    reads = tuple([Read(numbers[read.operand], read.access, read.kind) for read in kernel.reads])
+    outputs = tuple(
+        [Output(output.size, output.fill, numbers[output.base], output.kind) for output in kernel.outputs]
+    )
     return (
         Kernel(kernel.extents, reads, kernel.steps, outputs, kernel.writes),
         tuple([operands[index] for index in kept]),

@@ -286,10 +286,10 @@ def _reals(
 
 
 def _function(
-    name: str, doc: str, rule: Rule1, partial: str, c: str = "", array: str = "", hidden: bool = False
+    name: str, doc: str, rule: Rule1, partial: str, c: str = "", array: str = "", whole: str = "", hidden: bool = False
 ) -> Primitive:
     """A real function of one real."""
-    return _reals(name, "x", doc, rule, partials={"x": partial}, hidden=hidden, c=c, array=array)
+    return _reals(name, "x", doc, rule, partials={"x": partial}, hidden=hidden, c=c, array=array, whole=whole)
 
 
 def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str) -> Primitive:
@@ -563,23 +563,25 @@ ROWS: list[Primitive] = [
         array="x ** (y - n) * log_of_positive(xp, x) ** m", hidden=True,
         c="vlad_power_log({x}, {y}, {n}, {m})",
     ),
-    _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs"),
+    _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs", "(long){x} < 0 ? -{x} : {x}"),
     _reals("max", "x y", "The larger one; nan if either is.", larger,
         partials={"x": "(where (> x y) 1 (where (= x y) 0.5 0))", "y": "(where (> y x) 1 (where (= x y) 0.5 0))"},
         variadic="left", unary="(max x x)", c="vlad_max({x}, {y})", array="maximum",
+        whole="(long){x} > (long){y} ? {x} : {y}",
     ),
     _reals("min", "x y", "The smaller one; nan if either is.", smaller,
         partials={"x": "(where (< x y) 1 (where (= x y) 0.5 0))", "y": "(where (< y x) 1 (where (= x y) 0.5 0))"},
         variadic="left", unary="(min x x)", c="vlad_min({x}, {y})", array="minimum",
+        whole="(long){x} < (long){y} ? {x} : {y}",
     ),
-    _function("floor", "The largest integer not above x.", floor, "zero", "floor({x})", "floor"),
-    _function("ceiling", "The smallest integer not below x.", ceiling, "zero", "ceil({x})", "ceil"),
-    _function("truncate", "x without its fraction.", truncate, "zero", "trunc({x})", "trunc"),
-    _function("round", "The nearest integer, halves to even.", _integral(round), "zero", "rint({x})", "round"),
-    _function("sign", "-1, 0 or 1.", sign, "zero", "vlad_sign({x})", "sign"),
+    _function("floor", "The largest integer not above x.", floor, "zero", "floor({x})", "floor", "{x}"),
+    _function("ceiling", "The smallest integer not below x.", ceiling, "zero", "ceil({x})", "ceil", "{x}"),
+    _function("truncate", "x without its fraction.", truncate, "zero", "trunc({x})", "trunc", "{x}"),
+    _function("round", "The nearest integer, halves to even.", _integral(round), "zero", "rint({x})", "round", "{x}"),
+    _function("sign", "-1, 0 or 1.", sign, "zero", "vlad_sign({x})", "sign", "((long){x} > 0) - ((long){x} < 0)"),
     _reals("modulo", "x y", "x - y floor(x/y): the sign of y.", modulo,
         partials={"x": "1", "y": "(round (/ (- r x) y))"},
-        c="vlad_modulo({x}, {y})", array="remainder",
+        c="vlad_modulo({x}, {y})", array="remainder", whole="vlad_whole_modulo({x}, {y})",
     ),
     _reals("remainder", "x y", "x - y truncate(x/y): the sign of x.", remainder,
         partials={"x": "1", "y": "(round (/ (- r x) y))"}, c="fmod({x}, {y})",
