@@ -268,6 +268,14 @@ def zeros_like(value: Tensor) -> Tensor:
     return Tensor(namespace(value.like).zeros_like(value.like))
 
 
+def as_kind_of(tensor: Tensor, like: Tensor) -> Tensor:
+    """The same numbers, of the kind of another tensor."""
+    if tensor.like.dtype == like.like.dtype:
+        return tensor
+    array = tensor.array
+    return Tensor(namespace(array).astype(array, like.like.dtype))
+
+
 def put(like: Tensor, index: Any, array: Array) -> Value:
     """Zeros like a tensor but at an index; ZERO where it has no tangents."""
     return Tensor(like.like, (Put(index, array),)) if like.is_real else ZERO

@@ -268,7 +268,9 @@ class _Unit:
             ]
             if facts.shows_tensors:
                 sizes = ", ".join(map(str, SIZES.values()))
-                parts.append(sections["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes))
+                parts.append(
+                    sections["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes)
+                )
         else:
             parts.append(needed(self.expressions, self.has_kernels))
         parts += self.structures.values()
@@ -359,7 +361,9 @@ class _Unit:
             self._data[leaf] = name = f"vlad_data_{len(self._data)}"
             if array.size <= MOST_WRITTEN or self.alone:
                 kind = kind_name(array.dtype)
-                entries = ", ".join([number_text(entry, kind, constant_text) for entry in array.reshape(-1).tolist()])
+                entries = ", ".join(
+                    [number_text(entry, kind, constant_text) for entry in array.reshape(-1).tolist()]
+                )
                 self.static_lines.append(f"static const {C_KINDS[kind]} {name}[] = {{{entries or '0'}}};")
             else:
                 self.static_lines.append(f"static const void *{name};")
@@ -485,7 +489,9 @@ static int vlad_begin_once(void) {
         first = len(entry.parameters) + self.facts.counts
         if self.multiplies and not self.alone:
             words = [f"vlad_in[{first + index}]" for index in range(3)]
-            lines.append(f"  vlad_gemm = {words[0]}.p; vlad_gemmf = {words[1]}.p; vlad_gemm_is_wide = {words[2]}.i;")
+            lines.append(
+                f"  vlad_gemm = {words[0]}.p; vlad_gemmf = {words[1]}.p; vlad_gemm_is_wide = {words[2]}.i;"
+            )
             first += 3
         lines += [f"  {take.format(number)}" for number, take in enumerate(self.takes, start=first)]
         if self.facts.counts:

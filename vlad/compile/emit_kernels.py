@@ -168,7 +168,9 @@ class _Emitter:
         here = [write for write, own in zip(self.kernel.writes, self.depths, strict=True) if own == depth]
         for write in here:
             if self._gathered(write) != self.outputs[write.output]:
-                self._line(depth + 1, f"{self._kind_gathered(write)} {self._gathered(write)}{self._start_of(write)};")
+                self._line(
+                    depth + 1, f"{self._kind_gathered(write)} {self._gathered(write)}{self._start_of(write)};"
+                )
             if self._looks_for_nan(write):
                 self._line(depth + 1, f"{self._kind_gathered(write)} {self._gathered(write)}__nan = 0;")
         self._values(depth)
@@ -245,7 +247,9 @@ class _Emitter:
             elif read.access is None:
                 text = self.operands[read.operand]
             else:
-                text = self._entry(f"((const {C_KINDS[read.kind]} *){self.operands[read.operand]})", read.access)
+                text = self._entry(
+                    f"((const {C_KINDS[read.kind]} *){self.operands[read.operand]})", read.access
+                )
             self._line(level + 1, f"{C_KINDS[read.kind]} x{number} = {text};")
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
             if self.levels[number] != level:
@@ -263,12 +267,14 @@ class _Emitter:
             text, own = f"x{value}", self.kinds[value]
             if alike and wraps and is_of_reals(own):
                 text = f"vlad_as_{kind}({text})"
-            elif alike and (wraps or own != kind):
-                text = f"({'unsigned long' if wraps else C_KINDS[kind]}){text}"
-            actual[name] = text
+            elif alike and own != kind:
+                text = f"({C_KINDS[kind]}){text}"
+            actual[name] = f"(unsigned long){text}" if alike and wraps else text
         if kind == "float32":
             return applied(single(row.c), actual)
-        return f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps else applied(row.c, actual)
+        return (
+            f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps else applied(row.c, actual)
+        )
 
     def _writes(self, depth: int) -> None:
         kernel = self.kernel

@@ -34,7 +34,10 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
     import numpy
 
     dtypes = {kind: numpy.dtype(kind) for kind in SIZES}
-    shapes = [(type_.of.shape, dtypes[type_.of.kind]) if is_tensor(type_) else (None, None) for type_ in interface.operands]
+    shapes = [
+        (type_.of.shape, dtypes[type_.of.kind]) if is_tensor(type_) else (None, None)
+        for type_ in interface.operands
+    ]
     count, ndarray = len(shapes), numpy.ndarray
     from_buffer, memmove, empty = ffi.from_buffer, ffi.memmove, numpy.empty
     places = [(index, *wanted) for index, wanted in enumerate(shapes)]

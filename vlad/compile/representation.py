@@ -47,7 +47,9 @@ class Representation:
     def _entries(self, layout: Layout) -> None:
         """What a pointer to entries leads to, for whoever asks by the cell."""
         if layout.cell not in self.members:
-            self.members[layout.cell] = [Member(layout.cell, 0, "", (), "tensor", words(layout.size, layout.kind))]
+            self.members[layout.cell] = [
+                Member(layout.cell, 0, "", (), "tensor", words(layout.size, layout.kind))
+            ]
 
     def members_of(self, union: Type) -> list[tuple[Member, Type]]:
         cell = found(union.of)

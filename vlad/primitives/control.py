@@ -11,8 +11,8 @@ from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
-from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.tensors import dtype_name
+from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 
 

@@ -338,10 +338,10 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
     at = axis_of("scatter-add", known(w, axis), len(shape))
     if not is_tensor(t.type) or not is_number(updates):
         return w.fail("Argument to scatter-add is invalid")
-    if kind_of(t) == "bool":
-        return w.left_out("sums of booleans, added at indices, are")
     more = kind_of(updates) or "float64"
-    kind = "float64" if is_whole(t.type.of.kind) and is_of_reals(more) else t.type.of.kind
+    kind = "float64" if is_of_reals(more) and not has_tangents(t.type) else t.type.of.kind
+    if kind == "bool":
+        return w.left_out("sums of booleans, added at indices, are")
 
     def added(places: Any) -> Any:
         whole, index, part = _along(shape, shape_of(places), at)
@@ -350,11 +350,11 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
                 f"Shapes given to scatter-add do not fit: {shape_text(whole)} and {shape_text(shape_of(updates))}"
             )
         own = Access(0, contiguous(whole)) if is_tensor(updates.type) else None
-        at = Read(0, index if is_tensor(places.type) else None, kind_of(places) or "float64")
+        place = Read(0, index if is_tensor(places.type) else None, kind_of(places) or "float64")
         steps = conversion(w, 1, more, kind)
         outputs = (Output(math.prod(shape), None, 2, kind),)
         kernel = Kernel(
-            whole, (at, Read(1, own, more)), tuple(steps), outputs, (Write(0, 1 + len(steps), part, "+"),)
+            whole, (place, Read(1, own, more)), tuple(steps), outputs, (Write(0, 1 + len(steps), part, "+"),)
         )
         return w.loops(kernel, [places, updates, as_kind(w, t, kind)], [w.types.tensor(shape, kind)])[0]
 

@@ -18,6 +18,7 @@ from vlad.primitives.arrays import (
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
     Shape,
+    as_reals,
     broadcast_shape,
     is_number,
     known,

@@ -23,7 +23,7 @@ from vlad.devices import Device, current, stable_order
 from vlad.errors import VladError
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
 from vlad.primitives.indexing import whole_places
-from vlad.primitives.kernels import known
+from vlad.primitives.kernels import conversion, known
 from vlad.primitives.numbers import invalid, only_reals
 from vlad.primitives.tensors import MOST_LISTED, abstract_split, split_tensor
 from vlad.tensors import Array, Tensor, made, namespace, on_host

@@ -291,8 +291,8 @@ def _extreme(name: str, doc: str, rule: Callable[..., Array]) -> Primitive:
     return row(
         name, "t axis keep", doc, _reduction(name, rule, empty=False), keywords=REDUCED,
         abstract=_abstract_reduction(name, _combined({"maximum": "max", "minimum": "min"}[name]), False),
-        forward=f"{_HOLDS} (/ (sum (* m dt) axis keep) (sum m axis keep)))",
-        reverse={"t": f"{_HOLDS} (* (spread s t axis) (/ m (spread (sum m axis keep) t axis))))"},
+        forward=f"{_HOLDS} (broadcast-like (/ (sum (* m dt) axis keep) (sum m axis keep)) r))",
+        reverse={"t": f"{_HOLDS} (sum-like (* (spread s t axis) (/ m (spread (sum m axis keep) t axis))) t))"},
     )  # fmt: skip
 
 

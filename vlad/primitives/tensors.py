@@ -106,7 +106,11 @@ def _abstract_tensor(w: Any, data: Any) -> Any:
     """Reals are put into a new array one by one; parts that are tensors behind each other."""
     parts = list_parts(w, data)
     if parts is None:
-        return data if is_number(data) or data.type.head == "boolean" else w.fail("Argument to tensor is invalid")
+        return (
+            data
+            if is_number(data) or data.type.head == "boolean"
+            else w.fail("Argument to tensor is invalid")
+        )
     tensors = [
         _abstract_tensor(w, part) if part.type.kind != "constant" or not is_real(part.type) else part
         for part in parts
