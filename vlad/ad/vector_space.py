@@ -146,8 +146,8 @@ def _sum_parts(a: Value, b: Value) -> tuple[Value, ...]:
 
 
 def complete(primal: Value, sensitivity: Value) -> Value:
-    """A sensitivity (or tangent) in the full shape of its primal: known zeros become zeros, `()` and the like themselves; a tensor
-    has the kind of its primal."""
+    """A sensitivity (or tangent) in the full shape of its primal: known zeros become zeros, `()` and the like themselves; a
+    tensor has the kind of its primal."""
     return _complete(primal, sensitivity, None)
 
 

@@ -75,8 +75,8 @@ class Output:
 @final
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A value is stored, or combined with what is there: by "+", "*", "max" or "min". A real has no access. A value that is stored
-    has the kind of the output, but for 0 and 1 as booleans; one that is combined is made a number of it."""
+    """A value is stored, or combined with what is there: by "+", "*", "max" or "min". A real has no access. A value that is
+    stored has the kind of the output, but for 0 and 1 as booleans; one that is combined is made a number of it."""
 
     output: int
     value: int
