@@ -219,8 +219,8 @@ def write(lines: list[str], errors: list[str], python: str | None) -> None:
 Made by `benchmarks/tensors.py` on {time.strftime("%d %B %Y")}: vlad {__version__}, Python {platform.python_version()},
 {os.cpu_count()} cores, {processor()}{versions(python, ("jax", "torch"))}.
 
-All numbers are of float64, but for the rows of float32, and every system has one thread (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, XLA_FLAGS,
-torch.set_num_threads). In the environment: {", ".join(settings)}.
+All numbers are of float64, but for the rows of float32, and every system has one thread (OMP_NUM_THREADS,
+OPENBLAS_NUM_THREADS, XLA_FLAGS, torch.set_num_threads). In the environment: {", ".join(settings)}.
 
 vlad is called from Python with arrays of NumPy and answers such arrays. C by hand (-O3, and -Ofast; -march=native, both with
 `omp simd`) is called through cffi, with addresses that are there already and into arrays that are there already; products

@@ -268,6 +268,13 @@ class _Builder:
         return self._reads[read]
 
     def step(self, step: Step) -> int:
+        choice = self._made[step.values[0]]
+        if step.row.name == "real" and isinstance(choice, Step) and choice.row.name == "where":
+            test, *chosen = choice.values
+            if all(self._made[value].kind == choice.kind for value in chosen):
+                # narrow from the start: a loop of numbers of one size takes more of them at once
+                alike = [self.step(Step(step.row, (value,), step.kind)) for value in chosen]
+                step = Step(choice.row, (test, *alike), step.kind)
         key = (step.row.name, step.values, step.kind)
         if key not in self._steps:
             self._steps[key] = len(self._made)
