@@ -1,7 +1,8 @@
 """Kernels → C text: nested loops over constant extents, which a C compiler unrolls where short and vectorises where long.
 
 In: a kernel, the names of its operands and of its outputs.  Out: lines. What is combined over the innermost loops is gathered in
-a local variable, floats in one of doubles; sums there may be taken in any order, which `#pragma omp simd` says without leave for anything else.
+a local variable, sums of floats in a double; sums there may be taken in any order, which `#pragma omp simd` says without leave
+for anything else.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class _Emitter:
         self.outputs = outputs
         self.real = real
         self.expressions = expressions
-        self.kinds = [value.kind for value in (*kernel.reads, *kernel.steps)]
+        self.kinds = [*[read.kind for read in kernel.reads], *[step.kind for step in kernel.steps]]
         self.axes = loop_order(kernel)
         self.found: list[str] = []
         self.levels = self._levels()  # by value: how many of the outer loops enclose where it is found
