@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.compile.refusals import Unbounded, Unsettled
-from vlad.core.kernels import Kernel
+from vlad.core.kernels import SIZES, Kernel
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -48,7 +48,7 @@ from vlad.core.types import (
 )
 from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
-from vlad.tensors import ENTRIES, SORT, Tensor, is_exact, is_on_host, kind_name
+from vlad.tensors import Tensor, is_on_host, kind_name
 from vlad.values import (
     FALSE,
     UNSPECIFIED,
@@ -311,13 +311,11 @@ class Walker:
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:
-        kind, name = SORT[value.like.dtype], kind_name(value.like.dtype)
+        kind = kind_name(value.like.dtype)
         if not is_on_host(value):
             self.left_out("tensors on other devices than cpu are")
-        if not is_exact(value):
-            self.left_out(
-                f"tensors of {name}{' beyond what doubles hold' if name == ENTRIES.get(kind) else ''} are"
-            )
+        if kind not in SIZES:
+            self.left_out(f"tensors of {kind} are")
         return self.types.tensor(value.shape, kind)
 
     # Core.
@@ -440,7 +438,7 @@ class Walker:
 
     def _as_boolean(self, value: Known) -> Result:
         """Only #f is false; a tensor of booleans is none."""
-        if is_tensor(value.type) and value.type.of.kind == "b":
+        if is_tensor(value.type) and value.type.of.kind == "bool":
             return self.fail("A tensor of booleans is no condition")
         return value if value.type.head == "boolean" else self.truth(True)
 

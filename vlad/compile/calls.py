@@ -21,11 +21,12 @@ from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
+from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, value_of
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
-from vlad.tensors import SORT, Tensor, entries, from_entries, is_exact, is_on_host
+from vlad.tensors import Tensor, entries, from_entries, is_on_host, kind_name
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
@@ -114,9 +115,12 @@ class Compiled:
             from vlad.compile.blas import product  # 2 ms, only where matrices are multiplied
 
             first, found = len(interface.parameters) + interface.counts, product()
-            self._in[first].p, self._in[first + 1].i = ffi.cast("void *", found.address), found.is_wide
+            self._in[first].p, self._in[first + 1].p = [
+                ffi.cast("void *", address) for address in (found.address, found.single)
+            ]
+            self._in[first + 2].i = found.is_wide
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
-            self._in[index].p = ffi.from_buffer("double[]", array)
+            self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
         self.handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
@@ -215,13 +219,13 @@ class Compiled:
             value, type_ = parts[-1], type_.parts[-1]
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
-        """The pointer to a tensor's entries, as doubles in their order."""
+        """The pointer to a tensor's entries in their order."""
         if type(value) is not Tensor or not is_on_host(value) or value.shape != layout.shape:
             raise Mismatch
-        if SORT[value.like.dtype] != layout.kind or not is_exact(value):
+        if kind_name(value.like.dtype) != layout.kind:
             raise Mismatch
         array = entries(value)
-        buffer = ffi.from_buffer("double[]", array)
+        buffer = ffi.from_buffer(array)
         kept.append(buffer)
         pointer = ffi.cast("void *", buffer)
         if array is value.like:
@@ -285,10 +289,7 @@ class Compiled:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
                     return member, type_
             elif type(value) is Tensor:
-                if type_.kind == "tensor" and (value.shape, SORT[value.like.dtype]) == (
-                    type_.of.shape,
-                    type_.of.kind,
-                ):
+                if type_.head == ("tensor", value.shape, kind_name(value.like.dtype)):
                     return member, type_
             elif type_.head == self.types.constant(value).head:
                 return member, type_
@@ -314,7 +315,8 @@ class Compiled:
                 layout, pointer = type_.of, leaves.pop(0)
                 value = self._seen.get((int(ffi.cast("long", pointer)), type_))
                 if value is None:
-                    value = from_entries(ffi.buffer(pointer, 8 * layout.size), layout.shape, layout.kind)
+                    room = ffi.buffer(pointer, layout.size * SIZES[layout.kind])
+                    value = from_entries(room, layout.shape, layout.kind)
                 break
             if type_.kind == "string":
                 characters = self._decode(self.types.characters, [leaves.pop(0)])

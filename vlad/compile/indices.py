@@ -174,7 +174,18 @@ class Builder:
         return self._value(read, read)
 
     def step(self, step: Step) -> int:
-        return self._value((step.row.name, step.values), step)
+        choice = self._made[step.values[0]]
+        if step.row.name == "real" and type(choice) is Step and choice.row.name == "where":
+            test, *chosen = choice.values
+            if all(self._kind(value) == choice.kind for value in chosen):
+                # narrow from the start: a loop of numbers of one size takes more of them at once
+                alike = [self.step(replace(step, values=(value,))) for value in chosen]
+                step = replace(choice, values=(test, *alike), kind=step.kind)
+        return self._value((step.row.name, step.values, step.kind), step)
+
+    def _kind(self, value: int) -> str:
+        one = self._made[value]
+        return self._kind(one.values[0]) if type(one) is Choice else one.kind
 
     def choice(self, box: Box | bool, first: int, second: int) -> int:
         if type(box) is bool or first == second:

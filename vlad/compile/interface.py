@@ -24,8 +24,8 @@ class Interface:
     """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
     abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is
     `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left; one
-    that `multiplies` matrices takes the library's product for that (blas.py). `places`: the numbers of the results, tensors, for
-    which the last words may say where their entries are to be written."""
+    that `multiplies` matrices takes the library's products for that (blas.py). `places`: the numbers of the results, tensors,
+    for which the last words may say where their entries are to be written."""
 
     layout: Representation
     operands: tuple[Type, ...]
@@ -43,7 +43,7 @@ class Interface:
     @property
     def extra(self) -> int:
         """The words after the operands, but for the addresses of tensors that come behind them."""
-        return self.counts + 2 * self.multiplies
+        return self.counts + 3 * self.multiplies
 
     def text(self) -> str:
         """For another process. Raises Unwritable."""

@@ -70,6 +70,6 @@ class Unit:
                 "(vlad_stop, 0)" in self.text,
                 "double vlad_direct(" in self.text,
                 "static long vlad_fuel;" in self.text,
-                "static void *vlad_gemm;" in self.text,
+                "static void *vlad_gemm," in self.text,
                 places,
             )

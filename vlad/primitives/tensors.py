@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
-from vlad.core.types import DTYPES, has_tangents, is_known_zero, is_real, is_tensor
+from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
 from vlad.devices import current, device_named, device_of, moved, name_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
@@ -22,6 +22,7 @@ from vlad.primitives.arrays import (
     dtype_of,
     elements,
     length_of,
+    named_kind,
     part_at,
     repeated_like,
     row,
@@ -32,12 +33,17 @@ from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.elementwise import apart, library, unlike
 from vlad.primitives.kernels import (
     Shape,
+    as_kind,
+    as_number,
+    asked_kind,
     broadcast_shape,
     copied,
     filled,
     is_number,
+    kind_of,
     known,
     list_parts,
+    loops,
     put_together,
     reduced,
     repeated,
@@ -49,6 +55,7 @@ from vlad.primitives.numbers import invalid
 from vlad.tensors import (
     Array,
     Tensor,
+    dtype_name,
     kind_name,
     made,
     namespace,
@@ -100,7 +107,11 @@ def _abstract_tensor(w: Any, data: Any) -> Any:
     """Reals are put into a new array one by one; parts that are tensors behind each other."""
     parts = list_parts(w, data)
     if parts is None:
-        return data if is_number(data) else w.fail("Argument to tensor is invalid")
+        return (
+            data
+            if is_number(data) or data.type.head == "boolean"
+            else w.fail("Argument to tensor is invalid")
+        )
     tensors = [
         _abstract_tensor(w, part) if part.type.kind != "constant" or not is_real(part.type) else part
         for part in parts
@@ -119,7 +130,7 @@ def _part(w: Any, t: Any, index: int) -> Any:
 def _abstract_parts(w: Any, x: Any, data: Any) -> Any:
     parts = list_parts(w, data)
     if parts is None:
-        return x
+        return data if data.type.head == "boolean" else x
     shape = shape_of(x)
     if shape[:1] != (len(parts),):
         return unfit(w, x, (len(parts),))
@@ -156,8 +167,8 @@ def _abstract_to_list(w: Any, t: Any) -> Any:
     shape = shape_of(t)
     if not shape:
         return t
-    if math.prod(shape) > MOST_LISTED or t.type.of.kind == "b":
-        return w.left_out("lists of so many entries, or of booleans, are")
+    if math.prod(shape) > MOST_LISTED:
+        return w.left_out("lists of so many entries are")
     answer = w.constant(NIL)
     for index in reversed(range(shape[0])):
         answer = w.pair(_abstract_to_list(w, _part(w, t, index)), answer)
@@ -217,14 +228,12 @@ def _of_number(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _abstract_dtype(w: Any, t: Any) -> Any:
-    return w.constant(symbol(DTYPES[t.type.of.kind if is_tensor(t.type) else "f"]))
+    return w.constant(symbol(dtype_name(kind_of(t) or "float64")))
 
 
 def _abstract_filled(name: str, number: float) -> Callable[..., Any]:
     def rule(w: Any, dims: Any, dtype: Any) -> Any:
-        if known(w, dtype) is not symbol("float64"):
-            return w.left_out("tensors of other kinds than float64 are")
-        return filled(w, dimensions(name, known(w, dims)), number)
+        return filled(w, dimensions(name, known(w, dims)), number, named_kind(name, known(w, dtype)))
 
     return rule
 
@@ -273,8 +282,7 @@ def _abstract_linspace(w: Any, a: Any, b: Any, n: Any) -> Any:
 
 
 def _dtype(t: Value) -> Value:
-    name = kind_name(array_of("dtype", t).dtype)
-    return symbol("boolean" if name == "bool" else name)
+    return symbol(dtype_name(kind_name(array_of("dtype", t).dtype)))
 
 
 def _as_type(t: Value, dtype: Value) -> Value:
@@ -302,9 +310,16 @@ def _device_like(x: Value, like: Value) -> Value:
 
 
 def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
-    if known(w, dtype) is not symbol("float64") or not is_number(t):
-        return w.left_out("tensors of other kinds than float64 are")
-    return type(t)(w.types.tensor(shape_of(t)), t.leaves) if is_tensor(t.type) else t
+    kind, shape = named_kind("as-type", known(w, dtype)), shape_of(t)
+    if not is_number(t):
+        return w.fail("Argument to as-type is invalid")
+    if kind == (kind_of(t) or "float64"):
+        return t
+    own = Access(0, contiguous(shape)) if shape else None
+    if kind != "bool":
+        return loops(w, shape, [t], [own], shape, kind=kind)
+    numbers, steps = [w.constant(1.0), w.constant(0.0)], [(w.machine.table["where"], (0, 1, 2))]
+    return loops(w, shape, [t, *numbers], [own, None, None], shape, steps=steps, kind=kind)
 
 
 def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
@@ -318,7 +333,7 @@ def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
     missing = len(whole) - len(shape)
     axes = [i for i, length in enumerate(whole) if i < missing or (shape[i - missing] == 1 != length)]
     total = reduced(w, x, axes, True, "+") if axes else x
-    return reshaped(w, total, shape)
+    return as_kind(w, reshaped(w, total, shape), kind_of(like) if shape else None)
 
 
 def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
@@ -326,12 +341,13 @@ def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
         return x
     if is_known_zero(x.type) or not has_tangents(like.type):
         return w.known_zero
-    return x if is_tensor(x.type) and shape_of(x) == shape_of(like) else repeated(w, x, shape_of(like))
+    is_alike = shape_of(x) == shape_of(like) and kind_of(x) == kind_of(like)
+    return x if is_alike else repeated(w, x, shape_of(like), kind_of(like))
 
 
 def _abstract_witness(w: Any, x: Any, r: Any) -> Any:
-    is_spread = (is_tensor(x.type) or is_tensor(r.type)) and shape_of(x) != shape_of(r)
-    return x if is_spread else w.truth(False)
+    is_alike = shape_of(x) == shape_of(r) and kind_of(x) == kind_of(r)
+    return w.truth(False) if is_alike else x
 
 
 def _sum_like(x: Value, like: Value) -> Value:
@@ -498,9 +514,7 @@ def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
     """Parts of one shape, along a new axis."""
     shape = shape_of(parts[0]) if parts else ()
     for part in parts:
-        if part.type.head == "boolean":
-            return w.left_out("tensors of booleans from lists are")
-        if not is_number(part):
+        if not is_number(part) and (name != "tensor" or part.type.head != "boolean"):
             return w.fail(f"Argument to {name} is invalid")
         if shape_of(part) != shape:
             return w.fail(
@@ -511,25 +525,29 @@ def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
     return joined(w, [reshaped(w, part, (*shape[:axis], 1, *shape[axis:])) for part in parts], axis)
 
 
-def row_of(w: Any, reals: list[Any]) -> Any:
-    """The tensor of these reals."""
-    count = len(reals)
+def row_of(w: Any, parts: list[Any]) -> Any:
+    """The tensor of these reals and booleans."""
+    count = len(parts)
+    kind = "bool" if parts and all(part.type.head == "boolean" for part in parts) else "float64"
     reads = tuple([Read(index, None) for index in range(count)])
     writes = tuple([Write(0, index, Access(index, ())) for index in range(count)])
-    kernel = Kernel((), reads, (), (Output(count),), writes)
-    return w.loops(kernel, reals, [w.types.tensor((count,))])[0]
+    kernel = Kernel((), reads, (), (Output(count, kind=kind),), writes)
+    return w.loops(kernel, [as_number(w, part) for part in parts], [w.types.tensor((count,), kind)])[0]
 
 
 def joined(w: Any, parts: list[Any], axis: int) -> Any:
     """Parts one behind the other along an axis."""
-    if any(is_tensor(part.type) and part.type.of.kind != "f" for part in parts):
-        return w.left_out("tensors of integers and booleans, joined, are")
+    kind = asked_kind(_joined, tuple([kind_of(part) for part in parts]))
     shape, begin, placed = shape_of(parts[0]), 0, []
     for part in parts:
         own = shape_of(part)
         placed.append((part, own, (*[0] * axis, begin, *[0] * (len(own) - axis - 1))))
         begin += own[axis]
-    return put_together(w, (*shape[:axis], begin, *shape[axis + 1 :]), placed)
+    return put_together(w, (*shape[:axis], begin, *shape[axis + 1 :]), placed, kind=kind)
+
+
+def _joined(*parts: Value) -> Value:
+    return _concatenate(list_of(parts), 0.0)
 
 
 def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:
