@@ -250,6 +250,11 @@ class Session:
         with self._lock:
             self._define(self.module.define(name), from_python(value))
 
+    def library_value(self, name: str) -> Value:
+        """What a name of the library means, whatever the program made of it."""
+        with self._lock:
+            return self.library.cell(name).value
+
     @property
     def counts(self) -> dict[str, int]:
         """How often each primitive was applied since the last top-level expression began; needs `metered`."""
@@ -305,9 +310,10 @@ class Session:
 
     def _define(self, cell: Global, value: Value) -> None:
         """Give a global its value. Compiled code that relied on another one is forgotten."""
-        if hasattr(cell, "value"):
+        is_new = not hasattr(cell, "value")
+        cell.value = value  # first: who compiles beside us reads it from now on
+        if not is_new:
             self.tiers.redefined(cell)
-        cell.value = value
 
     def _evaluate(self, body: Body, span: Span) -> Value:
         lambda_ = only_lambda(body)
