@@ -250,6 +250,11 @@ class Session:
         with self._lock:
             self._define(self.module.define(name), from_python(value))
 
+    def library_value(self, name: str) -> Value:
+        """What a name of the library means, whatever the program made of it."""
+        with self._lock:
+            return self.library.cell(name).value
+
     @property
     def counts(self) -> dict[str, int]:
         """How often each primitive was applied since the last top-level expression began; needs `metered`."""

@@ -234,6 +234,12 @@ def entries(tensor: Tensor) -> Array:
     return numpy.ascontiguousarray(numpy.asarray(tensor.array))
 
 
+def entries_there(tensor: Tensor, xp: Any) -> Array:
+    """The same in the memory of an array library's device."""
+    array = tensor.array if namespace(tensor.like) is xp else entries(tensor)
+    return xp.reshape(xp.ascontiguousarray(xp.asarray(array)), (-1,))
+
+
 def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
     """The tensor of a copy of such entries."""
     numpy = load_numpy()

@@ -46,6 +46,7 @@ from vlad.core.types import (
     occurs_inside,
     value_of,
 )
+from vlad.devices import COMPILED, name_of
 from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
 from vlad.tensors import Tensor, is_on_host, kind_name
@@ -125,6 +126,7 @@ class Walker:
         self.patient = False  # are calls that are sure to happen followed one by one?
         self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
         self.unknown: frozenset[Global] = frozenset()  # globals that are computed by what is not looked at
+        self.devices: tuple[str, ...] = COMPILED  # for which there is a compiler
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[
             int, tuple[Value, Type]
@@ -311,12 +313,18 @@ class Walker:
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:
-        kind = kind_name(value.like.dtype)
-        if not is_on_host(value):
-            self.left_out("tensors on other devices than cpu are")
+        kind, where = kind_name(value.like.dtype), name_of(value.like)
+        if where != self.machine.device:
+            self.left_out(f"tensors on {where} are in a session on {self.machine.device}")
+        self._on_device(where != "cpu" or is_on_host(value))
         if kind not in SIZES:
             self.left_out(f"tensors of {kind} are")
         return self.types.tensor(value.shape, kind)
+
+    def _on_device(self, reached: bool = True) -> None:
+        """Tensors of the session's device come up."""
+        if self.machine.device not in self.devices or not reached:
+            self.left_out(f"tensors on other devices than {' and '.join(self.devices)} are")
 
     # Core.
 
@@ -828,10 +836,7 @@ class Analysis(Walker):
         return Known(result)
 
     def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
-        if (
-            self.machine.device != "cpu"
-        ):  # there tensors are made; machine code sees the processor's memory only
-            self.left_out("tensors on other devices than cpu are")
+        self._on_device()
         return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:

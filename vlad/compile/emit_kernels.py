@@ -99,8 +99,6 @@ class _Emitter:
         self.outputs = outputs
         self.real = real
         self.expressions = expressions
-        self.kinds = [read.kind for read in kernel.reads]
-        self.kinds += [step.kind for step in kernel.steps if type(step) is Step]
         self.axes = loop_order(kernel)
         self.found: list[str] = []
         self.levels = self._levels()  # by value: how many of the outer loops enclose where it is found
@@ -169,7 +167,7 @@ class _Emitter:
     def _start(self, access: Access, batch: Sequence[int]) -> str:
         """Where a matrix begins."""
         kept = tuple([stride if axis in batch else 0 for axis, stride in enumerate(access.strides)])
-        return f"({self._position(Access(access.offset, kept))})"
+        return f"({position_text(Access(access.offset, kept), self.kernel.extents)})"
 
     def lines(self) -> list[str]:
         self._line(0, "{")
@@ -236,7 +234,8 @@ class _Emitter:
                 self._line(depth + 1, f"if ({gathered}__nan) {gathered} = (0.0 / 0.0);")
             if write.access is not None:
                 combine = write.combine if self._is_part(write, depth) else ""
-                self._line(depth + 1, _stored(self._entry(output, write.access), gathered, combine, kind))
+                entry = entry_text(output, write.access, self.kernel.extents)
+                self._line(depth + 1, stored_text(entry, gathered, combine, kind))
 
     def _simd(self) -> None:
         """Let the turns of the innermost loop be taken in parallel: outputs are new arrays, so they do not meet."""
@@ -265,10 +264,10 @@ class _Emitter:
 
     def _kind_gathered(self, write: Write) -> str:
         """The type of that variable: sums and products of floats are those of doubles, those of integers wrap."""
-        kind, is_ordered = self._kind_of(write), write.combine in ORDER
-        if is_whole(kind):
-            return "long" if is_ordered else "unsigned long"
-        return C_KINDS[kind] if is_ordered else "double"
+        kind = self._kind_of(write)
+        return (
+            "float" if kind == "float32" and write.combine in ORDER else gathering_type(kind, write.combine)
+        )
 
     def _start_of(self, write: Write) -> str:
         kind = self._kind_of(write)
@@ -286,39 +285,20 @@ class _Emitter:
                 continue
             if read.operand is None:
                 assert read.access is not None
-                text = f"({C_KINDS[read.kind]})({self._position(read.access)})"
+                text = f"({C_KINDS[read.kind]})({position_text(read.access, kernel.extents)})"
             elif read.access is None:
                 text = self.operands[read.operand]
             else:
-                text = self._entry(
-                    f"((const {C_KINDS[read.kind]} *){self.operands[read.operand]})", read.access
-                )
+                array = f"((const {C_KINDS[read.kind]} *){self.operands[read.operand]})"
+                text = entry_text(array, read.access, kernel.extents)
             self._line(level + 1, f"{C_KINDS[read.kind]} x{number} = {text};")
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
             assert type(step) is Step
             if self.levels[number] != level:
                 continue
-            text = self._applied(step)
+            text = step_text(kernel, step)
             self.expressions.append(text)
             self._line(level + 1, f"{C_KINDS[step.kind]} x{number} = {text};")
-
-    def _applied(self, step: Step) -> str:
-        """A step's C. A test compares numbers as they are; what else is done to integers, is to those that wrap."""
-        row, kind = step.row, step.kind
-        wraps = is_whole(kind) and not row.type.endswith("boolean")
-        actual = {}
-        for name, value, alike in zip(row.operands, step.values, step.made_alike, strict=True):
-            text, own = f"x{value}", self.kinds[value]
-            if alike and wraps and is_of_reals(own):
-                text = f"vlad_as_{kind}({text})"
-            elif alike and own != kind:
-                text = f"({C_KINDS[kind]}){text}"
-            actual[name] = f"(unsigned long){text}" if alike and wraps else text
-        if kind == "float32":
-            return applied(single(row.c), actual)
-        return (
-            f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps else applied(row.c, actual)
-        )
 
     def _writes(self, depth: int) -> None:
         kernel = self.kernel
@@ -334,25 +314,53 @@ class _Emitter:
             elif write.access is None:
                 place = self.outputs[write.output]
             else:
-                place = self._entry(self.outputs[write.output], write.access)
-            self._line(depth, _stored(place, f"x{write.value}", write.combine, self._kind_of(write)))
-
-    def _entry(self, array: str, access: Access) -> str:
-        return f"{array}[{self._position(access)}]"
-
-    def _position(self, access: Access) -> str:
-        terms = [
-            f"i{axis}" if stride == 1 else f"{stride} * i{axis}"
-            for axis, stride in enumerate(access.strides)
-            if stride and self.kernel.extents[axis] != 1
-        ]
-        terms += [f"{stride} * (long)x{value}" for value, stride in access.at]
-        if access.offset or not terms:
-            terms.append(str(access.offset))
-        return " + ".join(terms)
+                place = entry_text(self.outputs[write.output], write.access, self.kernel.extents)
+            self._line(depth, stored_text(place, f"x{write.value}", write.combine, self._kind_of(write)))
 
 
-def _stored(place: str, value: str, combine: str, kind: str) -> str:
+def step_text(kernel: Kernel, step: Step) -> str:
+    """A step's C, over values x0, x1, … A test compares numbers as they are; what else is done to integers, is to those that
+    wrap."""
+    row, kind = step.row, step.kind
+    wraps = is_whole(kind) and not row.type.endswith("boolean")
+    actual = {}
+    for name, value, alike in zip(row.operands, step.values, step.made_alike, strict=True):
+        own = kernel.kind_of(value)
+        text = f"x{value}"
+        if alike and wraps and is_of_reals(own):
+            text = f"vlad_as_{kind}({text})"
+        elif alike and own != kind:
+            text = f"({C_KINDS[kind]}){text}"
+        actual[name] = f"(unsigned long){text}" if alike and wraps else text
+    if kind == "float32":
+        return applied(single(row.c), actual)
+    return f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps else applied(row.c, actual)
+
+
+def gathering_type(kind: str, combine: str) -> str:
+    """In what numbers of a kind are combined: floats in doubles, integers in those that wrap, or are in order."""
+    return "double" if not is_whole(kind) else "long" if combine in ORDER else "unsigned long"
+
+
+def position_text(access: Access, extents: Sequence[int]) -> str:
+    """Where an entry is, over indices i0, i1, … and values x0, x1, …"""
+    terms = [
+        f"i{axis}" if stride == 1 else f"{stride} * i{axis}"
+        for axis, stride in enumerate(access.strides)
+        if stride and extents[axis] != 1
+    ]
+    terms += [f"{stride} * (long)x{value}" for value, stride in access.at]
+    if access.offset or not terms:
+        terms.append(str(access.offset))
+    return " + ".join(terms)
+
+
+def entry_text(array: str, access: Access, extents: Sequence[int]) -> str:
+    return f"{array}[{position_text(access, extents)}]"
+
+
+def stored_text(place: str, value: str, combine: str, kind: str) -> str:
+    """A value put, or combined with what is there, as numbers of a kind."""
     match combine:
         case "":
             return f"{place} = {value};"

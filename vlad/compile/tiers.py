@@ -253,7 +253,7 @@ class Tiers:
                 return
 
     def shown(self, f: Value, stage: str) -> str:
-        """The types of a procedure, or its C text, for operands that are reals; or why there are none."""
+        """The types of a procedure, or its C or CUDA text, for operands that are reals; or why there are none."""
         from vlad.compile.unit import Unit
         from vlad.core.types import described
 

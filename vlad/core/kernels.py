@@ -136,6 +136,12 @@ class Kernel:
     def turns(self) -> int:
         return math.prod(self.extents)
 
+    def kind_of(self, value: int) -> str:
+        if value < len(self.reads):
+            return self.reads[value].kind
+        step = self.steps[value - len(self.reads)]
+        return self.kind_of(step.values[0]) if type(step) is Choice else step.kind
+
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
     """The strides of an array whose entries lie in their order."""

@@ -68,8 +68,8 @@ def kind_of(x: Any) -> Kind:
 @functools.cache
 def asked_kind(rule: Callable[..., Value], kinds: tuple[Kind, ...], *more: Value) -> str:
     """The kind of what a row's rule answers for tensors of these kinds, and more operands: it is asked, of tensors without
-    entries whose last axis has the length 1."""
-    if not any(kinds):
+    entries whose last axis has the length 1. What all are, float64 and reals, they stay."""
+    if set(kinds) <= {None, "float64"}:
         return "float64"
     numpy = load_numpy()
 

@@ -33,7 +33,7 @@ from vlad.primitives.kernels import (
     put_together,
     shape_of,
 )
-from vlad.tensors import SORT, Array, Tensor, made, numbers, on_host, quiet, shape_text
+from vlad.tensors import SORT, Array, Tensor, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, Symbol, Value, look
 
 Pair = tuple[int, int]
@@ -366,8 +366,9 @@ def _unpooled(
 def _counted(w: Any, like: Any, axes: list[Axis]) -> Any:
     """How many entries of the image each window has, as numbers of the kind that a tensor has."""
     down, across = [list(_entries(axis)) for axis in axes]
+    there, kind = device_named(w.machine.device), like.type.of.kind
     counts = [[a * b for b in across] for a in down]
-    return w.value(Tensor(on_host(device_named("cpu").asarray(counts, like.type.of.kind))))
+    return w.value(Tensor(there.asarray(counts, getattr(there.xp, kind))))
 
 
 def _abstract_avg_pool(w: Any, x: Any, *geometry: Any) -> Any:
