@@ -1,8 +1,8 @@
 """Kernels → C text: nested loops over constant extents, which a C compiler unrolls where short and vectorises where long.
 
-In: a kernel, the names of its operands and of its outputs.  Out: lines, one nest of loops for each piece of a kernel that chooses
-(indices.py). What is combined over the innermost loops is gathered in
-a local variable; sums there may be taken in any order, which `#pragma omp simd` says without leave for anything else.
+In: a kernel, the names of its operands and of its outputs.  Out: lines, one nest of loops for each piece of a kernel that
+chooses (indices.py). What is combined over the innermost loops is gathered in a local variable; sums there may be taken in any
+order, which `#pragma omp simd` says without leave for anything else.
 """
 
 from __future__ import annotations
