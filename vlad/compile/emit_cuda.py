@@ -385,10 +385,10 @@ class _Emitter:
         for number in reversed(range(len(takers))):
             if takers[number] and "" not in takers[number]:
                 found[number] = f"t{number}"
-                self.line(depth, f"bool t{number} = {' || '.join(dict.fromkeys(takers[number]))};")
+                self.line(depth, f"int t{number} = {' || '.join(dict.fromkeys(takers[number]))};")
             step = kernel.steps[number - first] if number >= first else None
             if type(step) is Choice:
-                self.line(depth, f"bool c{number} = {_inside(step.box, kernel.extents)};")
+                self.line(depth, f"int c{number} = {_inside(step.box, kernel.extents)};")
                 both = f"{found[number]} && " if found[number] else ""
                 takers[step.values[0]].append(f"({both}c{number})")
                 takers[step.values[1]].append(f"({both}!c{number})")
@@ -418,7 +418,7 @@ def _inside(box: Box, extents: Sequence[int]) -> str:
         index = f"i{axis}" if extent != 1 else "0"  # of such an axis there are no indices
         tests += [f"{index} >= {begin}"] if begin > 0 else []
         tests += [f"{index} < {end}"] if end < extent else []
-    return " && ".join(tests) or "true"
+    return " && ".join(tests) or "1"
 
 
 def _mentions(text: str, name: str) -> bool:
