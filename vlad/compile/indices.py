@@ -118,11 +118,10 @@ class Map:
             *inner, outer = moving
             span = _span(inner, row, self.extents)
             ((low, high),) = within
-            step, all_of_it = row[outer], (found[outer],)
-            every = common(
-                ((-(-low // step), (high - span) // step + 1),), all_of_it
-            )  # of the inner turns, is inside
-            some = common(((-(-(low - span + 1) // step), -(-high // step)),), all_of_it)
+            step, own = row[outer], (found[outer],)
+            # where all turns of the inner axes are inside, and where any is
+            every = common(((-(-low // step), (high - span) // step + 1),), own)
+            some = common(((-(-(low - span + 1) // step), -(-high // step)),), own)
             if every != some and turns_of(some):
                 return None
             found = (*found[:outer], *some, *found[outer + 1 :])
