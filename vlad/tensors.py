@@ -276,10 +276,11 @@ def zeros_like(value: Tensor) -> Tensor:
 
 def as_kind_of(tensor: Tensor, like: Tensor) -> Tensor:
     """The same numbers, of the kind of another tensor."""
-    if tensor.like.dtype == like.like.dtype:
+    kind = kind_name(like.like.dtype)
+    if kind_name(tensor.like.dtype) == kind:
         return tensor
-    array = tensor.array
-    return Tensor(namespace(array).astype(array, like.like.dtype))
+    xp = namespace(tensor.like)
+    return Tensor(xp.astype(tensor.array, getattr(xp, kind)))
 
 
 def put(like: Tensor, index: Any, array: Array) -> Value:
