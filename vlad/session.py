@@ -6,24 +6,26 @@ reader, expander and machine, one top-level form after the other, and decides no
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from vlad.compile.tiers import Tiers
+from vlad.compile.tiers import POLICIES, Tiers
 from vlad.convert import Procedure, from_python, to_python
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
 from vlad.devices import CURRENT, device_named
-from vlad.errors import VladError
+from vlad.errors import NoCounterpart, UnknownName, VladError, WrongOption
 from vlad.evaluate.calls import Machine
-from vlad.evaluate.explain import in_library
 from vlad.evaluate.limits import Limits, deep_recursion
+from vlad.evaluate.tail_calls import in_library
 from vlad.expand.forms import (
     KEYWORDS,
     Definition,
@@ -95,6 +97,12 @@ class Library:
         return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
 
 
+@functools.cache
+def the_library() -> Library:
+    """One for all sessions of a process: its files are read once."""
+    return Library()
+
+
 class Calls:
     """How Python calls procedures of a session: what `convert.Procedure` is handed."""
 
@@ -139,6 +147,16 @@ class Session:
         write: Callable[[str], object] | None = None,
         read: Callable[[], str] | None = None,
     ) -> None:
+        if isinstance(path, str):
+            raise WrongOption(
+                "invalid-argument", f"path is a list of folders, not {path!r}", hint=f"path=[{path!r}]"
+            )
+        if tier not in (None, *POLICIES):
+            raise WrongOption("invalid-argument", f"tier is one of {', '.join(POLICIES)}; not {tier!r}")
+        if limits is not None and not isinstance(limits, Limits):
+            raise WrongOption("invalid-argument", f"limits are vlad.Limits, not {limits!r}")
+        if optimize not in range(4):
+            raise WrongOption("invalid-argument", f"optimize is one of 0, 1, 2, 3; not {optimize!r}")
         self.path = list(path)
         if device != "cpu":
             device_named(device)  # or an error, now
@@ -158,7 +176,7 @@ class Session:
         self._steps: Steps | None = None  # of a program that is read, and not run
         self._calls = Calls(self)
         self._lock = threading.RLock()
-        self._library = Library()
+        self._library = the_library()
         self._loading: set[str] = set()
         self._including: list[str] = []
         self._modules: dict[str, Module] = {}
@@ -209,18 +227,39 @@ class Session:
         """Every name that a program may use here: for suggestions and completion."""
         rows = {name for name, row in TABLE.items() if not row.hidden}
         defined = {name for name, cell in self.module.cells.items() if hasattr(cell, "value")}
-        return rows | set(PROCEDURES) | set(self._library.names()) | {"J"} | defined
+        library = {name for name in self._library.names() if not name.startswith("%")}
+        return rows | set(PROCEDURES) | library | {"J"} | defined
 
     # Evaluating.
 
-    def eval(self, text: str, name: str = "<expression>") -> Any:
-        """Evaluate every form of a text; the value of the last one, as a Python value."""
-        value: Value = UNSPECIFIED
-        with self._lock:
+    def eval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
+        """Evaluate every form of a text; the value of the last one, as a Python value. Reading and converting count for the
+        limits, too: the session's own, or `limits` for this call."""
+        _expect_text(text)
+
+        def evaluate() -> Any:
+            value: Value = UNSPECIFIED
             for item in self._items(Source(name, text), self.module):
                 value = self._execute(item, self.module, None)
             with deep_recursion():
                 return to_python(value, self._calls)
+
+        with self.limited(limits):
+            return self.machine.guarded(evaluate)
+
+    @contextmanager
+    def limited(self, limits: Limits | None) -> Iterator[None]:
+        """`with session.limited(Limits(seconds=1)):` all that is evaluated inside has these limits (None: the session's own).
+        Other threads wait."""
+        with self._lock:
+            if limits is None:
+                yield
+                return
+            counting = self.machine.counting
+            with self.machine.limited(limits):
+                if self.machine.counting and not counting:
+                    self.tiers.forget()
+                yield
 
     def run(self, path: str) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
@@ -234,19 +273,27 @@ class Session:
 
     def run_text(self, text: str, name: str = "<expression>") -> None:
         """Run a text as `run` does a file."""
+        _expect_text(text)
         with self._lock:
             self._run(Source(name, text), self.module, self._print)
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a global, as a Python value. Raises KeyError."""
+        """The value of a global, as a Python value. Raises UnknownName, which is a KeyError."""
         with self._lock:
-            cell = self.module.cell(name)
-            if not hasattr(cell, "value"):
-                raise KeyError(name)
-            return to_python(cell.value, self._calls)
+            if name not in self:
+                hint = self._suggestion(name) if isinstance(name, str) else "a name is a string"
+                raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
+            return to_python(self.module.cell(name).value, self._calls)
+
+    def __contains__(self, name: object) -> bool:
+        """Does a name have a value?"""
+        with self._lock:
+            return isinstance(name, str) and hasattr(self.module.cell(name), "value")
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Define a global."""
+        """Define a global. Raises NoCounterpart, which is a TypeError, for a value that the language has not."""
+        if not isinstance(name, str):
+            raise NoCounterpart("invalid-argument", f"A name is a string, not {name!r}")
         with self._lock:
             self._define(self.module.define(name), from_python(value))
 
@@ -319,7 +366,7 @@ class Session:
         lambda_ = only_lambda(body)
         if lambda_ is not None:
             return self.machine.top_level(lambda_)
-        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), body))
+        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), body, "", span))
         return self._suggesting(lambda: self.tiers.apply(thunk, NIL), span)
 
     def _suggesting(self, evaluate: Callable[[], Value], span: Span | None = None) -> Value:
@@ -347,7 +394,7 @@ class Session:
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
-            self.machine.write(written(value) + "\n")
+            self.machine.write(written(value, self.machine.watch.room()) + "\n")
         if self.machine.metered:
             for name in TABLE:
                 if self.machine.counts.get(name):
@@ -424,6 +471,8 @@ class Session:
         return [os.path.dirname(span.source.name), "", *self.path]
 
     def _find(self, name: str, folders: list[str], span: Span | None) -> str:
+        if not isinstance(name, str):
+            raise NoCounterpart("invalid-argument", f"The path of a file is a string, not {name!r}")
         # what stands beside `fit.vlad` as `fit` may be the program that was built of it
         names = [name] if name.endswith(".vlad") else [name + ".vlad", name]
         return self._found(name, names, folders, span)
@@ -464,7 +513,7 @@ class Session:
                 self._define(cell, self.machine.top_level(lambda_))
                 self._steps.defined.append(Defined(cell, cell.value, item.span))
                 return
-        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), item.body))
+        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), item.body, "", item.span))
         self._steps.steps.append(Step(cell, thunk, item.span, shown and cell is None))
 
     def _read_whole(self, path: str) -> tuple[Source, Steps]:
@@ -599,6 +648,13 @@ class Session:
         elif stage in ("types", "c"):
             return self.tiers.shown(value, stage)
         return f"(define {cell.name} {print_core(self.machine.core_of(code))})"
+
+
+def _expect_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise NoCounterpart(
+            "invalid-argument", f"A program is a text; this is a Python {type(text).__name__}"
+        )
 
 
 def is_readable(path: str) -> bool:

@@ -14,6 +14,7 @@ from vlad.primitives.arrays import (
     FIRST,
     array_of,
     axis_of,
+    first_entry,
     row,
     whole,
 )
@@ -31,9 +32,11 @@ from vlad.primitives.kernels import (
     kind_of,
     known,
     loops,
+    provided,
     reduced,
     shape_of,
     unfit,
+    within,
 )
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
@@ -190,7 +193,7 @@ def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: 
     if not 0 <= begin <= end <= length or by < 1:
         raise VladError(
             "out-of-range", f"Slice given to {name} is out of range: from {begin} to {end} by {by}",
-            hint=f"axis {at} has the length {length}",
+            hint=f"axis {at} has the length {length}: 0 <= start <= stop <= {length}, and a step is 1 or more",
         )  # fmt: skip
     return (*[slice(None)] * at, slice(begin, end, by))
 
@@ -236,16 +239,19 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
     if SORT[found.dtype] == "f":
         with quiet():
             rounded = xp.astype(found, xp.int64)
-        if not bool(xp.all(xp.astype(rounded, found.dtype) == found)):
+        is_broken = xp.astype(rounded, found.dtype) != found
+        if bool(xp.any(is_broken)):
             raise VladError(
-                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers"
-            )
+                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers",
+                irritants=(first_entry(found, is_broken),),
+            )  # fmt: skip
         found = rounded
     if SORT[found.dtype] not in "iu":
         raise invalid(name, "whole numbers as indices", indices)
-    if found.size and not bool(xp.all((found >= -length) & (found < length))):
+    is_outside = (found < -length) | (found >= length)
+    if bool(xp.any(is_outside)):
         raise VladError(
-            "out-of-range", f"Index given to {name} is out of range",
+            "out-of-range", OUT_OF_RANGE[name], irritants=(first_entry(found, is_outside),),
             hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
         )  # fmt: skip
     return found
@@ -279,32 +285,12 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
 def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
     """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
     table, shape = w.machine.table, shape_of(places)
-
-    def of_all(combine: str, x: Any) -> Any:
-        return reduced(w, x, range(len(shape)), False, combine) if shape else x
-
-    tests = [
-        w.apply(table["<="], [w.constant(float(least)), of_all("min", places)]),
-        w.apply(table["<"], [of_all("max", places), w.constant(float(end))]),
-    ]  # fmt: skip
-    if not is_whole(kind_of(places) or "float64"):
+    tests = within(w, places, float(least), float(end))
+    if tests and not is_whole(kind_of(places) or "float64"):
         rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
-        tests.append(w.apply(table["="], [of_all("max", rest), w.constant(0.0)]))
-    key = w.key
-
-    def tested(number: int) -> Any:
-        if number == len(tests) or 0 in shape:
-            return rule(places)
-        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
-
-    def answered(number: int, test: Any) -> Any:
-        if test.type.kind == "constant":
-            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
-        return w.branch(
-            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
-        )
-
-    return tested(0)
+        largest = reduced(w, rest, range(len(shape)), False, "max") if shape else rest
+        tests.append(w.apply(table["="], [largest, w.constant(0.0)]))
+    return provided(w, tests, error, lambda: rule(places))
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:

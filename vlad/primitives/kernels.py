@@ -253,6 +253,36 @@ def reduced(w: Any, x: Any, axes: Sequence[int], keep: bool, combine: str) -> An
 REDUCTIONS = {"+": "sum", "*": "prod", "max": "maximum", "min": "minimum"}
 
 
+def provided(w: Any, tests: Sequence[Any], error: str, rule: Callable[[], Any]) -> Any:
+    """The rule where all tests hold; where one does not, an error."""
+    key = w.key
+
+    def tested(number: int) -> Any:
+        if number == len(tests):
+            return rule()
+        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
+
+    def answered(number: int, test: Any) -> Any:
+        if test.type.kind == "constant":
+            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
+        return w.branch(
+            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
+        )
+
+    return tested(0)
+
+
+def within(w: Any, x: Any, least: float, end: float) -> list[Any]:
+    """The tests whether all numbers are from `least` up to but without `end`."""
+    shape, table = shape_of(x), w.machine.table
+    if 0 in shape:
+        return []
+    low, high = [
+        reduced(w, x, range(len(shape)), False, combine) if shape else x for combine in ("min", "max")
+    ]
+    return [w.apply(table["<="], [w.constant(least), low]), w.apply(table["<"], [high, w.constant(end)])]
+
+
 def every(w: Any, tests: Any) -> Any:
     """Is every entry of a tensor of booleans true?"""
     product = reduced(w, tests, range(len(shape_of(tests))), False, "*")
