@@ -120,10 +120,10 @@ MIXED = [
     "(dot (tensor-ref y 0) (tensor-ref y 0))", "(dot (tensor-ref q 0) (tensor-ref q 1))",
     "(outer (tensor-ref q 0) (tensor-ref z 0))", '(einsum "ij->i" q)', '(einsum "ij,kj->ik" z z)', '(einsum "ij,kj->ik" q q)',
     '(einsum ",ij->j" 0.1 q)', '(einsum "ij->i" y)', '(einsum "ij,kj->" y z)', '(einsum "ij,j" z #[1 2 3])',
-    "(as-type z 'int32)", "(as-type (* 1.6 y) 'int64)", "(as-type (/ a (- a a)) 'int64)", "(as-type (* 1e10 q) 'int32)",
+     "(as-type (* 1.6 y) 'int64)",
     "(as-type a 'float32)", "(as-type z 'float32)", "(as-type q 'boolean)", "(as-type (* 1e-300 a) 'boolean)",
     "(as-type t 'int32)", "(as-type 0.1 'float32)", "(as-type 2.7 'int64)", "(as-type 0.1 'boolean)",
-    "(as-type (tensor-ref z 1 2) 'int32)", "(concatenate (list q y))", "(concatenate (list z y))", "(stack (list t (> q 1)))",
+     "(concatenate (list q y))", "(concatenate (list z y))", "(stack (list t (> q 1)))",
     "(stack (list z t))", "(tensor (list (tensor-ref q 0) (tensor-ref y 0)))", "(tensor (list (> 1 2) (< 1 2)))",
     "(tensor (list (> 1 2) 3))", "(tensor (list (list 1 2) (list (> 1 2) (< 1 2))))", "(tensor->list t)", "(tensor->list z)",
     "(zeros '(2 2) #:dtype 'float32)", "(ones 3 #:dtype 'int64)", "(ones '() #:dtype 'boolean)", "(ones '() #:dtype 'int32)",
@@ -147,6 +147,15 @@ def test_kinds_mix_as_on_tier_0(first: int) -> None:
     assert not isinstance(found[0], str), found
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["z 'int32", "(/ a (- a a)) 'int64", "(* 1e10 q) 'int32", "(tensor-ref z 1 2) 'int32", "(* 1e19 a) 'int64",
+     "(- -2147483649.0 t) 'int32", "(- -2147483648.5 (zeros 2)) 'int32", "(+ 2147483647.5 (zeros 2)) 'int32", "(zeros 0) 'int32"],
+)  # fmt: skip
+def test_integers_that_a_kind_has_no_place_for(text: str) -> None:
+    agree(f"(lambda (a q z y t) (as-type {text}))", *KINDS.values(), compiled=False)
+
+
 def a_program(choose: random.Random, depth: int) -> str:
     """An expression whose value has the shape (2 3), or is a real; nothing in it depends on how sums are rounded."""
     if depth == 0:
@@ -162,7 +171,7 @@ def a_program(choose: random.Random, depth: int) -> str:
         case 5:
             return f"({choose.choice(['-', 'abs', 'sign', 'relu'])} (+ {one} q))"
         case 6:
-            return f"(as-type (+ z (argmax (* {one} a) #:axis 0)) '{choose.choice(['int32', 'float32', 'float64', 'boolean'])})"
+            return f"(as-type (+ y (argmax (* {one} a) #:axis 0)) '{choose.choice(['int32', 'float32', 'float64', 'boolean'])})"
         case 7:
             combine = choose.choice(["sum", "maximum", "minimum", "prod"])
             return f"({combine} (* {one} {choose.choice('aqzyt')}) #:axis 0 #:keep #t)"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous
+from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
 from vlad.core.types import has_tangents, is_known_zero, is_of_reals, is_real, is_tensor
 from vlad.devices import add_at, device_of
 from vlad.errors import VladError
@@ -32,10 +32,12 @@ from vlad.primitives.kernels import (
     kind_of,
     known,
     loops,
+    provided,
     put_together,
+    reduced,
     shape_of,
     unfit,
-    whole_places,
+    within,
 )
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
@@ -293,6 +295,17 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
         return rule(w.apply(table["where"], [w.apply(table["<"], [places, zero]), later, places]))
 
     return whole_places(w, OUT_OF_RANGE[name], indices, -length, length, from_start)
+
+
+def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
+    """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
+    table, shape = w.machine.table, shape_of(places)
+    tests = within(w, places, float(least), float(end))
+    if tests and not is_whole(kind_of(places) or "float64"):
+        rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
+        largest = reduced(w, rest, range(len(shape)), False, "max") if shape else rest
+        tests.append(w.apply(table["="], [largest, w.constant(0.0)]))
+    return provided(w, tests, error, lambda: rule(places))
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
