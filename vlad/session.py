@@ -13,6 +13,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.tiers import POLICIES, Tiers
@@ -231,15 +232,34 @@ class Session:
 
     # Evaluating.
 
-    def eval(self, text: str, name: str = "<expression>") -> Any:
-        """Evaluate every form of a text; the value of the last one, as a Python value."""
+    def eval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
+        """Evaluate every form of a text; the value of the last one, as a Python value. Reading and converting count for the
+        limits, too: the session's own, or `limits` for this call."""
         _expect_text(text)
-        value: Value = UNSPECIFIED
-        with self._lock:
+
+        def evaluate() -> Any:
+            value: Value = UNSPECIFIED
             for item in self._items(Source(name, text), self.module):
                 value = self._execute(item, self.module, None)
             with deep_recursion():
                 return to_python(value, self._calls)
+
+        with self.limited(limits):
+            return self.machine.guarded(evaluate)
+
+    @contextmanager
+    def limited(self, limits: Limits | None) -> Iterator[None]:
+        """`with session.limited(Limits(seconds=1)):` all that is evaluated inside has these limits (None: the session's own).
+        Other threads wait."""
+        with self._lock:
+            if limits is None:
+                yield
+                return
+            counting = self.machine.counting
+            with self.machine.limited(limits):
+                if self.machine.counting and not counting:
+                    self.tiers.forget()
+                yield
 
     def run(self, path: str) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""

@@ -276,13 +276,25 @@ class Tiers:
     def redefined(self, cell: Global, primitive: bool = False) -> None:
         """A global's value changed: what was compiled on the strength of the old one is forgotten. Who used a primitive is
         not known, for it left no trace: then all is."""
+        if primitive:
+            self.forget()
+            return
         with self._lock:
             self._meanings += 1
         for key, entry in list(self.entries.items()):
-            if primitive or cell in entry.cells or entry.reason is not None:
+            if cell in entry.cells or entry.reason is not None:
                 self.entries.pop(key).forgotten()
         if self.hot is not None:
-            self.hot.redefined(None if primitive else cell)
+            self.hot.redefined(cell)
+
+    def forget(self) -> None:
+        """Start anew: nothing that was compiled is right any longer."""
+        with self._lock:
+            self._meanings += 1
+        for key in list(self.entries):
+            self.entries.pop(key).forgotten()
+        if self.hot is not None:
+            self.hot.redefined(None)
 
     # Running.
 

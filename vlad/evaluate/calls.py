@@ -11,7 +11,8 @@ takes no C stack, so depth is bounded by memory and by the limit of limits.py.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
@@ -174,6 +175,7 @@ class Machine:
         self.makers = {"tail": self.tail_code, "forward": self.forward_code}
         self._ad: tuple[Basis, Rules] | None = None
         self.watch = Watch(self.limits, self.steps)
+        self._made: WeakSet[Code] = WeakSet()  # all codes, for counting may begin later
 
     # Codes.
 
@@ -200,6 +202,7 @@ class Machine:
         code.tail = code.forward = None
         code.closed = None if environment else (code,)
         self.await_first_call(code)
+        self._made.add(code)
         return code
 
     def await_first_call(self, code: Code) -> None:
@@ -468,6 +471,24 @@ class Machine:
             return result
 
         return self.guarded(evaluate, beginning=(f, argument))
+
+    @contextmanager
+    def limited(self, limits: Limits) -> Iterator[None]:
+        """Inside, these limits hold in place of the machine's own; not within an evaluation that has begun."""
+        before = self.limits
+        if limits.fuel is not None and not self.counting:
+            self._count_from_now_on()
+        self.limits = self.watch.limits = limits
+        try:
+            yield
+        finally:
+            self.limits = self.watch.limits = before
+
+    def _count_from_now_on(self) -> None:
+        """Code that counts its steps is another one: what was emitted is emitted again when it is called next."""
+        self.counting = True
+        for code in list(self._made):
+            self.await_first_call(code)
 
     def guarded(
         self,
