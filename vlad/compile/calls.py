@@ -16,7 +16,7 @@ from typing import Any
 
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
-from vlad.compile.blas import product
+from vlad.compile.blas import lapack, product
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
@@ -113,6 +113,12 @@ class Compiled:
         if interface.multiplies:
             first, found = len(interface.parameters) + interface.counts, product()
             self._in[first].p, self._in[first + 1].i = ffi.cast("void *", found.address), found.is_wide
+        if interface.takes_apart:
+            first, routines = len(interface.parameters) + interface.extra - 2, lapack()
+            if not routines.addresses:
+                raise Unbounded("there is no LAPACK library to take matrices apart")
+            self._routines = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
+            self._in[first].p, self._in[first + 1].i = self._routines, routines.is_wide
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
             self._in[index].p = ffi.from_buffer("double[]", array)
         self._call = handle.vlad_call

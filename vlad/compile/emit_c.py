@@ -17,6 +17,7 @@ from functools import cache
 
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
 from vlad.compile.emit_kernels import kernel_lines
+from vlad.compile.emit_routines import routine_lines
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -54,6 +55,7 @@ from vlad.compile.functions import ONE, OTHER, TWO, applied, needed
 from vlad.compile.identity import MOST_WRITTEN
 from vlad.compile.products import as_product
 from vlad.compile.rewriting import leaf_kind
+from vlad.core.kernels import Routine
 from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.tensors import Tensor
@@ -226,7 +228,7 @@ class _Unit:
         self.static_lines: list[str] = []
         self.expressions: list[str] = []
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
-        self.multiplies = self.collects = self.has_arrays = self.has_kernels = False
+        self.multiplies = self.takes_apart = self.collects = self.has_arrays = self.has_kernels = False
         self.takes: list[str] = []  # what is done with the words that come after the operands
         self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
         self._data: dict[Data, str] = {}
@@ -268,6 +270,8 @@ class _Unit:
                 parts.append(sections["tensors"].replace("@longest@", str(LONGEST_AXIS)))
         else:
             parts.append(needed(self.expressions, self.has_kernels))
+        if self.takes_apart:
+            parts.append(sections["matrices"])
         parts += self.structures.values()
         parts += self.static_lines
         for cell, kinds in self.program.variables.items():
@@ -481,6 +485,9 @@ static int vlad_begin_once(void) {
         first = len(entry.parameters) + self.facts.counts
         if self.multiplies and not self.alone:
             lines.append(f"  vlad_gemm = vlad_in[{first}].p; vlad_gemm_is_wide = vlad_in[{first + 1}].i;")
+            first += 2
+        if self.takes_apart and not self.alone:
+            lines.append(f"  vlad_lapack = vlad_in[{first}].p; vlad_lapack_is_wide = vlad_in[{first + 1}].i;")
             first += 2
         lines += [f"  {take.format(number)}" for number, take in enumerate(self.takes, start=first)]
         if self.facts.counts:
@@ -829,23 +836,25 @@ class _Body:
 
     def each(self, statement: Each) -> None:
         self.unit.has_arrays |= statement.allocates
-        self.unit.has_kernels = True
-        self.unit.multiplies |= as_product(statement.kernel) is not None
         operands = [self.leaf(leaf) for leaf in statement.operands]
         outputs = [self.name(slot) for slot in statement.slots]
         if statement.span is not None:
             self.here = position(statement.span)
             self.line(f"/* {self.here} */")
-        texts = kernel_lines(
-            statement.kernel,
-            operands,
-            outputs,
-            constant_text,
-            self.unit.expressions,
-            self.given_up(statement),
-        )
-        for line in texts:
+        for line in self.work(statement, operands, outputs):
             self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
+
+    def work(self, statement: Each, operands: list[str], outputs: list[str]) -> list[str]:
+        unit = self.unit
+        if type(statement.work) is Routine:
+            unit.takes_apart = True
+            unit.expressions.append("exp() fabs() log() sqrt()")  # that runtime.c uses
+            return routine_lines(statement.work, operands, outputs)
+        kernel = statement.kernel
+        unit.has_kernels = True
+        unit.multiplies |= as_product(kernel) is not None
+        given_up = self.given_up(statement)
+        return kernel_lines(kernel, operands, outputs, constant_text, unit.expressions, given_up)
 
     def given_up(self, statement: Each) -> list[int]:
         """The operands that are new arrays which only this statement reads, and only as what an output begins as."""

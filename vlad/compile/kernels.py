@@ -2,7 +2,8 @@
 
 In: an optimised Program.  Out: the same, changed in place. A kernel that only finds entries elsewhere (a transposed, repeated or
 cut array) is put into all its readers; one that computes, where nothing is computed twice by it, or next to nothing.
-What remains to be read by nobody is dead code. Kernels end up with as few axes as they can have.
+What remains to be read by nobody is dead code. Kernels end up with as few axes as they can have. Routines stay as they are:
+their operands are arrays that are there.
 """
 
 from __future__ import annotations
@@ -22,25 +23,28 @@ CALL = re.compile(r"\w\(|/")  # what takes more than a few cycles
 
 def fuse_kernels(program: Program) -> Program:
     for function in program.functions:
-        if any(type(statement) is Each for statement in statements(function.body)):
+        if _kernels(function):
             _fuse_function(function)
     return program
+
+
+def _kernels(function: Function) -> list[Each]:
+    """Its statements that are loops."""
+    return [s for s in statements(function.body) if type(s) is Each and s.is_loop]
 
 
 def _fuse_function(function: Function) -> None:
     """Whoever was put into all of its readers is read by nobody, and reads nothing any more: what it read has fewer readers,
     and may be put into the one that is left. So it goes on until nothing changes. First those that compute nothing: a
     transposed matrix that a product reads is not to hold back what computes it."""
-    for statement in statements(function.body):
-        if type(statement) is Each:
-            _distinct_operands(statement)
+    for statement in _kernels(function):
+        _distinct_operands(statement)
     while _fuse_once(function, copies=True):
         pass
     while _fuse_once(function, copies=False):
         pass
-    for statement in statements(function.body):
-        if type(statement) is Each:
-            statement.kernel = compact(statement.kernel)
+    for statement in _kernels(function):
+        statement.kernel = compact(statement.kernel)
 
 
 def _fuse_once(function: Function, copies: bool) -> bool:
@@ -55,8 +59,9 @@ def _fuse_once(function: Function, copies: bool) -> bool:
         if type(statement) is Each:
             if not any(slot in readers for slot in statement.slots):
                 continue
-            found.append(statement)
-            made.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
+            if statement.is_loop:
+                found.append(statement)
+                made.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
         for leaf in leaves_read(statement):
             readers.setdefault(leaf, set()).add(id(statement))
     changed = False

@@ -458,7 +458,7 @@ def shape(function: Function) -> tuple[object, list[Function]]:
                 described: object = ("compute", one.row.name, read)
                 define((one.slot,))
             case Each():
-                described = ("each", one.kernel, read)
+                described = ("each", one.work, read)
                 define(one.slots)
             case Invoke():
                 described = ("invoke", len(one.slots), read)
@@ -645,7 +645,7 @@ def operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
         case Compute():
             return ("compute", statement.row.name, *same_operands(statement.operands)), (statement.slot,)
         case Each():
-            return ("each", statement.kernel, *same_operands(statement.operands)), statement.slots
+            return ("each", statement.work, *same_operands(statement.operands)), statement.slots
         case Invoke():
             return ("invoke", statement.function, *same_operands(statement.operands)), statement.slots
         case Unbox():

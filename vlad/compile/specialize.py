@@ -36,7 +36,7 @@ from vlad.compile.first_order import (
     Yield,
 )
 from vlad.compile.representation import Representation
-from vlad.core.kernels import Kernel
+from vlad.core.kernels import Kernel, Routine
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
 from vlad.primitives.kernels import repeated
@@ -223,7 +223,9 @@ class Specializer(Walker):
         self.block.statements.append(Compute(slot, row, leaves, self.span))
         return Known(result, (slot,))
 
-    def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
+    def loops(
+        self, kernel: Kernel | Routine, operands: Sequence[Known], results: Sequence[Type]
+    ) -> list[Known]:
         slots = tuple([Slot(self.layout.kinds(result), self._name()) for result in results])
         leaves = tuple([self._scalar(operand, "d") for operand in operands])
         self.block.statements.append(Each(slots, kernel, leaves, self.span))

@@ -6,7 +6,7 @@ from typing import Any
 
 from vlad.compile import emit_c
 from vlad.compile.analyze import Analysis
-from vlad.compile.first_order import Program
+from vlad.compile.first_order import Each, Program, statements
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.kernels import fuse_kernels
@@ -21,8 +21,30 @@ from vlad.values import Code, Value
 
 
 def improved(program: Program, layout: Representation) -> Program:
-    """The optimiser's stages, one after the other."""
-    return finish(hoist(fuse_kernels(optimize(fuse(program, layout)))))
+    """The optimiser's stages, one after the other. Raises Unbounded."""
+    program = finish(hoist(fuse_kernels(optimize(fuse(program, layout)))))
+    refuse_thin(program)
+    return program
+
+
+MOST_ZEROS = (
+    256  # of a sensitivity that is anew for each entry that a loop reads, for each entry that is none
+)
+
+
+def refuse_thin(program: Program) -> None:
+    """Raise Unbounded where a sensitivity that is needed is nearly all zeros: tier 0 keeps such as the place that is not."""
+    for function in program.functions:
+        for statement in statements(function.body):
+            if type(statement) is Each and statement.is_loop:
+                kernel = statement.kernel
+                (output, *_), (write, *_) = kernel.outputs, kernel.writes
+                is_put = output.fill is not None and write.access is not None and write.access.at
+                if is_put and (output.size or 0) > MOST_ZEROS * max(kernel.turns, 1):
+                    raise Unbounded(
+                        "sensitivities of large tensors that are read entry by entry are not compiled yet",
+                        statement.span,
+                    )
 
 
 class Unit:
@@ -71,4 +93,5 @@ class Unit:
                 "double vlad_direct(" in self.text,
                 "static long vlad_fuel;" in self.text,
                 "static void *vlad_gemm;" in self.text,
+                "static void **vlad_lapack;" in self.text,
             )

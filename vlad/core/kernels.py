@@ -4,6 +4,7 @@
                 results written, or added up, into new arrays and reals
     Access      where an entry is, as an affine function of the indices. So a transposed, repeated or cut array is not made: who
                 reads it, reads the original elsewhere
+    Routine     what is no loop of that kind: matrices taken apart, as LAPACK does it
 
 Entries are doubles, whatever their kind is to the language (booleans are 0 and 1). The rows' type rules (primitives/kernels.py)
 make kernels, compile/kernels.py puts them into each other, compile/emit_kernels.py writes them out. Compared by content: equal
@@ -87,6 +88,29 @@ class Kernel:
     @property
     def turns(self) -> int:
         return math.prod(self.extents)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A computation on each of several square matrices of so many rows, one behind the other:
+
+        factors         A = P L U of each: L and U in one matrix, and the rows that were exchanged; a real, not 0 where a U is
+                        singular
+        solution        of A x = b with so many columns, of such factors and of b
+        determinant     of such factors
+        triangle        the lower triangular L of A = L Lᵀ, of symmetric matrices; a real, not 0 where one is not definite
+        singular        U, the singular values and Vᵀ of A = U S Vᵀ; nan where that is not found
+
+    `factors` says, for each solution, which of the first operand's matrices it is by: batch i_0, i_1, … of `extents` by the
+    matrix Σ factors[k]·i_k."""
+
+    name: str
+    outputs: tuple[Output, ...]
+    rows: int
+    columns: int
+    extents: tuple[int, ...]
+    factors: tuple[int, ...] = ()
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:

@@ -418,13 +418,15 @@ class Types:
 
 
 class Known:
-    """What is known of a value: its type and, when specialising, its leaves."""
+    """What is known of a value: its type and, when specialising, its leaves; of a real also that it is factor·base + offset,
+    as (base, factor, offset), where that was seen (`line`)."""
 
-    __slots__ = ("type", "leaves")
+    __slots__ = ("type", "leaves", "line")
 
     def __init__(self, type_: Type, leaves: tuple[Any, ...] = ()) -> None:
         self.type = type_
         self.leaves = leaves
+        self.line: tuple[Known, float, float] | None = None
 
     def __repr__(self) -> str:
         return f"{shown(self.type)}{list(self.leaves) or ''}"

@@ -23,6 +23,7 @@ from vlad.primitives.kernels import (
     answer_of,
     broadcast_shape,
     copied,
+    distance_between,
     entry_by_entry,
     is_number,
     known,
@@ -39,7 +40,7 @@ from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
 OUT_OF_RANGE = {
     name: f"{'Label' if name == 'one-hot' else 'Index'} given to {name} is out of range"
     for name in ("tensor-ref", "gather", "scatter-add", "one-hot")
-}
+} | {"slice": "Slice given to slice is out of range"}
 
 
 def _place(name: str, array: Array, index: Value) -> tuple[Any, ...]:
@@ -84,8 +85,8 @@ def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
     places = _places(w, index)
     if len(places) > len(shape):
         return w.fail(f"Too many indices given to tensor-ref: {len(places)}")
-    rest, strides = shape[len(places) :], contiguous(shape)
-    return _at(w, "tensor-ref", shape, places, lambda offset, at: _entries(w, t, offset, at, rest, strides))
+    rest, inner = shape[len(places) :], contiguous(shape)[len(places) :]
+    return _at(w, "tensor-ref", shape, places, lambda offset, at: _entries(w, t, offset, at, rest, inner))
 
 
 def _places(w: Any, index: Any) -> list[Any]:
@@ -115,24 +116,37 @@ def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., 
         from_end = w.apply(table["<"], [place, zero])
         place = w.apply(table["where"], [from_end, w.apply(table["+"], [place, most]), place])
         unknown.append((stride, place))
-        tests += [w.apply(table["<="], [zero, place]), w.apply(table["<"], [place, most]),
-                  w.apply(table["="], [place, w.apply(table["floor"], [place])])]  # fmt: skip
+        tests += [
+            w.apply(table["<="], [zero, place]),
+            w.apply(table["<"], [place, most]),
+            _is_whole(w, place),
+        ]
+    return where_all_hold(w, tests, OUT_OF_RANGE[name], lambda: rule(offset, unknown))
+
+
+def _is_whole(w: Any, x: Any) -> Any:
+    return w.apply(w.machine.table["="], [x, w.apply(w.machine.table["floor"], [x])])
+
+
+def where_all_hold(w: Any, tests: list[Any], error: str, rule: Callable[[], Any]) -> Any:
+    """The rule, where booleans are true; where one is not, an error."""
     key = w.key
 
     def tested(number: int) -> Any:
         if number == len(tests):
-            return rule(offset, unknown)
+            return rule()
+        test = tests[number]
+        if test.type.kind == "constant":
+            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
         return w.branch(
-            (key, "in range", number), tests[number], lambda: tested(number + 1),
-            lambda: w.fail(OUT_OF_RANGE[name]), False,
-        )  # fmt: skip
+            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
+        )
 
     return tested(0)
 
 
-def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, strides: Shape) -> Any:
-    """The part of a tensor at a place."""
-    inner = strides[len(strides) - len(shape) :]
+def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
+    """The part of a tensor of this shape at a place: with these strides, from an offset on, and further by (stride, real)."""
     if not at:
         return copied(w, t, shape, Access(offset, inner))
     count = len(at)
@@ -144,11 +158,6 @@ def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, strides: 
     return answer_of(w, kernel, [*[place for _, place in at], t], shape, t.type.of.kind)
 
 
-MOST_PUT = (
-    256  # entries of a tensor whose sensitivity compiled code writes anew for each entry that a loop reads
-)
-
-
 def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
     if not is_tensor(like.type):
         return unfit(w, x, ())
@@ -156,23 +165,21 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
         return w.known_zero
     shape = shape_of(like)
     places = _places(w, index)
-    if math.prod(shape) > MOST_PUT and any(place.type.kind != "constant" for place in places):
-        return w.left_out("sensitivities of large tensors that are read entry by entry are")
-    rest, strides = shape[len(places) :], contiguous(shape)
-    inner = strides[len(strides) - len(rest) :]
-    if not is_number(x) or broadcast_shape([shape_of(x), rest]) != rest:
-        return unfit(w, x, rest)
+    rest, inner = shape[len(places) :], contiguous(shape)[len(places) :]
+    return _at(w, "tensor-ref", shape, places, lambda offset, at: _put(w, x, shape, offset, at, rest, inner))
 
-    def put_at(offset: int, at: list[Any]) -> Any:
-        count = len(at)
-        indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
-        own = broadcast(shape_of(x), rest) if is_tensor(x.type) else None
-        reads = (*[Read(number, None) for number in range(count)], Read(count, own))
-        write = Write(0, count, Access(offset, inner, indirect))
-        kernel = Kernel(rest, reads, (), (Output(math.prod(shape), 0.0),), (write,))
-        return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(shape)])[0]
 
-    return _at(w, "tensor-ref", shape, places, put_at)
+def _put(w: Any, x: Any, whole: Shape, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
+    """Zeros but at a place (as `_entries` has it), where x is."""
+    if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
+        return unfit(w, x, shape)
+    count = len(at)
+    indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
+    own = broadcast(shape_of(x), shape) if is_tensor(x.type) else None
+    reads = (*[Read(number, None) for number in range(count)], Read(count, own))
+    write = Write(0, count, Access(offset, inner, indirect))
+    kernel = Kernel(shape, reads, (), (Output(math.prod(whole), 0.0),), (write,))
+    return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(whole)])[0]
 
 
 def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
@@ -196,28 +203,76 @@ def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step
     return put(like, (*_cut("slice", like.shape, start, stop, axis, step), ...), numbers(x))
 
 
-def _range(w: Any, shape: Shape, bounds: Sequence[Any]) -> tuple[Shape, Access]:
-    """The shape of a slice, and where it is."""
-    cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
-    strides, at = contiguous(shape), len(cut) - 1
-    begin, end, by = cut[at].indices(shape[at])
-    own = (*shape[:at], len(range(begin, end, by)), *shape[at + 1 :])
-    return own, Access(begin * strides[at], (*strides[:at], by * strides[at], *strides[at + 1 :]))
+def _slice_like(t: Value, part: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
+    return _slice(t, start, stop, axis, step)
+
+
+def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]) -> Any:
+    """The rule on where a slice is: its offset, (stride, real) for a start that is computed, its shape and strides.
+
+    Where bounds are computed, the length has to be known all the same: because they are a known distance apart, or because
+    the slice is as long as the `part` that derivatives have of it. Whether that is so in the end, the program checks."""
+    if all(w.types.canonical(bound.type).kind == "constant" for bound in bounds):
+        cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
+        at = len(cut) - 1
+        begin, end, by = cut[at].indices(shape[at])
+        own, inner = _every(shape, at, len(range(begin, end, by)), by)
+        return rule(begin * contiguous(shape)[at], [], own, inner)
+    start, stop, axis, step = bounds
+    at, by = axis_of("slice", known(w, axis), len(shape)), whole("slice", known(w, step), "a bound or step")
+    if not is_real(start.type) or not is_real(stop.type) or by < 1:
+        return w.fail("Argument to slice is invalid")
+    distance = distance_between(start, stop)
+    if distance is not None:
+        count = len(range(0, int(distance), by))
+    elif part is not None and len(shape_of(part)) == len(shape):
+        count = shape_of(part)[at]
+    else:
+        return w.unbounded("the length of a slice is known only when the program runs")
+    own, inner = _every(shape, at, count, by)
+    table, constant = w.machine.table, w.constant
+    apart = w.apply(table["-"], [stop, start])
+    tests = [
+        w.apply(table["<="], [constant(0.0), start]), w.apply(table["<="], [stop, constant(float(shape[at]))]),
+        w.apply(table["<="], [start, stop]), _is_whole(w, start), _is_whole(w, stop),
+        w.apply(table["<"], [constant(float((count - 1) * by)), apart]),
+        w.apply(table["<="], [apart, constant(float(count * by))]),
+    ]  # fmt: skip
+    return where_all_hold(
+        w, tests, OUT_OF_RANGE["slice"], lambda: rule(0, [(contiguous(shape)[at], start)], own, inner)
+    )
+
+
+def _every(shape: Shape, axis: int, count: int, by: int) -> tuple[Shape, Shape]:
+    """The shape of so many parts along an axis, one every so often, and their strides in the whole."""
+    strides = contiguous(shape)
+    return (*shape[:axis], count, *shape[axis + 1 :]), (
+        *strides[:axis],
+        by * strides[axis],
+        *strides[axis + 1 :],
+    )
 
 
 def _abstract_slice(w: Any, t: Any, *bounds: Any) -> Any:
-    return copied(w, t, *_range(w, shape_of(t), bounds))
+    return _abstract_slice_like(w, t, None, *bounds)
+
+
+def _abstract_slice_like(w: Any, t: Any, part: Any, *bounds: Any) -> Any:
+    def cut(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
+        return _entries(w, t, offset, at, own, inner)
+
+    return _cut_out(w, shape_of(t), part, bounds, cut)
 
 
 def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
     if is_tensor(like.type) and not has_tangents(like.type):
         return w.known_zero
     shape = shape_of(like)
-    own, write = _range(w, shape, bounds)
-    if not is_number(x) or broadcast_shape([shape_of(x), own]) != own:
-        return unfit(w, x, own)
-    access = broadcast(shape_of(x), own) if is_tensor(x.type) else None
-    return loops(w, own, [x], [access], shape, write=write, fill=0.0)
+
+    def put_back(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
+        return _put(w, x, shape, offset, at, own, inner)
+
+    return _cut_out(w, shape, x, bounds, put_back)
 
 
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
@@ -283,21 +338,9 @@ def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Ca
         w.apply(table["<"], [of_all("max", places), w.constant(float(end))]),
         w.apply(table["="], [of_all("max", rest), w.constant(0.0)]),
     ]  # fmt: skip
-    key = w.key
-
-    def tested(number: int) -> Any:
-        if number == len(tests) or 0 in shape:
-            return rule(places)
-        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
-
-    def answered(number: int, test: Any) -> Any:
-        if test.type.kind == "constant":
-            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
-        return w.branch(
-            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
-        )
-
-    return tested(0)
+    if 0 in shape:
+        return rule(places)
+    return where_all_hold(w, tests, error, lambda: rule(places))
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
@@ -438,7 +481,11 @@ ROWS: list[Primitive] = [
          reverse={"t": "(unslice s t start stop axis step)"}),
     row("unslice", "x like start stop axis step", "Zeros but in a slice.", linear="x like", value=_unslice, hidden=True,
          abstract=_abstract_unslice,
-         forward="(unslice dx like start stop axis step)", reverse={"x": "(slice s start stop axis step)"}),
+         forward="(unslice dx like start stop axis step)",
+         reverse={"x": "(slice-like s x start stop axis step)"}),
+    row("slice-like", "t part start stop axis step", "A slice that is as long as a part.", linear="t", value=_slice_like,
+         abstract=_abstract_slice_like, hidden=True, forward="(slice-like dt part start stop axis step)",
+         reverse={"t": "(unslice s t start stop axis step)"}),
     row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather,
          abstract=_abstract_gather, keywords=FIRST,
          forward="(gather dt indices axis)", reverse={"t": "(scatter-add (zero t) indices s axis)"}),
