@@ -46,5 +46,5 @@ def _solutions(routine: Routine, given: Sequence[str], output: str) -> list[str]
 
     factors = place(routine.factors, n * n + n)
     at = place(contiguous(routine.extents), n * m)
-    call = f"vlad_solve({n}L, {m}L, {given[0]} + {factors}, {given[1]} + {at}, {output} + {at});"
+    call = f"vlad_solve({int(routine.transposed)}, {n}L, {m}L, {given[0]} + {factors}, {given[1]} + {at}, {output} + {at});"
     return [*["  " * depth + head for depth, head in enumerate(heads)], "  " * len(heads) + call]

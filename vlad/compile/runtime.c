@@ -152,13 +152,25 @@ static long vlad_exchanged(const double *rows, long k) {
   return vlad_lapack_is_wide ? ((const long *)rows)[k] : ((const int *)rows)[k];
 }
 
-static void vlad_own_solve(long n, long m, const double *a, double *x) {
+static void vlad_own_exchange(const double *rows, long k, double *x) {
+  long other = vlad_exchanged(rows, k) - 1;
+  double y = x[k];
+  x[k] = x[other], x[other] = y;
+}
+
+static void vlad_own_solve(int transposed, long n, long m, const double *a, double *x) {
   for (; m > 0; m--, x += n) {
-    for (long k = 0; k < n; k++) {
-      long other = vlad_exchanged(a + n * n, k) - 1;
-      double y = x[k];
-      x[k] = x[other], x[other] = y;
+    if (transposed) {
+      for (long k = 0; k < n; k++) {
+        for (long i = 0; i < k; i++) x[k] -= a[k * n + i] * x[i];
+        x[k] /= a[k * n + k];
+      }
+      for (long k = n - 1; k >= 0; k--)
+        for (long i = k + 1; i < n; i++) x[k] -= a[k * n + i] * x[i];
+      for (long k = n - 1; k >= 0; k--) vlad_own_exchange(a + n * n, k, x);
+      continue;
     }
+    for (long k = 0; k < n; k++) vlad_own_exchange(a + n * n, k, x);
     for (long k = 0; k < n; k++)
       for (long i = k + 1; i < n; i++) x[i] -= a[k * n + i] * x[k];
     for (long k = n - 1; k >= 0; k--) {
@@ -172,15 +184,16 @@ static void vlad_own_solve(long n, long m, const double *a, double *x) {
   {                                                                                                                        \
     integer size = n, columns = m, info = 0;                                                                               \
     ((void (*)(const char *, integer *, integer *, const double *, integer *, const double *, double *, integer *,         \
-               integer *, unsigned long))vlad_lapack[1])("N", &size, &columns, factors, &size, factors + n * n, columned,  \
+               integer *, unsigned long))vlad_lapack[1])(turned, &size, &columns, factors, &size, factors + n * n, columned,  \
                                                          &size, &info, 1);                                                 \
   }
-/* x for which A x = b with m columns, of A's factors. */
-static void vlad_solve(long n, long m, const double *factors, const double *b, double *x) {
+/* x for which A x = b with m columns, of A's factors; or Aᵀ x = b. */
+static void vlad_solve(int transposed, long n, long m, const double *factors, const double *b, double *x) {
   char *mark = vlad_top;
+  const char *turned = transposed ? "T" : "N";
   double *columned = m == 1 ? x : vlad_array(n * m);
   vlad_transpose(n, m, b, columned);
-  if (!vlad_lapack) vlad_own_solve(n, m, factors, columned);
+  if (!vlad_lapack) vlad_own_solve(transposed, n, m, factors, columned);
   else if (vlad_lapack_is_wide) VLAD_SOLVE(long)
   else VLAD_SOLVE(int)
   if (m != 1) vlad_transpose(m, n, columned, x);

@@ -68,7 +68,7 @@ def _abstract_matmul(w: Any, a: Any, b: Any) -> Any:
     shape = batch + (own_a[-2:-1] if len(own_a) > 1 else ()) + (own_b[-1:] if len(own_b) > 1 else ())
     return loops(
         w, extents, [a, b], accesses, shape, steps=[(w.machine.table["*"], (0, 1))],
-        write=Access(0, (*contiguous(whole), 0)) if shape else None, combine="+",
+        write=Access(0, (*contiguous(whole), 0)) if shape else None, combine="" if rows[-1] == 1 else "+",
     )  # fmt: skip
 
 
@@ -202,18 +202,21 @@ def _factors(w: Any, a: Any) -> tuple[Any, Any]:
 
 
 def _solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
-    """The x for which a x = b, matrices over all of the batch."""
+    """The x for which a x = b, matrices over all of the batch. For a transposed matrix, as derivatives have it, the factors are
+    those of the matrix itself, which are there already."""
     *own, n, _ = shape_of(a)
     m = shape_of(b)[-1]
     shape = (*batch, n, m)
     if 0 in shape:
         return filled(w, shape, 0.0)
-    factors, status = _factors(w, a)
+    factors, status = _factors(w, a.transposed or a)
 
     def solved() -> Any:
         strides = broadcast(own, batch).strides
-        routine = Routine("solution", (Output(math.prod(shape)),), n, m, batch, strides)
-        return w.loops(routine, [factors, repeated(w, b, shape)], [w.types.tensor(shape)])[0]
+        turned = a.transposed is not None
+        routine = Routine("solution", (Output(math.prod(shape)),), n, m, batch, strides, turned)
+        columns = b if shape_of(b) == shape else repeated(w, b, shape)
+        return w.loops(routine, [factors, columns], [w.types.tensor(shape)])[0]
 
     return _checked(w, status, SINGULAR[name], solved)
 
