@@ -75,8 +75,10 @@ def by_hand(path: str) -> None:
     library = ffi.dlopen(path)
     library.use_dgemm(ffi.cast("void *", product().address))
 
-    def make(procedure: str, arrays: tuple[Any, ...]) -> Callable[[], Any]:
-        f = getattr(library, procedure.replace("-", "_"))
+    def make(procedure: str, arrays: tuple[Any, ...]) -> Callable[[], Any] | None:
+        f = getattr(library, procedure.replace("-", "_"), None)
+        if f is None:
+            return None
         given = [ffi.from_buffer(array) for array in arrays]
         lengths: tuple[int, ...] = (arrays[0].size,)
         results = [numpy.empty_like(arrays[0])]

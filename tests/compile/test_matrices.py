@@ -1,4 +1,4 @@
-"""Matrices that are taken apart: compiled programs answer what tier 0 does, with the library's routines and with runtime.c's own."""
+"""Matrices that are taken apart: compiled programs answer what tier 0 does, by the library's routines or runtime.c's own."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[2]
 
 # Of one or several square matrices `a`, and `b` of as many rows: with derivatives to the third.
 TEXTS = [
-    "(lambda (a b) (solve a b))", "(lambda (a b) (solve (transpose a) b))", "(lambda (a b) (inverse a))", "(lambda (a b) (det a))",
-    "(lambda (a b) (cholesky a))", "(lambda (a b) (solve (cholesky a) b))",
+    "(lambda (a b) (solve a b))", "(lambda (a b) (solve (transpose a) b))", "(lambda (a b) (inverse a))",
+    "(lambda (a b) (det a))", "(lambda (a b) (cholesky a))", "(lambda (a b) (solve (cholesky a) b))",
 ]  # fmt: skip
 DERIVED = """(lambda (a b)
   (let* ((f {text})
@@ -79,8 +79,10 @@ def test_large_matrices() -> None:
 
 
 NAN, INF = np.nan, np.inf
-STRANGE = [[[NAN, 1], [1, 2]], [[1, NAN], [NAN, 1]], [[2, 1], [1, NAN]], [[INF, 1], [1, 2]], [[4, 1], [1, -0.0]], [[1e-300, 0], [0, 1e-300]],
-           [[1e200, 0], [0, 1e-200]], [[0, 0], [0, 0]], [[0, 1], [1, 0]]]  # fmt: skip
+STRANGE = [
+    [[NAN, 1], [1, 2]], [[1, NAN], [NAN, 1]], [[2, 1], [1, NAN]], [[INF, 1], [1, 2]], [[4, 1], [1, -0.0]], [[0, 1], [1, 0]],
+    [[1e-300, 0], [0, 1e-300]], [[1e200, 0], [0, 1e-200]], [[0, 0], [0, 0]],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -112,8 +114,10 @@ def test_what_cannot_be_taken_apart_is_the_same_error(text: str) -> None:
 
 
 def test_of_solutions_of_nothing_nothing_is_asked() -> None:
+    """With no columns, whether the matrix is singular, as NumPy has it."""
     for shape in ((3, 0), (0, 3, 2)):
         agree("solve", np.zeros((3, 3)), np.zeros(shape))
+    agree("solve", np.zeros((0, 3, 3)), np.ones(3))
 
 
 def described(text: str, *operands: Any) -> list[str]:
@@ -146,38 +150,30 @@ def test_without_a_library_tier_0_does_it(monkeypatch: pytest.MonkeyPatch) -> No
     compiling = vlad.Session(tier="compile")
     found = answer(compiling, "solve", (np.eye(2) * 2, np.ones(2)))
     assert found[0].tolist() == [0.5, 0.5]
-    assert [entry.reason for entry in compiling.tiers.entries.values()] == [
-        "there is no LAPACK library to take matrices apart"
-    ]
+    (reason,) = {entry.reason for entry in compiling.tiers.entries.values()} - {None}
+    assert reason == "there is no LAPACK library to take matrices apart"
 
 
 ALONE = """
 (define a #[[4 1 0.5] [1 3 -1] [0.25 -1 5]])
 (define many (stack (list a (transpose a) (+ a (eye 3)))))
-(solve a #[1 2 3])
-(solve (transpose a) #[[1] [2] [3]])
-(solve many (reshape (arange 18) '(3 3 2)))
-(inverse many)
-(det many)
-(cholesky (matmul a (transpose a)))
-((gradient det) a)
-((gradient det) #[[1 2] [2 4]])
-(hvp det a (sin a))
-((gradient (lambda (a) (sum (cholesky (matmul (transpose a) a))))) a)
+(round-to 9 (solve a #[1 2 3]))
+(round-to 9 (solve (transpose a) #[[1] [2] [3]]))
+(round-to 9 (solve many (reshape (arange 18) '(3 3 2))))
+(round-to 9 (inverse many))
+(round-to 9 (det many))
+(round-to 9 (cholesky (matmul a (transpose a))))
+(round-to 9 ((gradient det) a))
+(round-to 9 ((gradient det) #[[1 2] [2 4]]))
+(round-to 9 (hvp det a (sin a)))
+(round-to 9 ((gradient (lambda (a) (sum (cholesky (matmul (transpose a) a))))) a))
 (solve (- a a) #[1 2 3])
 """
 
 
 def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
     path, command = tmp_path / "alone.vlad", [sys.executable, "-m", "vlad"]
-    path.write_text(
-        "\n".join(
-            [
-                f"(round-to 9 {line})" if line.startswith("(") and "define" not in line else line
-                for line in ALONE.splitlines()
-            ]
-        )
-    )
+    path.write_text(ALONE)
     subprocess.run([*command, "build", path, "-o", tmp_path / "alone"], cwd=ROOT, check=True)
     alone, run = [subprocess.run(words, cwd=ROOT, check=False, capture_output=True, text=True)
                   for words in ([tmp_path / "alone"], [*command, path])]  # fmt: skip
@@ -186,7 +182,7 @@ def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
         and alone.stdout.count("\n") == 10
     )
     assert alone.returncode == run.returncode == 1
-    assert "alone.vlad:14:14: Error: Matrix given to solve is singular" in alone.stderr.replace(
+    assert "alone.vlad:14:1: Error: Matrix given to solve is singular" in alone.stderr.replace(
         f"{tmp_path}/", ""
     )
     assert "Matrix given to solve is singular" in run.stderr
@@ -196,32 +192,33 @@ def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
 
 NARROW = """
 static void *wide[4];
-typedef void (*routine)();
 static void narrow_factor(int *m, int *n, double *a, int *lda, int *rows, int *info) {
-  long long_m = *m, long_n = *n, long_lda = *lda, long_info = 0, found[64];
-  ((void (*)(long *, long *, double *, long *, long *, long *))wide[0])(&long_m, &long_n, a, &long_lda, found, &long_info);
+  long lengths[] = {*m, *n, *lda, 0}, found[64];
+  ((void (*)(long *, long *, double *, long *, long *, long *))wide[0])(lengths, lengths + 1, a, lengths + 2, found, lengths + 3);
   for (int i = 0; i < *n; i++) rows[i] = found[i];
-  *info = long_info;
+  *info = lengths[3];
 }
-static void narrow_solve(const char *t, int *n, int *m, double *a, int *lda, int *rows, double *b, int *ldb, int *info, unsigned long one) {
-  long long_n = *n, long_m = *m, long_lda = *lda, long_ldb = *ldb, long_info = 0, found[64];
+static void narrow_solve(const char *t, int *n, int *m, double *a, int *lda, int *rows, double *b, int *ldb, int *info,
+                         unsigned long one) {
+  long lengths[] = {*n, *m, *lda, *ldb, 0}, found[64];
   for (int i = 0; i < *n; i++) found[i] = rows[i];
   ((void (*)(const char *, long *, long *, double *, long *, long *, double *, long *, long *, unsigned long))wide[1])(
-      t, &long_n, &long_m, a, &long_lda, found, b, &long_ldb, &long_info, one);
-  *info = long_info;
+      t, lengths, lengths + 1, a, lengths + 2, found, b, lengths + 3, lengths + 4, one);
+  *info = lengths[4];
 }
 static void narrow_triangle(const char *u, int *n, double *a, int *lda, int *info, unsigned long one) {
-  long long_n = *n, long_lda = *lda, long_info = 0;
-  ((void (*)(const char *, long *, double *, long *, long *, unsigned long))wide[2])(u, &long_n, a, &long_lda, &long_info, one);
-  *info = long_info;
+  long lengths[] = {*n, *lda, 0};
+  ((void (*)(const char *, long *, double *, long *, long *, unsigned long))wide[2])(
+      u, lengths, a, lengths + 1, lengths + 2, one);
+  *info = lengths[2];
 }
-static void narrow_singular(const char *j, int *m, int *n, double *a, int *lda, double *s, double *u, int *ldu, double *v, int *ldv,
-                            double *work, int *room, int *more, int *info, unsigned long one) {
-  long long_m = *m, long_n = *n, long_lda = *lda, long_ldu = *ldu, long_ldv = *ldv, long_room = *room, long_info = 0, found[600];
-  ((void (*)(const char *, long *, long *, double *, long *, double *, double *, long *, double *, long *, double *, long *, long *,
-             long *, unsigned long))wide[3])(j, &long_m, &long_n, a, &long_lda, s, u, &long_ldu, v, &long_ldv, work, &long_room, found,
-                                             &long_info, one);
-  *info = long_info;
+static void narrow_singular(const char *j, int *m, int *n, double *a, int *lda, double *s, double *u, int *ldu, double *v,
+                            int *ldv, double *work, int *room, int *more, int *info, unsigned long one) {
+  long lengths[] = {*m, *n, *lda, *ldu, *ldv, *room, 0}, found[600];
+  ((void (*)(const char *, long *, long *, double *, long *, double *, double *, long *, double *, long *, double *, long *,
+             long *, long *, unsigned long))wide[3])(
+      j, lengths, lengths + 1, a, lengths + 2, s, u, lengths + 3, v, lengths + 4, work, lengths + 5, found, lengths + 6, one);
+  *info = lengths[6];
 }
 static void *narrow[] = {(void *)narrow_factor, (void *)narrow_solve, (void *)narrow_triangle, (void *)narrow_singular};
 """
@@ -294,7 +291,9 @@ def test_the_routines(compiler: str, kind: str) -> None:  # noqa: F811
                 np.full((n, n), 7.0),
             )
             status = call(2, n, 0, a, factors)
-            assert np.isclose(call(5, n, 0, factors), np.linalg.det(a), atol=1e-10)
+            assert np.isclose(
+                call(5, n, 0, factors), np.linalg.det(a), atol=1e-14 * np.prod(np.linalg.norm(a, axis=0))
+            )
             if rank == n:
                 assert status == 0.0 == call(6, n, 0, definite, triangle)
                 assert np.allclose(triangle, np.linalg.cholesky(definite))

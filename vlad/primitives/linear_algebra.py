@@ -207,7 +207,7 @@ def _solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
     *own, n, _ = shape_of(a)
     m = shape_of(b)[-1]
     shape = (*batch, n, m)
-    if 0 in shape:
+    if not n or 0 in batch:
         return filled(w, shape, 0.0)
     factors, status = _factors(w, a.transposed or a)
 
