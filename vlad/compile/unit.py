@@ -27,13 +27,12 @@ def improved(program: Program, layout: Representation) -> Program:
     return program
 
 
-MOST_ZEROS = (
-    256  # of a sensitivity that is anew for each entry that a loop reads, for each entry that is none
-)
+MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
 
 
 def refuse_thin(program: Program) -> None:
-    """Raise Unbounded where a sensitivity that is needed is nearly all zeros: tier 0 keeps such as the place that is not."""
+    """Raises Unbounded where a sensitivity that is needed is nearly all zeros, but where a loop happens to read: such a one is
+    written anew each time, while tier 0 keeps it as that place."""
     for function in program.functions:
         for statement in statements(function.body):
             if type(statement) is Each and statement.is_loop:

@@ -224,33 +224,35 @@ def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Calla
         return w.fail("Argument to slice is invalid")
     distance = distance_between(start, stop)
     if distance is not None:
-        count = len(range(0, int(distance), by))
+        count = len(range(0, distance, by))
     elif part is not None and len(shape_of(part)) == len(shape):
         count = shape_of(part)[at]
     else:
         return w.unbounded("the length of a slice is known only when the program runs")
-    own, inner = _every(shape, at, count, by)
     table, constant = w.machine.table, w.constant
     apart = w.apply(table["-"], [stop, start])
     tests = [
-        w.apply(table["<="], [constant(0.0), start]), w.apply(table["<="], [stop, constant(float(shape[at]))]),
-        w.apply(table["<="], [start, stop]), _is_whole(w, start), _is_whole(w, stop),
-        w.apply(table["<"], [constant(float((count - 1) * by)), apart]),
-        w.apply(table["<="], [apart, constant(float(count * by))]),
+        w.apply(table["<="], [constant(0.0), start]), w.apply(table["<="], [start, stop]),
+        w.apply(table["<="], [stop, constant(float(shape[at]))]), _is_whole(w, start),
     ]  # fmt: skip
-    return where_all_hold(
-        w, tests, OUT_OF_RANGE["slice"], lambda: rule(0, [(contiguous(shape)[at], start)], own, inner)
-    )
+    if distance is not None:
+        tests.append(w.apply(table["="], [apart, constant(float(distance))]))
+    else:
+        tests += [
+            w.apply(table["<"], [constant(float((count - 1) * by)), apart]),
+            w.apply(table["<="], [apart, constant(float(count * by))]), _is_whole(w, stop),
+        ]  # fmt: skip
+    own, inner = _every(shape, at, count, by)
+    places = [(contiguous(shape)[at], start)]
+    return where_all_hold(w, tests, OUT_OF_RANGE["slice"], lambda: rule(0, places, own, inner))
 
 
 def _every(shape: Shape, axis: int, count: int, by: int) -> tuple[Shape, Shape]:
     """The shape of so many parts along an axis, one every so often, and their strides in the whole."""
-    strides = contiguous(shape)
-    return (*shape[:axis], count, *shape[axis + 1 :]), (
-        *strides[:axis],
-        by * strides[axis],
-        *strides[axis + 1 :],
-    )
+    own, strides = list(shape), list(contiguous(shape))
+    own[axis] = count
+    strides[axis] *= by
+    return tuple(own), tuple(strides)
 
 
 def _abstract_slice(w: Any, t: Any, *bounds: Any) -> Any:

@@ -285,7 +285,7 @@ def _unit(x: Array) -> Array:
     return device_of(x).make("eye", x.shape[-1], dtype=x.dtype)
 
 
-def _singular(x: Array) -> tuple[Array, Array, Array]:
+def _singular(x: Array) -> tuple[Array, ...]:
     """U, the singular values and Vᵀ; nan where a library does not find them, as of a matrix in which nan is."""
     from numpy.linalg import LinAlgError
 
@@ -294,6 +294,9 @@ def _singular(x: Array) -> tuple[Array, Array, Array]:
         with quiet():
             u, sizes, v = xp.linalg.svd(x)
     except LinAlgError:
+        if x.ndim > 2:  # one of several, and it does not say which
+            found = [_singular(one) for one in x]
+            return tuple([xp.stack(parts) for parts in zip(*found, strict=True)])
         unknown = xp.full_like(x, xp.nan)
         return unknown, unknown[..., 0], unknown
     return u, sizes, v
