@@ -170,7 +170,7 @@ def in_c(made: Any, values: tuple[Any, ...]) -> Callable[[int], object]:
     def address(of: Any) -> ctypes.c_void_p:
         return ctypes.c_void_p(int(ffi.cast("long", of)))
 
-    arguments = address(ffi.addressof(made._handle, "vlad_call")), address(made._in), address(made._out)
+    arguments = address(ffi.addressof(made.handle, "vlad_call")), address(made._in), address(made._out)
     return lambda count: (loop(*arguments, ctypes.c_long(count)), kept)
 
 

@@ -16,7 +16,7 @@ from test_kernels import HEAD, compiler, runtime_section  # noqa: F401
 from test_tensor_programs import agree, answer
 
 import vlad
-from vlad.compile import calls, toolchain
+from vlad.compile import toolchain
 from vlad.compile.abi import ffi
 from vlad.compile.blas import Lapack, lapack
 from vlad.compile.functions import needed
@@ -146,7 +146,7 @@ def test_a_matrix_is_taken_apart_once() -> None:
 
 
 def test_without_a_library_tier_0_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "lapack", lambda: Lapack((), False))
+    monkeypatch.setattr("vlad.compile.blas.lapack", lambda: Lapack((), False))
     compiling = vlad.Session(tier="compile")
     found = answer(compiling, "solve", (np.eye(2) * 2, np.ones(2)))
     assert found[0].tolist() == [0.5, 0.5]

@@ -16,7 +16,6 @@ from typing import Any
 
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
-from vlad.compile.blas import lapack, product
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
@@ -111,9 +110,13 @@ class Compiled:
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
         if interface.multiplies:
+            from vlad.compile.blas import product  # 2 ms, only where matrices are multiplied
+
             first, found = len(interface.parameters) + interface.counts, product()
             self._in[first].p, self._in[first + 1].i = ffi.cast("void *", found.address), found.is_wide
         if interface.takes_apart:
+            from vlad.compile.blas import lapack
+
             first, routines = len(interface.parameters) + interface.extra - 2, lapack()
             if not routines.addresses:
                 raise Unbounded("there is no LAPACK library to take matrices apart")

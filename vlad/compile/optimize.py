@@ -7,6 +7,7 @@ In: a Program as specialize.py makes it.  Out: the same program, changed in plac
     merged    functions that do the same, found as the states of an automaton are minimised: a derivative that nothing depends
               on is the function it came from
     inlined   procedures that are small or called once, so that the rest sees through them
+    dissolved boxes that are only looked into (sums.py)
     shared    operations and calls on the same operands: everything is pure
 """
 
@@ -57,6 +58,7 @@ from vlad.compile.rewriting import (
     same_operands,
     substitute,
 )
+from vlad.compile.sums import dissolve
 from vlad.values import TRUE, Boolean
 
 SMALL = 40  # statements of a function that is inlined wherever it is called
@@ -68,7 +70,7 @@ CHECKING = False  # on in the tests: each pass's result is checked
 def optimize(program: Program) -> Program:
     for _ in range(ROUNDS):
         before = sum([len(statements(function.body)) for function in program.functions])
-        for one in (drop_dead, merge, inline, share_all):
+        for one in (drop_dead, merge, inline, share_all, dissolve):
             one(program)
             if CHECKING:
                 check(program, one.__name__)

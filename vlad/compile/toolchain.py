@@ -13,7 +13,6 @@ import contextlib
 import functools
 import hashlib
 import os
-import platform
 import select
 import shlex
 import shutil
@@ -218,10 +217,13 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
 @functools.cache
 def has_vector_math() -> bool:
     """Does the C library have the elementary functions for several numbers at once?"""
-    name, version = platform.libc_ver()
+    try:
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    except ValueError:  # another C library, or another system
+        return False
     parts = version.split(".")
     return (
-        name == "glibc" and platform.machine() == "x86_64" and len(parts) > 1
+        name == "glibc" and os.uname().machine == "x86_64" and len(parts) > 1
         and all(part.isdecimal() for part in parts[:2]) and (int(parts[0]), int(parts[1])) >= (2, 35)
     )  # fmt: skip
 
@@ -267,7 +269,7 @@ def loaded(key: str, digest: str) -> Any:
 
 @functools.cache
 def _signature(named: str | None, path: str | None) -> str:
-    told = [platform.machine(), _processor(), named or ""]
+    told = [os.uname().machine, _processor(), named or ""]
     for name in [*COMMANDS, boxed_compiler()] if named is None else _words(named)[:1]:
         found = shutil.which(name) if name is not None else None
         if found is not None:
@@ -325,7 +327,7 @@ def _key(text: str, compiler: Compiler, options: list[str]) -> str:
         *compiler.command,
         compiler.version,
         *options,
-        platform.machine(),
+        os.uname().machine,
         _processor(),
         __version__,
     ]
@@ -341,6 +343,8 @@ def _processor() -> str:
             ]
         return "\n".join(lines[:2])
     except OSError:
+        import platform  # 2 ms, where there is no better way
+
         return platform.processor()
 
 

@@ -1,0 +1,108 @@
+"""What a call costs: the first one, the first one of a later process, and each from Python: `python benchmarks/calls.py`.
+
+The first call is that of a gradient of a three-line procedure, compiled, in a new process; without cache, then with what the
+process before left there. To load the compiler's modules comes before it, once a process. Of a call from Python, d sin(cos x),
+it is told what machine code called through cffi costs, what Python's calling of an object adds, and what the checks of
+`Procedure.__call__` add. Times are the least and the median of many.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+PROCESSES = 15
+BATCHES, CALLS = 60, 5_000
+FIRST = """
+import sys, time
+import vlad
+session = vlad.Session(tier="compile")
+session.eval('''(define (f x)
+  (let ((y (sin (* x x))))
+    (if (> y 0) (exp (* x y)) (/ y (+ 1 x)))))
+(define (g x) ((derivative-R f) x))''')
+begun = time.perf_counter()
+import vlad.compile.calls, vlad.compile.unit
+loaded = time.perf_counter()
+answer = session["g"](0.5)
+print(loaded - begun, time.perf_counter() - loaded)
+"""
+
+
+def first_calls(folder: str) -> tuple[list[float], list[float], list[float]]:
+    """Seconds of first calls in processes of their own: to load the compiler, the call without cache, and the call with one
+    that is filled."""
+    loading, cold, warm = [], [], []
+    for index in range(PROCESSES):
+        environment = dict(os.environ, VLAD_CACHE_DIR=os.path.join(folder, str(index)))
+        for times in (cold, warm):
+            done = subprocess.run(
+                [sys.executable, "-c", FIRST],
+                env=environment,
+                cwd=Path(__file__).parent.parent,
+                stdout=subprocess.PIPE,
+                check=True,
+                text=True,
+            )
+            load, call = map(float, done.stdout.split())
+            loading.append(load)
+            times.append(call)
+    return loading, cold, warm
+
+
+class Plain:
+    """An object that is called, and only hands on."""
+
+    def __init__(self, direct: Callable[[float], float]) -> None:
+        self.direct = direct
+
+    def __call__(self, *arguments: float) -> float:
+        return self.direct(*arguments)
+
+
+def each(call: Callable[[float], Any]) -> list[float]:
+    """Seconds of one call, in many batches."""
+    found = []
+    for _ in range(BATCHES):
+        begun = time.perf_counter()
+        for _ in range(CALLS):
+            call(0.8)
+        found.append((time.perf_counter() - begun) / CALLS)
+    return found
+
+
+def told(name: str, seconds: list[float], unit: float, word: str) -> str:
+    return f"{name:34} {min(seconds) / unit:8.1f} {statistics.median(seconds) / unit:8.1f}  {word}"
+
+
+def main() -> None:
+    import vlad
+
+    with tempfile.TemporaryDirectory() as folder:
+        loading, cold, warm = first_calls(folder)
+    session = vlad.Session(tier="compile")
+    slope = session.eval("(lambda (x) ((derivative-R (lambda (x) (sin (cos x)))) x))")
+    for _ in range(3):
+        slope(0.8)
+    assert slope.direct is not None, "the call does not go to machine code"
+    print(f"{'':34} {'least':>8} {'median':>8}")
+    print(told("loading the compiler", loading, 1e-3, "ms"))
+    print(told("first call, without cache", cold, 1e-3, "ms"))
+    print(told("first call, of a later process", warm, 1e-3, "ms"))
+    print(told("empty loop", each(float), 1e-9, "ns, with a call of `float`"))
+    print(told("machine code through cffi", each(slope.direct), 1e-9, "ns"))
+    print(told("through an object of Python's", each(Plain(slope.direct)), 1e-9, "ns"))
+    print(told("through vlad's procedure", each(slope), 1e-9, "ns"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Boxes that are only looked into are not made: scalar replacement of sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats
+
+import vlad
+from vlad.compile.unit import Unit
+
+# Reverse modes in which a branch's backpropagator is called at once; and how many boxes are left.
+FUNCTIONS = {
+    "one branch": ("(lambda (x) (if (> x 0) (exp (* x x)) (/ x (+ 1 (* x x)))))", False),
+    "branches in a row": (
+        "(lambda (x) (let* ((y (if (> x 1) (* x x) (sin x))) (z (if (< y 0) (- y x) (* y y)))) (* y z)))",
+        False,
+    ),
+    "a branch in a branch": (
+        "(lambda (x) (if (> x 0) (if (> x 1) (* x x x) (sin x)) (if (< x -1) (exp x) (* x 3))))",
+        False,
+    ),
+    "a constant arm": ("(lambda (x) (* x (if (> x 0) 2 (sin x))))", False),
+    "a choice of pairs": (
+        "(lambda (x) (let ((p (if (> x 0) (list x (* x x)) (list x)))) (if (null? (cdr p)) (sin (car p)) (* (car p) (cadr p)))))",
+        False,
+    ),
+    "kept in a list": (
+        "(lambda (x) (fold + 0 (map (lambda (y) (if (> y 0) (* x y) (sin (* x x y)))) (iota (floor (+ 3 (abs x)))))))",
+        True,
+    ),
+}
+MODES = ("((derivative-R ~) x)", "((derivative-R (derivative-R ~)) x)", "((derivative-F (derivative-R ~)) x)")
+
+
+def text_of(session: vlad.Session, procedure: Any) -> str:
+    code = procedure.value[0]
+    return Unit(session.machine, code, procedure.value[1 : 1 + len(code.environment)], (0.5,)).text
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_backpropagator_called_at_once_is_no_box(name: str) -> None:
+    function, keeps = FUNCTIONS[name]
+    session = vlad.Session(tier="compile")
+    slope = session.eval(f"(lambda (x) {MODES[0].replace('~', function)})")
+    assert ("vlad_allocate(sizeof" in text_of(session, slope)) is keeps
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_answers_stay(name: str, mode: str) -> None:
+    function, _ = FUNCTIONS[name]
+    text = f"(lambda (x) {mode.replace('~', function)})"
+    compiled, evaluated = (vlad.Session(tier=tier).eval(text) for tier in ("compile", "evaluate"))
+
+    @settings(max_examples=40, deadline=None)
+    @given(floats(-4, 4))
+    def agree(x: float) -> None:
+        assert compiled(x) == pytest.approx(evaluated(x), rel=1e-12, abs=1e-300)
+
+    agree()
+
+
+def test_what_is_handed_to_a_call_stays_a_box() -> None:
+    """A list that goes round in a loop, chosen by a branch: nothing of it may be lost."""
+    text = """(lambda (x)
+      (let loop ((i 0) (l '()) (total x))
+        (if (= i 9)
+            (+ total (length l))
+            (loop (+ i 1) (if (> (sin (* i x)) 0) (cons i l) (if (null? l) '(7) (cdr l))) (+ total (length l))))))"""
+    compiled, evaluated = (vlad.Session(tier=tier).eval(text) for tier in ("compile", "evaluate"))
+    for x in (-2.0, -0.3, 0.1, 0.5, 1.7, 3.0):
+        assert compiled(x) == evaluated(x)

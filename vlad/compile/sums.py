@@ -1,0 +1,185 @@
+"""Boxes that nobody keeps become numbers and registers: scalar replacement of sums.
+
+In: a Program.  Out: the same, changed in place.
+
+The arms of a branch answer boxes of several members, and all that becomes of those is that somebody asks which member it is
+and takes the leaves out: so it is with the backpropagator of a branch that is called at once. Then no box is made: the
+branch answers the member's number and the leaves, those of all members sharing places of their kinds. What hands the
+box on (a branch around it) is part of the same sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vlad.compile.first_order import (
+    Block,
+    Box,
+    Branch,
+    Compute,
+    Function,
+    Immediate,
+    Leaf,
+    Member,
+    Program,
+    Slot,
+    Switch,
+    Unbox,
+    Yield,
+    blocks,
+    inner_blocks,
+    leaves_read,
+)
+from vlad.compile.rewriting import substitute
+
+MOST_PLACES = 16  # of the leaves of all members together: beyond, a box is as good
+NOTHING: dict[str, Leaf] = {"d": 0.0, "b": False, "p": Immediate(0)}  # in a place that a member does not use
+
+Choice = Branch | Switch
+Places = tuple[Leaf, ...]
+
+
+def dissolve(program: Program) -> None:
+    twins: dict[Member, Member] = {}
+    for function in program.functions:
+        for boxes, choices in list(_sums(function)):
+            _Dissolving(boxes, choices, twins).walk(function.body)
+
+
+def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choice]]]:
+    """The sums that are only looked into: pointers that answer each other, with the boxes and the choices that bind them."""
+    boxes: dict[Slot, Box] = {}
+    choices: dict[Slot, Choice] = {}
+    escaping: set[Leaf] = set(function.parameters)
+    linked: dict[Slot, Slot] = {}
+
+    def root(slot: Slot) -> Slot:
+        while slot in linked:
+            slot = linked[slot]
+        return slot
+
+    for block in blocks(function.body):
+        for statement in block.statements:
+            match statement:
+                case Box():
+                    boxes[statement.slot] = statement
+                    escaping.update(statement.leaves)
+                case Unbox():
+                    escaping.update(statement.slots)
+                case Branch() | Switch():
+                    for slot, leaf in _answers(statement):
+                        choices[slot] = statement
+                        if type(leaf) is not Slot:
+                            escaping.update(() if type(leaf) is Immediate else (slot,))
+                        elif root(slot) is not root(leaf):
+                            linked[root(leaf)] = root(slot)
+                case Compute():
+                    pass  # of numbers
+                case _:
+                    escaping.update(leaves_read(statement), getattr(statement, "slots", ()))
+        if type(block.end) is not Yield:
+            escaping.update(leaves_read(block.end))
+    groups: dict[Slot, list[Slot]] = {}
+    for slot in (*choices, *boxes):
+        groups.setdefault(root(slot), []).append(slot)
+    escaped = {root(slot) for slot in escaping if type(slot) is Slot}
+    for first, group in groups.items():
+        made = {slot: boxes[slot] for slot in group if slot in boxes}
+        chosen = {slot: choices[slot] for slot in group if slot in choices}
+        if chosen and first not in escaped and len(_kinds(made)) <= MOST_PLACES:
+            yield made, chosen
+
+
+def _answers(choice: Choice) -> Iterator[tuple[Slot, Leaf]]:
+    """The pointers that a choice binds, each with what an arm answers."""
+    for block in inner_blocks(choice):
+        if type(block.end) is Yield:
+            for slot, leaf in zip(choice.slots, block.end.leaves, strict=True):
+                if slot.kind == "p":
+                    yield slot, leaf
+
+
+def _kinds(boxes: dict[Slot, Box]) -> str:
+    """The kinds of the places in which the leaves of each member have room."""
+    members = {box.member for box in boxes.values()}
+    return "".join([kind * max([m.kinds.count(kind) for m in members], default=0) for kind in NOTHING])
+
+
+class _Dissolving:
+    """One sum: each of its pointers becomes a number and places."""
+
+    def __init__(
+        self, boxes: dict[Slot, Box], choices: dict[Slot, Choice], twins: dict[Member, Member]
+    ) -> None:
+        """`twins`: members without leaves, for those whose boxes are gone."""
+        self.kinds = _kinds(boxes)
+        self.choices = choices
+        self.twins = twins
+        self.parts: dict[Slot, tuple[Leaf, Places]] = {}
+        for slot, box in boxes.items():
+            self.parts[slot] = Immediate(box.member.index), self.placed(box)
+        for slot in choices:
+            self.parts[slot] = Slot("p", slot.name), tuple([Slot(kind, slot.name) for kind in self.kinds])
+
+    def places(self, member: Member) -> list[int]:
+        """Where the leaves of a member are."""
+        free = {kind: self.kinds.index(kind) for kind in dict.fromkeys(member.kinds)}
+        found = []
+        for kind in member.kinds:
+            found.append(free[kind])
+            free[kind] += 1
+        return found
+
+    def placed(self, box: Box) -> Places:
+        leaves = [NOTHING[kind] for kind in self.kinds]
+        for place, leaf in zip(self.places(box.member), box.leaves, strict=True):
+            leaves[place] = leaf
+        return tuple(leaves)
+
+    def walk(self, body: Block) -> None:
+        for choice in dict.fromkeys(self.choices.values()):
+            self._answer(choice)
+        taken: dict[Slot, Leaf] = {}
+        for block in blocks(body):
+            kept = []
+            for statement in block.statements:
+                if type(statement) is Box and statement.slot in self.parts:
+                    continue
+                if type(statement) is Unbox and statement.pointer in self.parts:
+                    _, leaves = self.parts[statement.pointer]
+                    places = self.places(statement.member)
+                    taken.update(zip(statement.slots, [leaves[place] for place in places], strict=True))
+                    continue
+                if type(statement) is Switch and statement.pointer in self.parts:
+                    statement.pointer, _ = self.parts[statement.pointer]
+                    statement.cases = [(self.twin(member), case) for member, case in statement.cases]
+                kept.append(statement)
+            block.statements = kept
+        for slot, leaf in taken.items():
+            while type(leaf) is Slot and leaf in taken:
+                leaf = taken[leaf]
+            taken[slot] = leaf
+        substitute(body, taken)
+
+    def _answer(self, choice: Choice) -> None:
+        """A choice binds and answers parts in place of pointers."""
+        bound = choice.slots
+        choice.slots = tuple([part for slot in bound for part in self.apart(slot, slot)])  # type: ignore[misc]
+        for block in inner_blocks(choice):
+            if type(block.end) is Yield:
+                answers = zip(bound, block.end.leaves, strict=True)
+                block.end.leaves = tuple([part for slot, leaf in answers for part in self.apart(slot, leaf)])
+
+    def apart(self, slot: Slot, leaf: Leaf) -> list[Leaf]:
+        """What takes the place of a leaf that is bound to a slot."""
+        if slot not in self.parts:
+            return [leaf]
+        if type(leaf) is Immediate:
+            return [leaf, *[NOTHING[kind] for kind in self.kinds]]
+        number, leaves = self.parts[leaf]  # type: ignore[index]
+        return [number, *leaves]
+
+    def twin(self, member: Member) -> Member:
+        if member not in self.twins:
+            self.twins[member] = Member(member.cell, member.index, "", (), member.name)
+        return self.twins[member]
