@@ -44,7 +44,9 @@ def _solutions(routine: Routine, given: Sequence[str], output: str) -> list[str]
         terms = [f"{stride * size} * i{axis}" for axis, stride in enumerate(strides) if stride]
         return " + ".join(terms) or "0"
 
-    factors = place(routine.factors, n * n + n)
+    is_triangle = routine.name == "triangular"
+    factors = place(routine.factors, n * n if is_triangle else n * n + n)
     at = place(contiguous(routine.extents), n * m)
-    call = f"vlad_solve({int(routine.transposed)}, {n}L, {m}L, {given[0]} + {factors}, {given[1]} + {at}, {output} + {at});"
+    name = "vlad_solve_triangle" if is_triangle else "vlad_solve"
+    call = f"{name}({int(routine.transposed)}, {n}L, {m}L, {given[0]} + {factors}, {given[1]} + {at}, {output} + {at});"
     return [*["  " * depth + head for depth, head in enumerate(heads)], "  " * len(heads) + call]

@@ -99,8 +99,9 @@ def _pays(producer: Each, consumer: Each, readers: int) -> bool:
         or len(kernel.reads) + len(consumer.kernel.reads) > MOST_READS
     ):
         return False
-    if steps == 0:
-        return True
+    if steps == 0:  # where it is computed where to read, that is done once for each entry
+        is_plain = not any(read.access is not None and read.access.at for read in kernel.reads)
+        return is_plain or consumer.kernel.turns <= kernel.turns
     if consumer.kernel.turns > kernel.turns:
         return False
     if as_product(consumer.kernel) is not None:

@@ -87,8 +87,8 @@ static void vlad_product(int ta, int tb, long m, long n, long k, const double *a
 }
 
 /* section: matrices
-   Square matrices of n rows taken apart: by the LAPACK library whose dgetrf, dgetrs, dpotrf and dgesdd the host has found, if
-   any. It has columns where tensors have rows; matrices are turned round, and not solved as their transposes, so that rounding,
+   Square matrices of n rows taken apart: by the LAPACK library whose dgetrf, dgetrs, dpotrf, dgesdd and dtrtrs the host has
+   found, if any. It has columns where tensors have rows; matrices are turned round, and not solved as their transposes, so that rounding,
    and with it what is singular, is as NumPy has it. */
 static void **vlad_lapack;
 static long vlad_lapack_is_wide = 1;
@@ -196,6 +196,40 @@ static void vlad_solve(int transposed, long n, long m, const double *factors, co
   if (!vlad_lapack) vlad_own_solve(transposed, n, m, factors, columned);
   else if (vlad_lapack_is_wide) VLAD_SOLVE(long)
   else VLAD_SOLVE(int)
+  if (m != 1) vlad_transpose(m, n, columned, x);
+  vlad_top = mark;
+}
+
+static void vlad_own_solve_triangle(int transposed, long n, long m, const double *l, double *x) {
+  for (; m > 0; m--, x += n)
+    if (transposed)
+      for (long k = n - 1; k >= 0; k--) {
+        x[k] /= l[k * n + k];
+        for (long i = 0; i < k; i++) x[i] -= l[k * n + i] * x[k];
+      }
+    else
+      for (long k = 0; k < n; k++) {
+        for (long i = 0; i < k; i++) x[k] -= l[k * n + i] * x[i];
+        x[k] /= l[k * n + k];
+      }
+}
+
+#define VLAD_SOLVE_TRIANGLE(integer)                                                                                     \
+  {                                                                                                                      \
+    integer size = n, columns = m, info = 0;                                                                             \
+    ((void (*)(const char *, const char *, const char *, integer *, integer *, const double *, integer *, double *,      \
+               integer *, integer *, unsigned long, unsigned long, unsigned long))vlad_lapack[4])(                       \
+        "U", turned, "N", &size, &columns, l, &size, columned, &size, &info, 1, 1, 1);                                   \
+  }
+/* x for which L x = b with m columns, L a lower triangle in rows, which to the library is an upper one in columns; or Lᵀ x = b. */
+static void vlad_solve_triangle(int transposed, long n, long m, const double *l, const double *b, double *x) {
+  char *mark = vlad_top;
+  const char *turned = transposed ? "N" : "T";
+  double *columned = m == 1 ? x : vlad_array(n * m);
+  vlad_transpose(n, m, b, columned);
+  if (!vlad_lapack) vlad_own_solve_triangle(transposed, n, m, l, columned);
+  else if (vlad_lapack_is_wide) VLAD_SOLVE_TRIANGLE(long)
+  else VLAD_SOLVE_TRIANGLE(int)
   if (m != 1) vlad_transpose(m, n, columned, x);
   vlad_top = mark;
 }

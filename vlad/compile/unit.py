@@ -15,6 +15,7 @@ from vlad.compile.optimize import finish, optimize
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
+from vlad.compile.triangles import solve_triangles
 from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.evaluate.limits import deep_recursion
 from vlad.values import Code, Value
@@ -22,7 +23,7 @@ from vlad.values import Code, Value
 
 def improved(program: Program, layout: Representation) -> Program:
     """The optimiser's stages, one after the other. Raises Unbounded."""
-    program = finish(hoist(fuse_kernels(optimize(fuse(program, layout)))))
+    program = finish(hoist(solve_triangles(fuse_kernels(optimize(fuse(program, layout))))))
     refuse_thin(program)
     return program
 

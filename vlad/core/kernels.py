@@ -98,6 +98,7 @@ class Routine:
         factors         A = P L U of each: L and U in one matrix, and the rows that were exchanged; a real, not 0 where a U is
                         singular
         solution        of A x = b with so many columns, of such factors and of b; or of Aᵀ x = b (`transposed`)
+        triangular      the same where A is a lower triangle itself, in the place of the factors
         determinant     of such factors
         triangle        the lower triangular L of A = L Lᵀ, of symmetric matrices; a real, not 0 where one is not definite
         singular        U, the singular values and Vᵀ of A = U S Vᵀ; nan where that is not found
