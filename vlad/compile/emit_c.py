@@ -708,8 +708,12 @@ class _Body:
                         )
                 case Branch():
                     self.declare(statement.slots)
-                    self.arm(f"if ({self.leaf(statement.test)}) {{", statement.consequent, statement.slots)
-                    self.arm("} else {", statement.alternative, statement.slots)
+                    test, consequent = self.leaf(statement.test), statement.consequent
+                    if not statement.slots and not consequent.statements and type(consequent.end) is Yield:
+                        self.arm(f"if (!{test}) {{", statement.alternative, ())
+                    else:
+                        self.arm(f"if ({test}) {{", consequent, statement.slots)
+                        self.arm("} else {", statement.alternative, statement.slots)
                     self.line("}")
                 case Switch():
                     self.switch(statement)

@@ -295,7 +295,7 @@ def _singular(x: Array) -> tuple[Array, ...]:
             u, sizes, v = xp.linalg.svd(x)
     except LinAlgError:
         if x.ndim > 2:  # one of several, and it does not say which
-            found = [_singular(one) for one in x]
+            found = [_singular(x[index, ...]) for index in range(x.shape[0])]
             return tuple([xp.stack(parts) for parts in zip(*found, strict=True)])
         unknown = xp.full_like(x, xp.nan)
         return unknown, unknown[..., 0], unknown
@@ -316,9 +316,10 @@ def _cofactor(a: Value) -> Value:
     x = _square("det", a)
     xp = namespace(x)
     u, sizes, v = _singular(x)
-    others = xp.prod(xp.where(_unit(x) == 1, 1.0, sizes[..., None, :]), axis=-1)
-    orientation = xp.linalg.det(u) * xp.linalg.det(v)
-    return made(orientation[..., None, None] * ((u * others[..., None, :]) @ v))
+    with quiet():
+        others = xp.prod(xp.where(_unit(x) == 1, 1.0, sizes[..., None, :]), axis=-1)
+        orientation = xp.linalg.det(u) * xp.linalg.det(v)
+        return made(orientation[..., None, None] * ((u * others[..., None, :]) @ v))
 
 
 def _abstract_cofactor(w: Any, a: Any) -> Any:
