@@ -16,6 +16,7 @@ from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
 from vlad.compile.triangles import solve_triangles
+from vlad.core.kernels import Kernel
 from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.evaluate.limits import deep_recursion
 from vlad.values import Code, Value
@@ -36,15 +37,22 @@ def refuse_thin(program: Program) -> None:
     written anew each time, while tier 0 keeps it as that place."""
     for function in program.functions:
         for statement in statements(function.body):
-            if type(statement) is Each and statement.is_loop:
-                kernel = statement.kernel
-                (output, *_), (write, *_) = kernel.outputs, kernel.writes
-                is_put = output.fill is not None and write.access is not None and write.access.at
-                if is_put and (output.size or 0) > MOST_ZEROS * max(kernel.turns, 1):
-                    raise Unbounded(
-                        "sensitivities of large tensors that are read entry by entry are not compiled yet",
-                        statement.span,
-                    )
+            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel):
+                reason = "sensitivities of large tensors that are read entry by entry are not compiled yet"
+                raise Unbounded(reason, statement.span)
+
+
+def _is_thin(kernel: Kernel) -> bool:
+    for write in kernel.writes:
+        output = kernel.outputs[write.output]
+        if (
+            output.fill is not None
+            and output.size is not None
+            and write.access is not None
+            and write.access.at
+        ):
+            return output.size > MOST_ZEROS * max(kernel.turns, 1)
+    return False
 
 
 class Unit:
