@@ -33,7 +33,7 @@ ROOMS = (
         "vlad.compile",
         "refusals abi cache toolchain identity first_order representation blas interface interrupts quick analyze specialize "
         "rewriting boxes sums optimize loops fuse products kernels triangles functions emit_kernels emit_routines emit_c "
-        "unit calls tiers whole",
+        "unit calls hot tiers whole",
     ),
     ("vlad", "convert session"),
     ("vlad.repl", "display commands prompt"),

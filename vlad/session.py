@@ -305,9 +305,10 @@ class Session:
 
     def _define(self, cell: Global, value: Value) -> None:
         """Give a global its value. Compiled code that relied on another one is forgotten."""
-        if hasattr(cell, "value"):
+        is_new = not hasattr(cell, "value")
+        cell.value = value  # first: who compiles beside us reads it from now on
+        if not is_new:
             self.tiers.redefined(cell)
-        cell.value = value
 
     def _evaluate(self, body: Body, span: Span) -> Value:
         lambda_ = only_lambda(body)

@@ -20,7 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers
 
 import vlad
-from vlad.compile import tiers, toolchain
+from vlad.compile import calls, tiers, toolchain
 from vlad.compile.calls import compile_call
 from vlad.compile.refusals import Mismatch, Unbounded
 from vlad.convert import Procedure, from_python
@@ -480,6 +480,23 @@ class TestPolicy:
             printed.clear()
             session["show"](real)
             assert printed == [real_text(real) + "\n"]
+
+    def test_a_redefinition_while_it_is_compiled_is_seen(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What the compiler has read of a global may be out of date when it is done."""
+        session = vlad.Session(tier="compile")
+        session.eval("(define scale 2) (define (f x) (* scale x))")
+        compiling = calls.compile_call
+        redefining = ["(define scale 10)"]
+
+        def meanwhile(*operands: Any, **more: Any) -> Any:
+            made = compiling(*operands, **more)
+            if redefining:
+                session.eval(redefining.pop())
+            return made
+
+        monkeypatch.setattr(calls, "compile_call", meanwhile)
+        assert session["f"](3.0) == 30.0
+        assert session["f"](3.0) == 30.0
 
     def test_a_redefinition_is_seen(self) -> None:
         _, compiling = sessions()

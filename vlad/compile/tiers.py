@@ -8,6 +8,8 @@ machine's own `apply`.
     auto       everything starts on tier 0. What runs longer than a moment is compiled beside it, in another thread, and
                once that is done starts again, compiled: code is pure, so nobody can tell
 
+Of what cannot be compiled as a whole, and so runs on tier 0, the procedures that take its time are compiled (hot.py).
+
 An error of the program makes compiled code give up, and tier 0 runs the call again to say what it is: there is one place
 that words errors. Whoever runs a call again goes through the effects that it had already without having them: what
 was printed is not printed again, what was read is read from memory. So they happen once and in order.
@@ -30,6 +32,10 @@ from vlad.values import Code, Global, Value, is_procedure, look
 
 POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
+SEVERAL_CALLS, A_GLANCE = (
+    8,
+    0.001,
+)  # what is not compiled, and takes less than this, in seconds, is not watched
 MOST_PROCEDURES = 512
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
 
@@ -42,13 +48,14 @@ class Entry:
     """A procedure as it is called from outside: its compiled variants, and what it cost so far. `f` is kept, so that its id
     stays its own."""
 
-    __slots__ = ("f", "variants", "reason", "seconds", "cells", "listeners", "quicks")
+    __slots__ = ("f", "variants", "reason", "seconds", "calls", "cells", "listeners", "quicks")
 
     def __init__(self, f: Value) -> None:
         self.f = f
         self.variants: list[Any] = []
         self.reason: str | None = None  # why it is not compiled
         self.seconds = 0.0
+        self.calls = 0
         self.cells: set[Global] = set()
         self.listeners: list[Callable[[], None]] = []  # told when what was compiled is out of date
         self.quicks: list[Any] = []  # of the variants; Python callables hold this very list (quick.py)
@@ -64,10 +71,22 @@ class Entry:
 class Job:
     """A call that runs on tier 0 and may be overtaken."""
 
-    __slots__ = ("entry", "operands", "thread", "begun", "steps", "active", "acting", "switching", "compiled")
+    __slots__ = (
+        "entry",
+        "whole",
+        "operands",
+        "thread",
+        "begun",
+        "steps",
+        "active",
+        "acting",
+        "switching",
+        "compiled",
+    )
 
-    def __init__(self, entry: Entry, operands: tuple[Value, ...], steps: float) -> None:
+    def __init__(self, entry: Entry, operands: tuple[Value, ...], steps: float, whole: bool) -> None:
         self.entry = entry
+        self.whole = whole  # is it worth trying to compile all of it?
         self.steps = steps  # at its beginning
         self.operands = operands
         self.thread = threading.get_ident()
@@ -104,8 +123,10 @@ class Tiers:
         self.optimize, self.fast_math = optimize, fast_math
         self.policy = "evaluate" if machine.metered else policy
         self.entries: dict[int, Entry] = {}
+        self.hot: Any = None  # hot.HotSpots, once there is a call that is not compiled as a whole
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
         self._lock = threading.Lock()
+        self._meanings = 0  # how often a global's value changed
         self._job: Job | None = None
         self._wake = threading.Condition(self._lock)
         self._worker: threading.Thread | None = None
@@ -167,14 +188,15 @@ class Tiers:
                 return self._run(compiled, operands, f, argument)
             except Mismatch:
                 continue
-        if entry.reason is not None or len(entry.variants) >= MOST_VARIANTS:
-            return self.machine.apply(f, argument)
-        if self.policy == "compile":
+        whole = entry.reason is None and len(entry.variants) < MOST_VARIANTS
+        if whole and self.policy == "compile":
             fresh = self.compile(entry, operands)
-            return (
-                self.machine.apply(f, argument) if fresh is None else self._run(fresh, operands, f, argument)
-            )
-        return self._watched(entry, operands, f, argument)
+            if fresh is not None:
+                return self._run(fresh, operands, f, argument)
+            whole = False
+        if not whole and entry.calls > SEVERAL_CALLS and entry.seconds < entry.calls * A_GLANCE:
+            return self.machine.apply(f, argument)
+        return self._watched(entry, operands, f, argument, whole)
 
     def entry(self, f: Value) -> Entry:
         entry = self.entries.get(id(f))
@@ -185,9 +207,11 @@ class Tiers:
         return entry
 
     def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
-        """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why."""
+        """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why, or where a
+        global was redefined meanwhile."""
         from vlad.compile.calls import compile_call  # 25 ms, only where something is worth compiling
 
+        meanings = self._meanings
         try:
             compiled = compile_call(
                 self.machine, entry.f, operands, self.optimize, self.fast_math, variants=len(entry.variants)
@@ -205,10 +229,13 @@ class Tiers:
             entry.reason = f"the compiler is at fault: {error!r}"
             warn_once(f"{entry.reason}; please report it. The program runs without compiling")
             return None
-        entry.cells.update(compiled.cells)
-        entry.variants.append(compiled)
-        if compiled.quick is not None:
-            entry.quicks.append(compiled.quick)
+        with self._lock:
+            if meanings != self._meanings:  # it may have read what a global was before
+                return None
+            entry.cells.update(compiled.cells)
+            entry.variants.append(compiled)
+            if compiled.quick is not None:
+                entry.quicks.append(compiled.quick)
         return compiled
 
     def quicken(self, procedure: Any, count: int) -> None:
@@ -245,9 +272,13 @@ class Tiers:
     def redefined(self, cell: Global, primitive: bool = False) -> None:
         """A global's value changed: what was compiled on the strength of the old one is forgotten. Who used a primitive is
         not known, for it left no trace: then all is."""
+        with self._lock:
+            self._meanings += 1
         for key, entry in list(self.entries.items()):
             if primitive or cell in entry.cells or entry.reason is not None:
                 self.entries.pop(key).forgotten()
+        if self.hot is not None:
+            self.hot.redefined(None if primitive else cell)
 
     # Running.
 
@@ -268,11 +299,14 @@ class Tiers:
             self.disagreements += 1
             return answer
 
-    def _watched(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
+    def _watched(
+        self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value, whole: bool
+    ) -> Value:
         """On tier 0, while the compiler has an eye on it."""
         if self._job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
-        job = Job(entry, operands, self.machine.steps[0])
+        job = Job(entry, operands, self.machine.steps[0], whole)
+        begun = job.begun
 
         def done() -> None:
             """From here on nobody raises Switch: the answer is there."""
@@ -281,7 +315,8 @@ class Tiers:
                 self._job = None
                 if job.switching:
                     raise_in(job.thread, None)
-            entry.seconds += time.monotonic() - job.begun
+            entry.seconds += time.monotonic() - begun
+            entry.calls += 1
 
         try:
             try:
@@ -316,18 +351,30 @@ class Tiers:
                     self._wake.wait()
                 job = self._job
                 remaining = job.begun + A_MOMENT - time.monotonic()
-                if remaining > 0:
+                if job.whole and remaining > 0:
                     self._wake.wait(remaining)
                     continue
-            seen = job
+            if not job.whole:
+                time.sleep(self._look(job))
+                continue
             compiled = self.compile(job.entry, job.operands)
             if compiled is None:
+                job.whole = False
                 continue
+            seen = job
             with self._lock:
                 if job.active:
                     job.compiled, job.switching = compiled, True
                     if not job.acting:  # else it gives way itself, when it is done
                         raise_in(job.thread, Switch)
+
+    def _look(self, job: Job) -> float:
+        """Where does the time of a call go that is not compiled as a whole? Answers how long to wait until the next look."""
+        if self.hot is None:
+            from vlad.compile.hot import HotSpots
+
+            self.hot = HotSpots(self.machine, Entry, self.compile)
+        return self.hot.look(job.thread)
 
 
 def _give_way(switch: Switch) -> None:

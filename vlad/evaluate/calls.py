@@ -173,7 +173,7 @@ class Machine:
         self.closure_makers = {"tail": self.tail_closure, "forward": self.forward_closure}
         self.makers = {"tail": self.tail_code, "forward": self.forward_code}
         self._ad: tuple[Basis, Rules] | None = None
-        self._watch = Watch(self.limits, self.steps)
+        self.watch = Watch(self.limits, self.steps)
 
     # Codes.
 
@@ -361,7 +361,7 @@ class Machine:
         value = self._primitives.get(row.name)
         if value is None:
             arity = 1 if row.variadic else len(row.operands) - len(row.keywords)
-            value = self._primitives[row.name] = self._system_closure(closed_form(row), row.name, arity)
+            value = self._primitives[row.name] = self.system_procedure(closed_form(row), row.name, arity)
             value[0].primitive = row
         return value
 
@@ -371,10 +371,10 @@ class Machine:
         if value is None:
             text = self._procedure_texts[name]
             arity = len(text[text.index("(", 1) + 1 : text.index(")")].split())
-            value = self._primitives[name] = self._system_closure(text, name, arity)
+            value = self._primitives[name] = self.system_procedure(text, name, arity)
         return value
 
-    def _system_closure(self, text: str, name: str, arity: int) -> Value:
+    def system_procedure(self, text: str, name: str, arity: int) -> Value:
         return self.make_code(
             self.family(), arity, lambda: self.system_lambdas((text,), "")[0][0], name=name
         ).closed
@@ -466,11 +466,11 @@ class Machine:
         """The answer of `run`, under this machine's limits and with its errors. Where a limit is reached, `stop` is called,
         in another thread: it tells code that is not Python's to end."""
         try:
-            with self._watch:
-                self._watch.stop = stop
+            with self.watch:
+                self.watch.stop = stop
                 return run()
         except Interrupted as interrupted:
-            reason = self._watch.reason
+            reason = self.watch.reason
             assert reason is not None
             raise located(reason, interrupted) from None
         except KeyboardInterrupt:
