@@ -1,7 +1,8 @@
-"""What a GPU is good for: the same programs on both devices, in one run: `python benchmarks/gpu.py`.
+"""What a GPU is good for: the same programs in memory, on the GPU row by row, and there with kernels of their own; beside them
+JAX and PyTorch where they are installed and see the GPU: `python benchmarks/gpu.py [scale]`.
 
-Each is called once, its answer compared with the other device's, then timed: the least of several runs, each of which ends with
-a real, so that the GPU has done its work by then. Needs CuPy and a GPU.
+Each is called once, its answer compared with the first one's, then timed: the least of several runs, each of which ends with a
+real, so that the GPU has done its work by then. Needs CuPy and a GPU. A scale below 1 makes all operands smaller.
 """
 
 from __future__ import annotations
@@ -9,61 +10,160 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from vlad import Session
 from vlad.devices import device_named
 
-PROGRAM = """
-(define key (random-key 1))
-(define (matrix n) (uniform key (list n n)))
-(define (product n) (let ((m (matrix n))) (sum (matmul m m))))
-(define (entries n) (let ((x (uniform key n))) (sum (* (exp (- (* x x))) (sin x)))))
-(define (normals n) (sum (abs (normal key n))))
-(define (shuffled n) (tensor-ref (gather (arange n) (permutation key n)) -1))
+SETUP = """
 (define (layer w x) (tanh (matmul x w)))
 (define (loss ws x) (mean (square (layer (cdr ws) (layer (car ws) x)))))
-(define (learning n)
-  (let ((x (uniform key (list 256 n))))
-    (let loop ((ws (cons (matrix n) (matrix n))) (steps 10))
-      (if (= steps 0) (loss ws x) (loop (v- ws (k*v 0.01 ((gradient-R (lambda (ws) (loss ws x))) ws))) (- steps 1))))))
+(define (step ws x) (v- ws (k*v 0.01 ((gradient-R (lambda (ws) (loss ws x))) ws))))
 """
-SIZES = {
-    "product": 4096,
-    "entries": 20_000_000,
-    "normals": 20_000_000,
-    "shuffled": 2_000_000,
-    "learning": 2048,
-}
+# A program of arrays of these shapes, and the same in Python over `xp`, jax.numpy or torch; `grad` is that of the first operand.
+PROGRAMS: dict[str, tuple[str, str, list[tuple[int, ...]]]] = {
+    "entries": (
+        "(lambda (x) (sum (* (exp (- (* x x))) (sin x))))",
+        "lambda xp, grad: lambda x: (xp.exp(-(x * x)) * xp.sin(x)).sum()", [(20_000_000,)],
+    ),
+    "softmax": (
+        "(lambda (x) (sum (square (softmax x))))",
+        "lambda xp, grad: lambda x: (softmax(xp, x) ** 2).sum()", [(20_000, 1000)],
+    ),
+    "columns": (
+        "(lambda (x) (maximum (sum (* x x) #:axis 0)))",
+        "lambda xp, grad: lambda x: (x * x).sum(0).max()", [(100_000, 200)],
+    ),
+    "gradient": (
+        "(lambda (x y) (norm ((gradient (lambda (x) (mean (- (softplus x) (* x y))))) x)))",
+        "lambda xp, grad: lambda x, y: (grad(lambda x: (xp.logaddexp(x, 0 * x) - x * y).mean())(x) ** 2).sum() ** 0.5",
+        [(10_000_000,), (10_000_000,)],
+    ),
+    "product": (
+        "(lambda (a b) (sum (matmul a b)))", "lambda xp, grad: lambda a, b: (a @ b).sum()", [(4096, 4096), (4096, 4096)],
+    ),
+    "learning": (
+        "(lambda (v w x) (loss (let loop ((ws (cons v w)) (n 10)) (if (= n 0) ws (loop (step ws x) (- n 1)))) x))",
+        "lambda xp, grad: lambda v, w, x: learned(xp, grad, v, w, x)", [(2048, 2048), (2048, 2048), (256, 2048)],
+    ),
+}  # fmt: skip
+RUNS = 5
 
 
-def least(f: Any, size: int, runs: int = 3) -> float:
+def softmax(xp: Any, x: Any) -> Any:
+    powers = xp.exp(x - (xp.amax(x, 1)[:, None]))
+    return powers / powers.sum(1)[:, None]
+
+
+def learned(xp: Any, grad: Any, v: Any, w: Any, x: Any) -> Any:
+    def loss(v: Any, w: Any) -> Any:
+        return (xp.tanh(xp.tanh(x @ v) @ w) ** 2).mean()
+
+    for _ in range(10):
+        v, w = (
+            v - 0.01 * grad(lambda one, w=w: loss(one, w))(v),
+            w - 0.01 * grad(lambda one, v=v: loss(v, one))(w),
+        )
+    return loss(v, w)
+
+
+def ours(device: str, tier: str) -> Callable[[str], Callable[..., float]]:
+    session, there = Session(device=device, tier=tier), device_named(device)
+    session.eval(SETUP)
+
+    def made(name: str) -> Callable[..., float]:
+        f = session.eval(PROGRAMS[name][0])
+        held: dict[int, Any] = {}
+
+        def call(*arrays: Any) -> float:
+            given = [held.setdefault(id(array), there.asarray(array)) for array in arrays]
+            return float(f(*given))
+
+        return call
+
+    return made
+
+
+def jax() -> Callable[[str], Callable[..., float]]:
+    """Raises ImportError, RuntimeError."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    if jax.default_backend() != "gpu":
+        raise RuntimeError("it sees no GPU")
+
+    def made(name: str) -> Callable[..., float]:
+        f = jax.jit(eval(PROGRAMS[name][1])(jax.numpy, jax.grad))
+        held: dict[int, Any] = {}
+        return lambda *arrays: float(
+            f(*[held.setdefault(id(array), jax.device_put(array)) for array in arrays])
+        )
+
+    return made
+
+
+def torch() -> Callable[[str], Callable[..., float]]:
+    """Raises ImportError, RuntimeError."""
+    import torch
+
+    if not torch.cuda.is_available():
+        raise RuntimeError("it sees no GPU")
+
+    def made(name: str) -> Callable[..., float]:
+        f = eval(PROGRAMS[name][1])(torch, torch.func.grad)
+        held: dict[int, Any] = {}
+        return lambda *arrays: float(
+            f(*[held.setdefault(id(x), torch.asarray(x, device="cuda")) for x in arrays])
+        )
+
+    return made
+
+
+COLUMNS: dict[str, Callable[[], Callable[[str], Callable[..., float]]]] = {
+    "cpu": lambda: ours("cpu", "compile"), "rows": lambda: ours("cuda", "evaluate"), "kernels": lambda: ours("cuda", "compile"),
+    "JAX": jax, "torch": torch,
+}  # fmt: skip
+
+
+def least(f: Callable[..., float], operands: list[Any]) -> float:
+    """In milliseconds."""
     times = []
-    for _ in range(runs):
+    for _ in range(RUNS):
         begun = time.perf_counter()
-        f(size)
+        f(*operands)
         times.append(time.perf_counter() - begun)
-    return min(times)
+    return 1000 * min(times)
 
 
-def main() -> int:
+def main(scale: float) -> int:
     device_named("cuda")
-    sessions = [Session(device=name, tier="evaluate") for name in ("cpu", "cuda")]
-    for session in sessions:
-        session.eval(PROGRAM)
-    print(f"{'':10} {'size':>10} {'cpu, ms':>10} {'cuda, ms':>10} {'ratio':>8}")
-    for name, size in SIZES.items():
-        answers = [session[name](size) for session in sessions]
-        if not math.isclose(*answers, rel_tol=1e-9):
-            print(f"{name}: {answers[0]} on cpu, {answers[1]} on cuda")
-            return 1
-        cpu, cuda = [1000 * least(session[name], size) for session in sessions]
-        print(f"{name:10} {size:10} {cpu:10.1f} {cuda:10.1f} {cpu / cuda:8.1f}")
+    systems = {}
+    for name, system in COLUMNS.items():
+        try:
+            systems[name] = system()
+        except (ImportError, RuntimeError) as error:
+            print(f"without {name}: {error}")
+    print(f"{'milliseconds':12}", *[f"{name:>10}" for name in systems])
+    random = np.random.default_rng(0)
+    for name, (_, _, shapes) in PROGRAMS.items():
+        operands = [
+            random.random([max(2, int(length * scale ** (1 / len(s)))) for length in s]) for s in shapes
+        ]
+        functions = [system(name) for system in systems.values()]
+        answers = [f(*operands) for f in functions]
+        for system, answer in zip(systems, answers, strict=True):
+            if not math.isclose(answer, answers[0], rel_tol=1e-9):
+                print(f"{name}: {answers[0]} on cpu, {answer} by {system}")
+                return 1
+        print(f"{name:12}", *[f"{least(f, operands):10.2f}" for f in functions])
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0))

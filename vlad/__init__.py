@@ -11,12 +11,16 @@ TYPE_CHECKING = False  # as `typing` has it, without its 8 ms
 if TYPE_CHECKING:
     from typing import Any
 
+    from vlad.derivatives import grad, hessian, hvp, jvp, value_and_grad, vjp
     from vlad.errors import Incomplete, LimitExceeded, VladError
     from vlad.evaluate.limits import Limits
     from vlad.session import Session
 
 __version__ = "0.1.0"
-__all__ = ["Incomplete", "LimitExceeded", "Limits", "Session", "VladError", "__version__"]
+__all__ = [
+    "Incomplete", "LimitExceeded", "Limits", "Session", "VladError", "__version__", "grad", "hessian", "hvp", "jvp",
+    "value_and_grad", "vjp",
+]  # fmt: skip
 
 _HOMES = {
     "Session": "vlad.session",
@@ -24,6 +28,7 @@ _HOMES = {
     "VladError": "vlad.errors",
     "LimitExceeded": "vlad.errors",
     "Incomplete": "vlad.errors",
+    **dict.fromkeys(("grad", "hessian", "hvp", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"),
 }
 
 

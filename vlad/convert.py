@@ -5,7 +5,10 @@
     str               string; a symbol comes back as its name
     None              the unspecified value
     list              list
-    tuple             a tuple by the tuple rule: (a, b, c) is (a . (b . c)), and comes back as nested tuples of two
+    tuple             a tuple by the tuple rule: (a, b, c) is (a . (b . c)), and comes back as nested tuples of two. Named tuples
+                      and dataclasses are the tuples of their fields
+    dict              association list: the list of the pairs of key and value
+    array             tensor, without a copy
     procedure         `Procedure`, which Python calls with any number of arguments
 
 Called by session.py. Raises TypeError for a Python value that has no counterpart.
@@ -42,6 +45,15 @@ class Procedure:
     """A procedure of a session. Calling it converts arguments and result; errors are VladErrors."""
 
     __slots__ = ("_apply", "direct", "quicks", "value", "__weakref__")
+
+    @property
+    def session(self) -> Any:
+        """The session that it belongs to."""
+        return self._apply.session  # type: ignore[attr-defined]
+
+    @property
+    def __name__(self) -> str:
+        return self.value[0].name or "λ"
 
     def __init__(self, value: Value, apply: Apply) -> None:
         self.value = value
@@ -110,8 +122,12 @@ def from_python(value: Any) -> Value:
         for part in value:
             parts.append(from_python(part))
         return tuple_of(parts)
+    if isinstance(value, dict):
+        return list_of([(from_python(key), from_python(part)) for key, part in value.items()])
     if is_array(value):
         return tensor_of(value)
+    if hasattr(type(value), "__dataclass_fields__"):
+        return tuple_of([from_python(part) for part in _fields(value)])
     raise TypeError(f"a Python {type(value).__name__} has no counterpart in the language")
 
 
@@ -128,6 +144,40 @@ def tensor_of(array: Any) -> Value:
     if hasattr(array, "setflags") and not (array.flags.aligned and array.dtype.isnative):
         array = array.astype(array.dtype.newbyteorder("="))
     return made(frozen(array))
+
+
+def _fields(record: Any) -> list[Any]:
+    """The fields of a dataclass, in their order."""
+    return [getattr(record, name) for name in record.__dataclass_fields__]
+
+
+def parts_of(value: Value, count: int) -> list[Value]:
+    """A tuple of so many taken apart, by the tuple rule."""
+    parts = []
+    for _ in range(count - 1):
+        part, value = look(value)
+        parts.append(part)
+    return [*parts, value] if count else []
+
+
+def like(model: Any, value: Value, apply: Apply) -> Any:
+    """A tangent or sensitivity of a Python value, as a Python value of the same structure."""
+    if isinstance(model, list | dict):
+        parts = []
+        for key in model:
+            part, value = look(value)
+            parts.append(
+                like(key, part, apply) if isinstance(model, list) else like(model[key], look(part)[1], apply)
+            )
+        return parts if isinstance(model, list) else dict(zip(model, parts, strict=True))
+    if isinstance(model, tuple):
+        parts = [like(part, of, apply) for part, of in zip(model, parts_of(value, len(model)), strict=True)]
+        return type(model)(*parts) if hasattr(model, "_fields") else tuple(parts)
+    if hasattr(type(model), "__dataclass_fields__"):
+        fields = _fields(model)
+        parts = [like(part, of, apply) for part, of in zip(fields, parts_of(value, len(fields)), strict=True)]
+        return type(model)(**dict(zip(model.__dataclass_fields__, parts, strict=True)))
+    return to_python(value, apply)
 
 
 def to_python(value: Value, apply: Apply) -> Any:

@@ -18,6 +18,7 @@ from typing import Any
 from vlad.errors import VladError
 from vlad.tensors import SORT, Array, load_numpy, namespace, on_host
 
+COMPILED = ("cpu", "cuda")  # the devices for which there is a compiler
 CURRENT: ContextVar[str] = ContextVar("CURRENT", default="cpu")
 
 
@@ -118,6 +119,11 @@ def stable_order(keys: Array) -> Array:
     """The indices that sort a vector, equal ones in their order: always so by the standard and CuPy, by NumPy when asked."""
     xp = namespace(keys)
     return xp.argsort(keys, stable=True) if xp.__name__ == "numpy" else xp.argsort(keys)
+
+
+def is_failure(error: Exception) -> bool:
+    """Is an exception the GPU's, or that of a library on it?"""
+    return type(error).__module__.partition(".")[0] in ("cupy", "cupyx", "cupy_backends")
 
 
 def checking_singularity(array: Array) -> AbstractContextManager[Any]:

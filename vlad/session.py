@@ -6,6 +6,7 @@ reader, expander and machine, one top-level form after the other, and decides no
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import stat
@@ -95,6 +96,12 @@ class Library:
         return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
 
 
+@functools.cache
+def the_library() -> Library:
+    """One for all sessions of a process: its files are read once."""
+    return Library()
+
+
 class Calls:
     """How Python calls procedures of a session: what `convert.Procedure` is handed."""
 
@@ -158,7 +165,7 @@ class Session:
         self._steps: Steps | None = None  # of a program that is read, and not run
         self._calls = Calls(self)
         self._lock = threading.RLock()
-        self._library = Library()
+        self._library = the_library()
         self._loading: set[str] = set()
         self._including: list[str] = []
         self._modules: dict[str, Module] = {}
@@ -249,6 +256,11 @@ class Session:
         """Define a global."""
         with self._lock:
             self._define(self.module.define(name), from_python(value))
+
+    def library_value(self, name: str) -> Value:
+        """What a name of the library means, whatever the program made of it."""
+        with self._lock:
+            return self.library.cell(name).value
 
     @property
     def counts(self) -> dict[str, int]:

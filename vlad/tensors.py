@@ -225,14 +225,14 @@ MOST_EXACT = 1 << 53  # up to which all integers are doubles
 
 
 def is_exact(tensor: Tensor) -> bool:
-    """Are the numbers of a tensor in this process's memory of a kind that doubles stand for, and themselves doubles?"""
+    """Are the numbers of a tensor of a kind that doubles stand for, and themselves doubles?"""
     dtype = tensor.like.dtype
     if kind_name(dtype) != ENTRIES.get(SORT[dtype]):
         return False
     if SORT[dtype] != "i" or 0 in tensor.shape:
         return True
-    array = load_numpy().asarray(tensor.array)
-    return bool(-MOST_EXACT <= array.min() <= array.max() <= MOST_EXACT)
+    xp = namespace(tensor.array)
+    return bool(-MOST_EXACT <= xp.min(tensor.array)) and bool(xp.max(tensor.array) <= MOST_EXACT)
 
 
 def entries(tensor: Tensor) -> Array:
@@ -240,6 +240,12 @@ def entries(tensor: Tensor) -> Array:
     numpy = load_numpy()
 
     return numpy.ascontiguousarray(numpy.asarray(tensor.array), dtype=numpy.float64)
+
+
+def entries_there(tensor: Tensor, xp: Any) -> Array:
+    """The same in the memory of an array library's device."""
+    array = tensor.array if namespace(tensor.like) is xp else entries(tensor)
+    return xp.reshape(xp.ascontiguousarray(xp.asarray(array, dtype=xp.float64)), (-1,))
 
 
 def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import vlad
 from vlad import VladError
+from vlad.compile import blas
 from vlad.compile.blas import Product, product
 
 ROOT = Path(__file__).parents[2]
@@ -332,7 +333,7 @@ PRODUCTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 @pytest.mark.parametrize("text", PRODUCTS)
 def test_large_products_in_every_layout(text: str, library: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not library:
-        monkeypatch.setattr("vlad.compile.blas.product", lambda: Product(0, False))
+        monkeypatch.setattr(blas, "product", lambda: Product(0, False))
     r = np.random.default_rng(0)
     a, b = [r.normal(size=shape) / 6 for shape in PRODUCTS[text]]
     agree(text.strip(), a, b)

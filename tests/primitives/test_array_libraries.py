@@ -1,8 +1,9 @@
 """Tensors of another array library, one that has nothing but the array-API standard: every row answers what it does with NumPy,
 with its derivatives, and answers it there. So nothing that only NumPy has slips in.
 
-The same tests run on CuPy where there is a GPU (`.ci/gpu`). array-api-strict has several pretended devices, so that most of what
-matters with a GPU is tested without one.
+The same tests run on CuPy where there is a GPU (`.ci/gpu`), and everywhere on what pretends to be CuPy (pretended_cupy.py): it
+lacks what CuPy lacks and minds what CuPy minds. array-api-strict has several pretended devices, so that most of what matters
+with a GPU is tested without one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import array_api_strict
 import numpy as np
 import pytest
+from pretended_cupy import pretended
 from running import refusal
 from slopes import SETUP, random
 from test_tensors import AXIS, BINARY, PRODUCTS, SHAPES, UNARY
@@ -27,6 +29,7 @@ from vlad.tensors import SORT, on_host
 PLACES = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1", "device2")]
 STRICT, PRETENDED, OTHER = [devices.name_of(array_api_strict.zeros(1, device=place)) for place in PLACES]
 gpu = pytest.param("cuda", marks=pytest.mark.gpu)
+CUPY = "cuda, pretended"
 # A weighted sum, so that every entry counts by itself: its gradient, and a curvature in each order of the modes.
 ASKED = """
 (define (weights y) (sin (+ 1 (reshape (arange (size y)) (shape y)))))
@@ -66,12 +69,23 @@ MORE = [
 
 
 @pytest.fixture(autouse=True)
-def strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The devices of array-api-strict, as if a program could ask for them."""
+def strict(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """The devices of array-api-strict, as if a program could ask for them; CuPy where a test wants it pretended."""
     monkeypatch.setattr(devices, "_found", {})
     for name, place in zip((STRICT, PRETENDED, OTHER), PLACES, strict=True):
         made = devices.Device(name, array_api_strict, device=place)
         monkeypatch.setitem(devices.DEVICES, name, lambda made=made: made)
+    asked = getattr(request.node, "callspec", None)
+    if asked is not None and asked.params.get("device") == CUPY:
+        with pretended():
+            yield
+    else:
+        yield
+
+
+def named(device: str) -> str:
+    """What a program calls it."""
+    return "cuda" if device == CUPY else device
 
 
 sessions: dict[str, vlad.Session] = {}
@@ -81,7 +95,7 @@ def session_on(device: str) -> vlad.Session:
     if device not in sessions:
         if device == "cuda" and not devices_has_cuda():
             pytest.skip("no GPU, or no CuPy")
-        sessions[device] = vlad.Session(device=device)
+        sessions[device] = vlad.Session(device=named(device))
         sessions[device].eval(SETUP + ASKED)
     return sessions[device]
 
@@ -100,7 +114,7 @@ def same(device: str, found: Any, expected: Any) -> None:
     assert len(ours) == len(theirs)
     for one, other in zip(ours, theirs, strict=True):
         if isinstance(other, np.ndarray):
-            assert devices.name_of(one) == device
+            assert devices.name_of(one) == named(device)
             assert SORT[one.dtype] == SORT[other.dtype] and one.shape == other.shape
             np.testing.assert_allclose(on_host(one), other, rtol=1e-11, atol=1e-11)
         else:
@@ -108,7 +122,7 @@ def same(device: str, found: Any, expected: Any) -> None:
 
 
 def there(device: str, x: Any) -> Any:
-    return devices.device_named(device).asarray(x) if isinstance(x, np.ndarray) else x
+    return devices.device_named(named(device)).asarray(x) if isinstance(x, np.ndarray) else x
 
 
 def check(device: str, text: str, *operands: Any) -> None:
@@ -127,7 +141,7 @@ def has_slopes(value: Any) -> bool:
     return isinstance(value, float) or (hasattr(value, "dtype") and SORT[value.dtype] == "f")
 
 
-@pytest.mark.parametrize("device", [STRICT, PRETENDED, gpu])
+@pytest.mark.parametrize("device", [STRICT, PRETENDED, CUPY, gpu])
 @pytest.mark.parametrize("text", UNARY)
 def test_unary(text: str, device: str) -> None:
     for shape in SHAPES[1:]:
@@ -135,7 +149,7 @@ def test_unary(text: str, device: str) -> None:
             check(device, text, random(1, shape, *UNARY[text]))
 
 
-@pytest.mark.parametrize("device", [PRETENDED, gpu])
+@pytest.mark.parametrize("device", [PRETENDED, CUPY, gpu])
 @pytest.mark.parametrize("text", BINARY)
 def test_binary(text: str, device: str) -> None:
     shapes = [((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((2, 3), ()), ((), (2, 3))]
@@ -144,14 +158,14 @@ def test_binary(text: str, device: str) -> None:
         check(device, f"(lambda (c) (lambda (x) ({text} c x)))", a, b)
 
 
-@pytest.mark.parametrize("device", [PRETENDED, gpu])
+@pytest.mark.parametrize("device", [PRETENDED, CUPY, gpu])
 @pytest.mark.parametrize("text", AXIS)
 def test_along_an_axis(text: str, device: str) -> None:
     for shape, axis in (((3,), 0), ((2, 3), -1), ((2, 3, 2), 1)):
         check(device, f"(lambda (x) {text.replace(' A', f' {axis}')})", random(1, shape, *AXIS[text]))
 
 
-@pytest.mark.parametrize("device", [PRETENDED, gpu])
+@pytest.mark.parametrize("device", [PRETENDED, CUPY, gpu])
 @pytest.mark.parametrize(
     ("text", "shapes"), [(text, pair) for text, pairs in PRODUCTS.items() for pair in pairs]
 )
@@ -161,7 +175,7 @@ def test_products(text: str, shapes: Any, device: str) -> None:
     check(device, f"(lambda (c) (lambda (x) ({text} c x)))", a, b)
 
 
-@pytest.mark.parametrize("device", [STRICT, PRETENDED, gpu])
+@pytest.mark.parametrize("device", [STRICT, PRETENDED, CUPY, gpu])
 @pytest.mark.parametrize("text", MORE)
 def test_more(text: str, device: str) -> None:
     if "cpu" in text:
@@ -171,7 +185,7 @@ def test_more(text: str, device: str) -> None:
     check(device, text, random(1, (2, 3), 0.5, 2.0))
 
 
-@pytest.mark.parametrize("device", [STRICT, PRETENDED, gpu])
+@pytest.mark.parametrize("device", [STRICT, PRETENDED, CUPY, gpu])
 @pytest.mark.parametrize("shape", ["10", "'(300 400)"])
 def test_the_same_random_numbers_everywhere(shape: str, device: str) -> None:
     """To the last bit; the normal distribution's middle, too, where there is no logarithm."""

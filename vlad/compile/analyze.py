@@ -46,6 +46,7 @@ from vlad.core.types import (
     occurs_inside,
     value_of,
 )
+from vlad.devices import COMPILED, name_of
 from vlad.primitives.kernels import drawn, entry_by_entry
 from vlad.source import Span
 from vlad.tensors import ENTRIES, SORT, Tensor, is_exact, is_on_host, kind_name
@@ -125,6 +126,7 @@ class Walker:
         self.patient = False  # are calls that are sure to happen followed one by one?
         self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
         self.unknown: frozenset[Global] = frozenset()  # globals that are computed by what is not looked at
+        self.devices: tuple[str, ...] = COMPILED  # for which there is a compiler
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[
             int, tuple[Value, Type]
@@ -314,13 +316,20 @@ class Walker:
 
     def _type_of_tensor(self, value: Tensor) -> Type:
         kind, name = SORT[value.like.dtype], kind_name(value.like.dtype)
-        if not is_on_host(value):
-            self.left_out("tensors on other devices than cpu are")
+        where = name_of(value.like)
+        if where != self.machine.device:
+            self.left_out(f"tensors on {where} are in a session on {self.machine.device}")
+        self._on_device(where != "cpu" or is_on_host(value))
         if not is_exact(value):
             self.left_out(
                 f"tensors of {name}{' beyond what doubles hold' if name == ENTRIES.get(kind) else ''} are"
             )
         return self.types.tensor(value.shape, kind)
+
+    def _on_device(self, reached: bool = True) -> None:
+        """Tensors of the session's device come up."""
+        if self.machine.device not in self.devices or not reached:
+            self.left_out(f"tensors on other devices than {' and '.join(self.devices)} are")
 
     # Core.
 
@@ -836,10 +845,9 @@ class Analysis(Walker):
     def loops(
         self, kernel: Kernel | Routine, operands: Sequence[Known], results: Sequence[Type]
     ) -> list[Known]:
-        if (
-            self.machine.device != "cpu"
-        ):  # there tensors are made; machine code sees the processor's memory only
-            self.left_out("tensors on other devices than cpu are")
+        self._on_device()
+        if type(kernel) is Routine and self.machine.device != "cpu":
+            self.left_out(f"systems of equations on {self.machine.device} are")
         return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:

@@ -22,10 +22,21 @@ from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, value_of
+from vlad.devices import device_named
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
-from vlad.tensors import SORT, Tensor, entries, from_entries, is_exact, is_on_host
+from vlad.tensors import (
+    ENTRIES,
+    SORT,
+    Tensor,
+    entries,
+    entries_there,
+    from_entries,
+    is_exact,
+    is_on_host,
+    namespace,
+)
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
@@ -83,99 +94,15 @@ def outside_of(machine: Any) -> Outside:
     return outside
 
 
-class Compiled:
-    """Call it with operands that are values of the types it was compiled for."""
+class Crossing:
+    """How values of known types become leaves, and leaves values."""
 
-    def __init__(
-        self,
-        machine: Any,
-        interface: Interface,
-        cells: Iterable[Global],
-        handle: Any,
-        given: Sequence[Tensor] = (),
-    ) -> None:
-        """`given`: the tensors whose entries the unit is handed with each call."""
+    def __init__(self, interface: Interface) -> None:
         self.interface = interface
-        self.given = [entries(tensor) for tensor in given]
-        self.cells = cells  # the globals on whose values this relies
-        self.outside = outside_of(machine) if interface.acts else None
-        self.lock = lock_of(handle)
         self.layout, self.types = interface.layout, interface.layout.types
         # what is shared is written, and read, once a call: boxes by value, values by address
         self._made: dict[tuple[int, Type], Any] = {}
         self._seen: dict[tuple[int, Type], Value] = {}
-        self._in = ffi.new(
-            "union vlad_word[]", len(interface.parameters) + 1 + interface.extra + len(self.given)
-        )
-        self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
-        self.steps: list[float] | None = machine.steps if interface.counts else None
-        if interface.multiplies:
-            from vlad.compile.blas import product  # 2 ms, only where matrices are multiplied
-
-            first, found = len(interface.parameters) + interface.counts, product()
-            self._in[first].p, self._in[first + 1].i = ffi.cast("void *", found.address), found.is_wide
-        if interface.takes_apart:
-            from vlad.compile.blas import lapack
-
-            first, routines = len(interface.parameters) + interface.extra - 2, lapack()
-            if not routines.addresses:
-                raise Unbounded("there is no LAPACK library to take matrices apart")
-            self._routines = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
-            self._in[first].p, self._in[first + 1].i = self._routines, routines.is_wide
-        for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
-            self._in[index].p = ffi.from_buffer("double[]", array)
-        self._call = handle.vlad_call
-        self.handle = handle
-        self.stop: Callable[[], object] | None = self._stop if interface.stops else None
-        self.direct: Any = None  # from as many reals as `reals` says to a real, without state
-        self.reals = len(interface.parameters)
-        self.quick = quick(self, self._in, self._out)
-        if interface.direct:
-            kinds = ", ".join(["double"] * self.reals) or "void"
-            self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
-
-    def __call__(self, *operands: Value) -> Value:
-        """Raises Mismatch, Failed or LimitExceeded."""
-        with self.lock:
-            try:
-                return self._called(operands)
-            finally:  # however it ended: boxes and values go, and others come to lie where they lay
-                self._made.clear()
-                self._seen.clear()
-
-    def _called(self, operands: tuple[Value, ...]) -> Value:
-        words: list[Any] = []
-        kept: list[Any] = []
-        for operand, type_ in zip(operands, self.interface.operands, strict=True):
-            self._encode(operand, type_, words, kept)
-        for index, (kind, word) in enumerate(words):
-            setattr(self._in[index], "i" if kind == "b" else kind, word)
-        if self.stop is not None:
-            self.handle.vlad_stop = 0
-        if self.outside is not None:
-            self.handle.vlad_host_write = self.outside.write
-            self.handle.vlad_host_read = self.outside.read
-        if self.steps is not None:
-            fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
-            self._in[len(self.interface.parameters)].i = fuel
-        status = self._call(self._in, self._out)
-        if status == 0:
-            assert self.interface.result is not None
-            kinds = self.interface.results
-            if self.steps is not None:
-                self.steps[0] += fuel - self._out[len(kinds)].i
-            leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
-            return self._decode(self.interface.result, leaves)
-        if status == OUTSIDE:
-            assert self.outside is not None and self.outside.error is not None
-            error, self.outside.error = self.outside.error, None
-            raise Failed(error.message) if isinstance(error, VladError) else error
-        if self.steps is not None and status == OUT_OF_FUEL:
-            self.steps[0] = self.steps[1] + 1
-        raise failure(status, self.interface.failures)
-
-    def _stop(self) -> None:
-        self.handle.vlad_stop = 1
 
     # Values → words.
 
@@ -221,9 +148,7 @@ class Compiled:
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
         """The pointer to a tensor's entries, as doubles in their order."""
-        if type(value) is not Tensor or not is_on_host(value) or value.shape != layout.shape:
-            raise Mismatch
-        if SORT[value.like.dtype] != layout.kind or not is_exact(value):
+        if not is_tensor_of(value, layout) or not is_on_host(value) or not is_exact(value):
             raise Mismatch
         array = entries(value)
         buffer = ffi.from_buffer("double[]", array)
@@ -232,6 +157,14 @@ class Compiled:
         if array is value.like:
             self._seen[int(ffi.cast("long", pointer)), self.types.tensor(layout.shape, layout.kind)] = value
         return pointer
+
+    def _tensor(self, pointer: Any, type_: Type) -> Value:
+        """The tensor whose entries are there."""
+        layout = type_.of
+        value = self._seen.get((int(ffi.cast("long", pointer)), type_))
+        if value is None:
+            value = from_entries(ffi.buffer(pointer, 8 * layout.size), layout.shape, layout.kind)
+        return value
 
     def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
         if type(value) is not tuple or not value:
@@ -316,10 +249,7 @@ class Compiled:
                 value = value_of(type_)
                 break
             if type_.kind == "tensor":
-                layout, pointer = type_.of, leaves.pop(0)
-                value = self._seen.get((int(ffi.cast("long", pointer)), type_))
-                if value is None:
-                    value = from_entries(ffi.buffer(pointer, 8 * layout.size), layout.shape, layout.kind)
+                value = self._tensor(leaves.pop(0), type_)
                 break
             if type_.kind == "string":
                 characters = self._decode(self.types.characters, [leaves.pop(0)])
@@ -364,6 +294,138 @@ class Compiled:
         ]
 
 
+class Compiled(Crossing):
+    """Call it with operands that are values of the types it was compiled for."""
+
+    def __init__(
+        self,
+        machine: Any,
+        interface: Interface,
+        cells: Iterable[Global],
+        handle: Any,
+        given: Sequence[Tensor] = (),
+    ) -> None:
+        """`given`: the tensors whose entries the unit is handed with each call."""
+        super().__init__(interface)
+        self.given = [entries(tensor) for tensor in given]
+        self.cells = cells  # the globals on whose values this relies
+        self.outside = outside_of(machine) if interface.acts else None
+        self.lock = lock_of(handle)
+        self._in = ffi.new(
+            "union vlad_word[]", len(interface.parameters) + 1 + interface.extra + len(self.given)
+        )
+        self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
+        self.steps: list[float] | None = machine.steps if interface.counts else None
+        if interface.multiplies:
+            from vlad.compile.blas import product  # 2 ms, only where matrices are multiplied
+
+            first, found = len(interface.parameters) + interface.counts, product()
+            self._in[first].p, self._in[first + 1].i = ffi.cast("void *", found.address), found.is_wide
+        if interface.takes_apart:
+            from vlad.compile.blas import lapack
+
+            first, routines = len(interface.parameters) + interface.extra - 2, lapack()
+            if not routines.addresses:
+                raise Unbounded("there is no LAPACK library to take matrices apart")
+            self._routines = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
+            self._in[first].p, self._in[first + 1].i = self._routines, routines.is_wide
+        for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
+            self._in[index].p = ffi.from_buffer("double[]", array)
+        self._call = handle.vlad_call
+        self.handle = handle
+        self.stop: Callable[[], object] | None = self._stop if interface.stops else None
+        self.direct: Any = None  # from as many reals as `reals` says to a real, without state
+        self.reals = len(interface.parameters)
+        self.quick = quick(self, self._in, self._out)
+        if interface.direct:
+            kinds = ", ".join(["double"] * self.reals) or "void"
+            self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
+
+    def __call__(self, *operands: Value) -> Value:
+        """Raises Mismatch, Failed or LimitExceeded."""
+        with self.lock:
+            try:
+                return self._called(operands)
+            finally:  # however it ended: boxes and values go, and others come to lie where they lay
+                self._made.clear()
+                self._seen.clear()
+
+    def _called(self, operands: tuple[Value, ...]) -> Value:
+        words: list[Any] = []
+        kept: list[Any] = []
+        for operand, type_ in zip(operands, self.interface.operands, strict=True):
+            self._encode(operand, type_, words, kept)
+        for index, (kind, word) in enumerate(words):
+            setattr(self._in[index], "i" if kind == "b" else kind, word)
+        if self.stop is not None:
+            self.handle.vlad_stop = 0
+        if self.outside is not None:
+            self.handle.vlad_host_write = self.outside.write
+            self.handle.vlad_host_read = self.outside.read
+        if self.steps is not None:
+            fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
+            self._in[len(self.interface.parameters)].i = fuel
+        status = self._call(self._in, self._out)
+        if status == 0:
+            assert self.interface.result is not None
+            kinds = self.interface.results
+            if self.steps is not None:
+                self.steps[0] += fuel - self._out[len(kinds)].i
+            leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
+            return self._decode(self.interface.result, leaves)
+        if status == OUTSIDE:
+            assert self.outside is not None and self.outside.error is not None
+            error, self.outside.error = self.outside.error, None
+            raise Failed(error.message) if isinstance(error, VladError) else error
+        if self.steps is not None and status == OUT_OF_FUEL:
+            self.steps[0] = self.steps[1] + 1
+        raise failure(status, self.interface.failures)
+
+    def _stop(self) -> None:
+        self.handle.vlad_stop = 1
+
+
+class Launched(Crossing):
+    """The same on a GPU: what cuda.py has emitted, called with values there."""
+
+    direct: Any = None
+    quick: Any = None
+    reals = 0
+    stop: Any = None  # Python's own interrupts reach it
+
+    def __init__(
+        self, interface: Interface, cells: Iterable[Global], run: Callable[..., tuple[Any, ...]], xp: Any
+    ) -> None:
+        super().__init__(interface)
+        self.cells = cells
+        self.run = run
+        self.xp = xp
+
+    def __call__(self, *operands: Value) -> Value:
+        """Raises Mismatch or Failed."""
+        words: list[Any] = []
+        for operand, type_ in zip(operands, self.interface.operands, strict=True):
+            self._encode(operand, type_, words, [])
+        leaves = list(self.run(*[word for _, word in words]))
+        assert self.interface.result is not None
+        return self._decode(self.interface.result, leaves)
+
+    def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
+        if not is_tensor_of(value, layout) or namespace(value.like) is not self.xp or not is_exact(value):
+            raise Mismatch
+        return entries_there(value, self.xp)
+
+    def _tensor(self, leaf: Any, type_: Type) -> Value:
+        return Tensor(
+            self.xp.astype(self.xp.reshape(leaf, type_.of.shape), ENTRIES[type_.of.kind], copy=False)
+        )
+
+
+def is_tensor_of(value: Value, layout: Layout) -> bool:
+    """Has a value the shape and kind?"""
+    return type(value) is Tensor and value.shape == layout.shape and SORT[value.like.dtype] == layout.kind
+
+
 def failure(status: int, failures: tuple[str, ...]) -> BaseException:
     """What a status other than 0 means."""
     if status >= FIRST_FAILURE:
@@ -384,7 +446,7 @@ def compile_call(
     optimize: int = 2,
     fast_math: bool = False,
     variants: int = 0,
-) -> Compiled:
+) -> Compiled | Launched:
     """Compile a procedure for operands like these, when there are so many variants of it. Raises Unbounded or
     toolchain.Unavailable."""
     with deep_recursion():
@@ -432,7 +494,7 @@ def _limits(length: int, variants: int) -> list[int]:
 
 def _compile(
     machine: Any, f: Value, operands: tuple[Value, ...], longest: int, optimize: int, fast_math: bool
-) -> Compiled:
+) -> Compiled | Launched:
     key: str | None = None
     cells: list[Global] = []
     if not cache.is_off():
@@ -464,6 +526,11 @@ def _compile(
         if key is not None:
             cache.store(key, json.dumps({"unbounded": unbounded.reason}).encode(), cache.CALL)
         raise
+    if unit.cuda is not None:
+        from vlad.compile.cuda import loaded
+
+        xp = device_named(machine.device).xp
+        return Launched(unit.interface, unit.cells, loaded(unit.cuda, xp), xp)
     library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
     if key is not None:
         with contextlib.suppress(Unwritable):

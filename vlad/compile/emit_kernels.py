@@ -107,7 +107,7 @@ class _Emitter:
     def _start(self, access: Access, batch: Sequence[int]) -> str:
         """Where a matrix begins."""
         kept = tuple([stride if axis in batch else 0 for axis, stride in enumerate(access.strides)])
-        return f"({self._position(Access(access.offset, kept))})"
+        return f"({position_text(Access(access.offset, kept), self.kernel.extents)})"
 
     def lines(self) -> list[str]:
         kernel = self.kernel
@@ -175,9 +175,10 @@ class _Emitter:
             if write.combine in ORDER:
                 self._line(depth + 1, f"if ({gathered}__nan) {gathered} = (0.0 / 0.0);")
             if write.access is not None:
-                entry = self._entry(self.outputs[write.output], write.access)
+                entry = entry_text(self.outputs[write.output], write.access, self.kernel.extents)
                 self._line(
-                    depth + 1, _stored(entry, gathered, write.combine if self._is_part(write, depth) else "")
+                    depth + 1,
+                    stored_text(entry, gathered, write.combine if self._is_part(write, depth) else ""),
                 )
 
     def _simd(self) -> None:
@@ -208,11 +209,13 @@ class _Emitter:
                 continue
             if read.operand is None:
                 assert read.access is not None
-                text = f"(double)({self._position(read.access)})"
+                text = f"(double)({position_text(read.access, self.kernel.extents)})"
             elif read.access is None:
                 text = self.operands[read.operand]
             else:
-                text = self._entry(f"((const double *){self.operands[read.operand]})", read.access)
+                text = entry_text(
+                    f"((const double *){self.operands[read.operand]})", read.access, self.kernel.extents
+                )
             self._line(level + 1, f"double x{number} = {text};")
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
             if self.levels[number] != level:
@@ -234,25 +237,29 @@ class _Emitter:
             elif write.access is None:
                 place = self.outputs[write.output]
             else:
-                place = self._entry(self.outputs[write.output], write.access)
-            self._line(depth, _stored(place, f"x{write.value}", write.combine))
-
-    def _entry(self, array: str, access: Access) -> str:
-        return f"{array}[{self._position(access)}]"
-
-    def _position(self, access: Access) -> str:
-        terms = [
-            f"i{axis}" if stride == 1 else f"{stride} * i{axis}"
-            for axis, stride in enumerate(access.strides)
-            if stride and self.kernel.extents[axis] != 1
-        ]
-        terms += [f"{stride} * (long)x{value}" for value, stride in access.at]
-        if access.offset or not terms:
-            terms.append(str(access.offset))
-        return " + ".join(terms)
+                place = entry_text(self.outputs[write.output], write.access, self.kernel.extents)
+            self._line(depth, stored_text(place, f"x{write.value}", write.combine))
 
 
-def _stored(place: str, value: str, combine: str) -> str:
+def position_text(access: Access, extents: Sequence[int]) -> str:
+    """Where an entry is, over indices i0, i1, … and values x0, x1, …"""
+    terms = [
+        f"i{axis}" if stride == 1 else f"{stride} * i{axis}"
+        for axis, stride in enumerate(access.strides)
+        if stride and extents[axis] != 1
+    ]
+    terms += [f"{stride} * (long)x{value}" for value, stride in access.at]
+    if access.offset or not terms:
+        terms.append(str(access.offset))
+    return " + ".join(terms)
+
+
+def entry_text(array: str, access: Access, extents: Sequence[int]) -> str:
+    return f"{array}[{position_text(access, extents)}]"
+
+
+def stored_text(place: str, value: str, combine: str) -> str:
+    """A value put, or combined with what is there."""
     match combine:
         case "":
             return f"{place} = {value};"

@@ -24,6 +24,7 @@ OTHER = {
     "cosl": "long double cosl(long double);",
     "sinl": "long double sinl(long double);",
 }
+HOSTS = {"snprintf", "strtod", "vlad_argument_character"}
 _NAME = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
 
 
@@ -56,20 +57,40 @@ def applied(c: str, operands: Mapping[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda match: operands[match.group(1)], c)
 
 
-def needed(expressions: Iterable[str], in_loops: bool = False) -> str:
-    """The prototypes and definitions that C expressions use, themselves and through others; `in_loops`: over arrays."""
-    definitions = _definitions()
+def _used(expressions: Iterable[str]) -> set[str]:
+    """The names of the functions that C expressions use, themselves and through others."""
+    known = _definitions()
     used: set[str] = set()
     work = [name for text in expressions for name in _NAME.findall(text)]
     while work:
         name = work.pop()
         if name not in used:
             used.add(name)
-            work += _NAME.findall(definitions.get(name, ""))
+            work += _NAME.findall(known.get(name, ""))
+    return used
+
+
+def needed(expressions: Iterable[str], in_loops: bool = False) -> str:
+    """The prototypes and definitions that C expressions use; `in_loops`: over arrays."""
+    used = _used(expressions)
     marked = {name: "VLAD_VECTOR " if in_loops and name in VECTOR else "" for name in used}
     lines = [MARK] if in_loops else []
     lines += [f"{marked[name]}double {name}(double);" for name in ONE if name in used]
     lines += [f"{marked[name]}double {name}(double, double);" for name in TWO if name in used]
     lines += [text for name, text in OTHER.items() if name in used]
-    lines += [text for name, text in definitions.items() if name in used]
+    lines += _among(used)
     return "\n".join(lines)
+
+
+def definitions(expressions: Iterable[str]) -> str:
+    """The definitions alone, where the library's functions are known."""
+    return "\n".join(_among(_used(expressions)))
+
+
+def is_for_hosts(expression: str) -> bool:
+    """Does it need what only a process has?"""
+    return not HOSTS.isdisjoint(_used([expression]))
+
+
+def _among(used: set[str]) -> list[str]:
+    return [text for name, text in _definitions().items() if name in used]

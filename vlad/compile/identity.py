@@ -33,7 +33,7 @@ from vlad.core.nodes import (
 from vlad.core.types import ZERO_REAL
 from vlad.devices import name_of
 from vlad.evaluate.limits import deep_recursion
-from vlad.tensors import Tensor, is_exact, is_on_host, kind_name, on_host
+from vlad.tensors import Tensor, is_exact, kind_name, on_host
 from vlad.values import (
     FALSE,
     NIL,
@@ -160,7 +160,7 @@ def _atom(value: Value) -> str:
 
 
 def _layout(tensor: Tensor) -> str:
-    exact = "" if not is_on_host(tensor) or is_exact(tensor) else "inexact "
+    exact = "" if is_exact(tensor) else "inexact "
     return f"tensor {exact}{kind_name(tensor.like.dtype)} {name_of(tensor.like)} {' '.join(map(str, tensor.shape))}"
 
 

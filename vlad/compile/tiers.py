@@ -24,6 +24,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from vlad.compile.beside import BESIDE
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded
@@ -72,29 +73,34 @@ class Job:
     """A call that runs on tier 0 and may be overtaken."""
 
     __slots__ = (
-        "entry",
-        "whole",
-        "operands",
-        "thread",
-        "begun",
-        "steps",
-        "active",
-        "acting",
-        "switching",
-        "compiled",
-    )
+        "tiers", "entry", "whole", "operands", "thread", "due", "steps", "active", "acting", "switching", "compiled",
+    )  # fmt: skip
 
-    def __init__(self, entry: Entry, operands: tuple[Value, ...], steps: float, whole: bool) -> None:
+    def __init__(
+        self, tiers: Tiers, entry: Entry, operands: tuple[Value, ...], steps: float, whole: bool, due: float
+    ) -> None:
+        self.tiers = tiers
         self.entry = entry
         self.whole = whole  # is it worth trying to compile all of it?
         self.steps = steps  # at its beginning
         self.operands = operands
         self.thread = threading.get_ident()
-        self.begun = time.monotonic()
+        self.due = due
         self.active = True
         self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
         self.compiled: Any = None
+
+    def look(self) -> float | None:
+        """It takes longer than a moment: compile it, or else what it spends its time in."""
+        if not self.whole:
+            return self.tiers.look(self)
+        compiled = self.tiers.compile(self.entry, self.operands)
+        if compiled is None:
+            self.whole = False
+            return 0.0
+        self.tiers.give(self, compiled)
+        return None
 
 
 class Effects:
@@ -128,8 +134,6 @@ class Tiers:
         self._lock = threading.Lock()
         self._meanings = 0  # how often a global's value changed
         self._job: Job | None = None
-        self._wake = threading.Condition(self._lock)
-        self._worker: threading.Thread | None = None
         self._effects = Effects()
         self._depth = 0
         if self.policy != "evaluate":
@@ -253,7 +257,7 @@ class Tiers:
                 return
 
     def shown(self, f: Value, stage: str) -> str:
-        """The types of a procedure, or its C text, for operands that are reals; or why there are none."""
+        """The types of a procedure, or its C or CUDA text, for operands that are reals; or why there are none."""
         from vlad.compile.unit import Unit
         from vlad.core.types import described
 
@@ -305,8 +309,9 @@ class Tiers:
         """On tier 0, while the compiler has an eye on it."""
         if self._job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
-        job = Job(entry, operands, self.machine.steps[0], whole)
-        begun = job.begun
+        begun = time.monotonic()
+        waiting = A_MOMENT if whole and entry.seconds <= A_MOMENT else 0.0
+        job = Job(self, entry, operands, self.machine.steps[0], whole, begun + waiting)
 
         def done() -> None:
             """From here on nobody raises Switch: the answer is there."""
@@ -315,17 +320,14 @@ class Tiers:
                 self._job = None
                 if job.switching:
                     raise_in(job.thread, None)
+            BESIDE.remove(job)
             entry.seconds += time.monotonic() - begun
             entry.calls += 1
 
         try:
             try:
-                with self._wake:
-                    self._job = job
-                    self._start()
-                    if entry.seconds > A_MOMENT:
-                        job.begun -= A_MOMENT
-                    self._wake.notify()
+                self._job = job
+                BESIDE.add(job)
                 return self.machine.apply(f, argument, done)
             finally:
                 if job.active:
@@ -337,38 +339,17 @@ class Tiers:
             self.machine.steps[0] = job.steps
             return self._run(job.compiled, operands, f, argument)
 
-    def _start(self) -> None:
-        if self._worker is None:
-            self._worker = threading.Thread(target=self._work, daemon=True, name="vlad-compiler")
-            self._worker.start()
+    # In the compiler's thread.
 
-    def _work(self) -> None:
-        """The compiler's thread: waits for a call that takes longer than a moment."""
-        seen: Job | None = None
-        while True:
-            with self._wake:
-                while self._job is None or self._job is seen:
-                    self._wake.wait()
-                job = self._job
-                remaining = job.begun + A_MOMENT - time.monotonic()
-                if job.whole and remaining > 0:
-                    self._wake.wait(remaining)
-                    continue
-            if not job.whole:
-                time.sleep(self._look(job))
-                continue
-            compiled = self.compile(job.entry, job.operands)
-            if compiled is None:
-                job.whole = False
-                continue
-            seen = job
-            with self._lock:
-                if job.active:
-                    job.compiled, job.switching = compiled, True
-                    if not job.acting:  # else it gives way itself, when it is done
-                        raise_in(job.thread, Switch)
+    def give(self, job: Job, compiled: Any) -> None:
+        """What was compiled takes over from tier 0."""
+        with self._lock:
+            if job.active:
+                job.compiled, job.switching = compiled, True
+                if not job.acting:  # else it gives way itself, when it is done
+                    raise_in(job.thread, Switch)
 
-    def _look(self, job: Job) -> float:
+    def look(self, job: Job) -> float:
         """Where does the time of a call go that is not compiled as a whole? Answers how long to wait until the next look."""
         if self.hot is None:
             from vlad.compile.hot import HotSpots

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlad.compile import emit_c
+from vlad.compile import cuda, emit_c
 from vlad.compile.analyze import Analysis
-from vlad.compile.first_order import Each, Program, statements
+from vlad.compile.first_order import Each, Fail, Program, statements
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.kernels import fuse_kernels
@@ -19,6 +19,7 @@ from vlad.compile.triangles import solve_triangles
 from vlad.core.kernels import Kernel
 from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.evaluate.limits import deep_recursion
+from vlad.tensors import Tensor
 from vlad.values import Code, Value
 
 
@@ -86,8 +87,16 @@ class Unit:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)
             self.program: Program = improved(specializer.entry(root, environment), specializer.layout)
-            self.text, failures, self.given = emit_c.emit(self.program)
             (entry,) = self.program.entries
+            self.cuda: cuda.Emission | None = None  # what runs on a GPU
+            failures: list[Fail] = []
+            self.given: list[Tensor] = []
+            if analysis.machine.device == "cuda" and analysis.types.has_tensors:
+                crossing = [*root.operands, *([root.result] if root.result is not None else [])]
+                self.cuda = cuda.emit(self.program, analysis.types, crossing)
+                self.text = self.cuda.text
+            else:
+                self.text, failures, self.given = emit_c.emit(self.program)
             self.interface = Interface(
                 specializer.layout,
                 root.operands[: len(operands)],

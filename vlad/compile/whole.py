@@ -140,6 +140,7 @@ class Whole:
         self.steps = steps
         self.analysis = Analysis(machine, patient=bool(patient))
         self.analysis.tells = True
+        self.analysis.devices = ("cpu",)
         self.analysis.counting = False  # what stands alone has no limits
         self.analysis.variables = {
             step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None

@@ -189,6 +189,10 @@ class Types:
         return self._make("tensor", layout, (), ("tensor", shape, kind))
 
     @property
+    def has_tensors(self) -> bool:
+        return bool(self._layouts)
+
+    @property
     def has_points(self) -> bool:
         """Are there tensors that are not of reals, and have no tangents therefore?"""
         return any(kind != "f" for _, kind in self._layouts)

@@ -11,6 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
+from vlad.devices import is_failure
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.emit_python import Emission, Operation
 from vlad.evaluate.limits import too_deep
@@ -30,6 +31,8 @@ def explained(machine: Any, error: Exception) -> VladError:
         found = too_deep()
     elif isinstance(error, MemoryError):
         found = LimitExceeded("out-of-memory", "The evaluation ran out of memory")
+    elif is_failure(error):
+        found = VladError("device-failed", f"The device cuda failed: {type(error).__name__}: {error}")
     else:
         found = _meaning(machine, error, frames)
     return located(found, error, frames)

@@ -156,10 +156,13 @@ def _solve(a: Value, b: Value) -> Value:
         raise unlike("solve", (a, b), _SOLVED)
     xp, x, y = library("solve", a, b), reals(x), reals(y)
     columns = y[:, None] if y.ndim == 1 else y
-    try:
-        solved = _regular("solve", x, lambda: xp.linalg.solve(x, columns))
-    except ValueError:
-        raise unlike("solve", (a, b), _SOLVED) from None
+    batch = broadcast_shape([x.shape[:-2], columns.shape[:-2]])
+    if batch is None:
+        raise unlike("solve", (a, b), _SOLVED)
+    matrices = [
+        xp.broadcast_to(one, batch + one.shape[-2:]) for one in (x, columns)
+    ]  # not all libraries do it
+    solved = _regular("solve", x, lambda: xp.linalg.solve(*matrices))
     return made(solved[..., 0] if y.ndim == 1 else solved)
 
 
@@ -427,7 +430,7 @@ def _cholesky(a: Value) -> Value:
             factor = xp.linalg.cholesky((x + xp.matrix_transpose(x)) / 2)
     except LinAlgError:
         raise _not_definite() from None
-    if not bool(xp.all(xp.linalg.diagonal(factor) > 0)):  # a library that does not raise
+    if not bool(xp.all(xp.where(_unit(x) == 1, factor, 1.0) > 0)):  # a library that does not raise
         raise _not_definite()
     return made(factor)
 

@@ -22,7 +22,7 @@ from vlad.primitives.arrays import array_of, constant, dimensions, elements, len
 from vlad.primitives.elementwise import library
 from vlad.primitives.indexing import OUT_OF_RANGE, whole_places
 from vlad.primitives.kernels import Shape, copied, is_number, known, loops, shape_of
-from vlad.tensors import SORT, Array, Tensor, made, numbers, on_host, quiet, shape_text
+from vlad.tensors import SORT, Array, Tensor, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, Symbol, Value, look
 
 Pair = tuple[int, int]
@@ -361,9 +361,8 @@ def _unpooled(
 
 def _counted(w: Any, axes: list[Axis]) -> Any:
     down, across = [list(_entries(axis)) for axis in axes]
-    return w.value(
-        Tensor(on_host(device_named("cpu").asarray([[a * b for b in across] for a in down], float)))
-    )
+    there = device_named(w.machine.device)
+    return w.value(Tensor(there.asarray([[a * b for b in across] for a in down], there.xp.float64)))
 
 
 def _abstract_avg_pool(w: Any, x: Any, *geometry: Any) -> Any:

@@ -1,0 +1,348 @@
+"""Kernels for a GPU, without one: their CUDA text is compiled as C and run thread by thread (pretended_cupy.py), and computes
+what a plain interpreter of kernels does. Where NVIDIA's compiler is found (`pip install nvidia-cuda-nvrtc-cu12`; it needs no
+GPU), it takes all of these texts."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pretended_cupy
+import pytest
+from test_kernels import a_product, each, interpreted, made, same
+
+from vlad.compile import cuda, emit_cuda, products
+from vlad.compile.first_order import Block, Function, Program, Return, Slot
+from vlad.compile.functions import is_for_hosts
+from vlad.core.kernels import START, Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.types import Types
+from vlad.primitives.table import TABLE
+from vlad.tensors import on_host
+from vlad.values import FALSE, NUMBERS, TRUE
+
+FROM_CUPY = ("-ftz=true", "--device-as-default-execution-space")  # what CuPy 14 adds to all
+ARCHITECTURES = ("compute_60", "compute_90")  # the first to add up doubles atomically, and one of today
+
+
+@pytest.fixture
+def cupy() -> Iterator[Any]:
+    with pretended_cupy.pretended() as module:
+        yield module
+
+
+# Kernels.
+
+Case = tuple[Kernel, list[Any]]
+
+
+def program(cases: Sequence[Case], pick: Callable[[Sequence[Any]], Any]) -> tuple[Program, list[Any]]:
+    """All kernels, one after the other, and what it is given; some reals come of another kernel, so that they are on the GPU."""
+    parameters: list[Slot] = []
+    statements: list[Any] = []
+    given: list[Any] = []
+    answers: list[Slot] = []
+    for kernel, operands in cases:
+        leaves = []
+        for operand in operands:
+            slot = Slot("d" if np.shape(operand) == () else "p", "x")
+            parameters.append(slot)
+            given.append(operand)
+            if slot.kind == "d" and pick([False, True]):
+                copy = each(Kernel((), (Read(0, None),), (), (Output(None),), (Write(0, 0, None),)), [slot])
+                statements.append(copy)
+                (slot,) = copy.slots
+            leaves.append(slot)
+        statement = each(kernel, leaves)
+        statements.append(statement)
+        answers += statement.slots
+    kinds = "".join([slot.kind for slot in answers])
+    cells: list[Any] = [None] * len(parameters)
+    body = Block(statements, Return(tuple(answers)))
+    function = Function("all", 0, parameters, cells, kinds, [None] * len(kinds), body, None)
+    return Program([function], {}, [function]), given
+
+
+def emitted(cases: Sequence[Case]) -> tuple[cuda.Emission, list[Any]]:
+    whole, given = program(cases, random.Random(0).choice)
+    return cuda.emit(whole, Types(), []), given
+
+
+def launched(cases: Sequence[Case], xp: Any) -> list[Any]:
+    """What the kernels answer, as NumPy's arrays and reals."""
+    emission, given = emitted(cases)
+    run = cuda.loaded(emission, xp)
+    found = run(*[float(x) if np.shape(x) == () else xp.asarray(x) for x in given])
+    return [on_host(x) if isinstance(x, xp.ndarray) else x for x in found]
+
+
+def check(cases: Sequence[Case], xp: Any) -> None:
+    found = iter(launched(cases, xp))
+    for kernel, operands in cases:
+        mine = list(itertools.islice(found, len(kernel.outputs)))
+        assert same(mine, interpreted(kernel, operands)), (kernel, operands)
+
+
+def random_cases(seed: int, count: int) -> list[Case]:
+    pick = random.Random(seed).choice
+    return [made(lambda choices: pick(list(choices))) for _ in range(count)]
+
+
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts, blocks and library calls for few entries, as otherwise for many."""
+    monkeypatch.setattr(emit_cuda, "FEWEST_TERMS", {"thread": 2, "block": 1})
+    monkeypatch.setattr(emit_cuda, "WANTED", 1 << 8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kernels_at_random(seed: int, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if seed % 2:
+        small(monkeypatch)
+    check(random_cases(seed, 120), cupy)
+
+
+def reduction(
+    shape: tuple[int, ...], axes: Sequence[int], combine: str, order: Sequence[int] | None = None
+) -> Case:
+    """The entries and their squares combined over some axes, the axes of the array in another order."""
+    strides = [0] * len(shape)
+    order = range(len(shape)) if order is None else order
+    for axis, stride in zip(order, contiguous([shape[axis] for axis in order]), strict=True):
+        strides[axis] = stride
+    left = [1 if axis in axes else length for axis, length in enumerate(shape)]
+    places = [0 if axis in axes else stride for axis, stride in enumerate(contiguous(left))]
+    write = Access(0, tuple(places))
+    kernel = Kernel(
+        shape, (Read(0, Access(0, tuple(strides))),), (Step(TABLE["*"], (0, 0)),),
+        (Output(int(np.prod(left))), Output(None if len(axes) == len(shape) else int(np.prod(left)))),
+        (Write(0, 1, write, combine), Write(1, 0, None if len(axes) == len(shape) else write, combine)),
+    )  # fmt: skip
+    r = np.random.default_rng(len(shape))
+    return kernel, [r.normal(size=int(np.prod(shape))) + (1.0 if combine == "*" else 0.0)]
+
+
+REDUCTIONS = [
+    ((700,), (0,)), ((3, 300), (1,)), ((300, 3), (0,)), ((40, 50), (0, 1)), ((5, 64, 7), (1,)), ((5, 64, 7), (0, 2)),
+    ((2, 33), (1,)), ((600, 2), (1,)), ((1, 500), (1,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_reductions_of_every_shape(parts: bool, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a thread or by a block, at once or in parts, of rows and of columns."""
+    if parts:
+        small(monkeypatch)
+    cases = [
+        reduction(shape, axes, combine, order)
+        for (shape, axes), combine in itertools.product(REDUCTIONS, START)
+        for order in (None, list(reversed(range(len(shape)))))
+    ]
+    check(cases, cupy)
+    text = emitted(cases)[0].cuda
+    assert text.count("__shared__") > 20 and (text.count("part < ") > 20) is parts
+
+
+def test_what_is_not_a_number_stays_in_a_maximum(cupy: Any) -> None:
+    for place in (0, 31, 32, 255, 256, 699):
+        kernel, (array,) = reduction((700,), (0,), "max")
+        array[place] = np.nan
+        (squares, greatest) = launched([(kernel, [array])], cupy)
+        assert np.isnan(squares).all() and np.isnan(greatest)
+
+
+def test_sums_that_meet_are_done_one_after_the_other(cupy: Any) -> None:
+    """As windows that overlap: the same to the last bit whichever thread is first."""
+    access = Access(0, (2, 1))
+    kernel = Kernel((40, 5), (Read(0, Access(0, (5, 1))),), (), (Output(83),), (Write(0, 0, access, "+"),))
+    check([(kernel, [np.arange(200.0)])], cupy)
+    (text,) = [
+        line for line in emitted([(kernel, [np.arange(200.0)])])[0].host.splitlines() if "range" in line
+    ]
+    assert "range(5)" in text and "atomic" not in emitted([(kernel, [np.arange(200.0)])])[0].cuda
+
+
+def test_what_cannot_be_done_at_once_is_left_to_tier_0() -> None:
+    plain = Write(0, 0, Access(0, (0,)))
+    many = Kernel((4,), (Read(0, Access(0, (1,))),), (), (Output(1),), (plain,))
+    reads = tuple([Read(number, None) for number in range(600)])
+    writes = tuple([Write(0, number, Access(number, ())) for number in range(600)])
+    wide = Kernel((), reads, (), (Output(600),), writes)
+    for kernel, kinds in ((many, "p"), (wide, "d" * 600)):
+        with pytest.raises(emit_cuda.Unfit):
+            emit_cuda.launches(kernel, kinds, "k", [])
+
+
+def large(shape: tuple[int, int]) -> Kernel:
+    rows, columns = shape
+    steps = (Step(TABLE["exp"], (0,)),)
+    return Kernel(
+        shape,
+        (Read(0, Access(0, (columns, 1))),),
+        steps,
+        (Output(rows * columns),),
+        (Write(0, 1, Access(0, (columns, 1))),),
+    )
+
+
+def test_numbers_that_no_int_holds() -> None:
+    for shape, index in (((1 << 10, 1 << 10), "int"), ((1 << 16, 1 << 15), "long")):
+        (launch,) = emit_cuda.launches(large(shape), "p", "k", []).launches
+        assert f"{index} i = blockIdx.x * ({index})blockDim.x" in launch.text
+        assert launch.blocks * launch.threads >= shape[0] * shape[1]
+
+
+def test_library_products_at_random(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "FEWEST", 1)
+    pick = random.Random(5).choice
+    cases = [a_product(lambda choices: pick(list(choices))) for _ in range(200)]
+    assert emitted(cases)[0].host.count("matmul(") > 20
+    check(cases, cupy)
+
+
+# Rows.
+
+TAKES_ANY = [
+    -2.5,
+    -1.0,
+    -0.5,
+    -0.0,
+    0.0,
+    0.3,
+    0.5,
+    1.0,
+    1.5,
+    2.0,
+    7.25,
+    40.0,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+]
+# `conic` and its kin are made for whole numbers of a small range in front (numbers.py); the rest takes any.
+FIRST = {
+    "conic": (1.0, 1.0, 1.0, 3.0),
+    "conic-slope": (1.0, -1.0, 2.0, 3.0),
+    "polygamma": (2.0,),
+    "one-plus-power": (2.0,),
+}
+ROWS = [
+    row for row in TABLE.values()
+    if row.c and row.type.split()[0] in ("number", "real", "any") and not is_for_hosts(row.c)
+]  # fmt: skip
+# Long doubles are doubles on a GPU: polygamma and what is made of it keep fewer digits there.
+TOLERANCE = dict.fromkeys(["polygamma", "digamma", "gamma-slope", "gamma-curve", "gamma-third"], 1e-12)
+
+
+def row_case(row: Any) -> Case:
+    first = FIRST.get(row.name, ())
+    free = len(row.operands) - len(first)
+    points = list(itertools.product(TAKES_ANY, repeat=free)) if free < 3 else [(x,) * free for x in TAKES_ANY]
+    columns = np.array([(*first, *point) for point in points]).T
+    if row.type.startswith("any"):  # a truth
+        columns[0] = columns[0] > 0
+    count, access = columns.shape[1], Access(0, (1,))
+    reads = tuple([Read(number, access) for number in range(len(row.operands))])
+    steps = (Step(row, tuple(range(len(row.operands)))),)
+    kernel = Kernel((count,), reads, steps, (Output(count),), (Write(0, len(reads), access),))
+    return kernel, [np.ascontiguousarray(column) for column in columns]
+
+
+def test_every_row_computes_the_same(cupy: Any) -> None:
+    cases = [row_case(row) for row in ROWS]
+    for row, (_, columns), found in zip(ROWS, cases, launched(cases, cupy), strict=True):
+        for place, x in enumerate(found):
+            given = [float(column[place]) for column in columns]
+            if row.type.startswith("any"):
+                given[0] = TRUE if given[0] else FALSE  # type: ignore[call-overload]
+            expected = row.value(*given)
+            expected = 1.0 if expected is TRUE else 0.0 if expected is FALSE else expected
+            assert x == pytest.approx(
+                expected, rel=TOLERANCE.get(row.name, 1e-13), abs=1e-300, nan_ok=True
+            ), (row.name, given)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in TABLE.values() if row.c and not row.needs_machine], ids=lambda row: row.name
+)
+def test_rows_of_reals_that_python_keeps(row: Any) -> None:
+    """Between kernels reals are Python's: in the fast form of a row, exactly what its rule says."""
+    takes = row.type.split(" -> ")[0].split()
+    points = itertools.product(*[TAKES_ANY if kind in NUMBERS else [False, True] for kind in takes])
+    value = cuda._on_floats(row)
+    for given in itertools.islice(points, 300):
+        boxed = [x if type(x) is float else TRUE if x else FALSE for x in given]
+        expected = row.value(*boxed)
+        expected = True if expected is TRUE else False if expected is FALSE else expected
+        found = value(*given)
+        assert type(found) is type(expected) and (
+            found == expected or found != found != expected != expected
+        ), given
+
+
+# NVIDIA's compiler.
+
+
+def nvrtc() -> Any:
+    """The library of that name: of a package beside this one, or of the system."""
+    folders = [Path(folder) for folder in sys.path if folder]
+    found = [str(path) for folder in folders for path in folder.glob("nvidia/*/lib/libnvrtc.so.*")]
+    for path in [*found, "libnvrtc.so", "libnvrtc.so.12", "libnvrtc.so.13"]:
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    pytest.skip("NVIDIA's compiler is not here: pip install nvidia-cuda-nvrtc-cu12")
+
+
+def compiled(text: str, architecture: str) -> str:
+    """The text for a GPU, as its assembler has it."""
+    library, unit, size = nvrtc(), ctypes.c_void_p(), ctypes.c_size_t()
+    assert library.nvrtcCreateProgram(ctypes.byref(unit), text.encode(), b"vlad.cu", 0, None, None) == 0
+    given = (*emit_cuda.OPTIONS, *FROM_CUPY, f"--gpu-architecture={architecture}")
+    options = [option.encode() for option in given]
+    status = library.nvrtcCompileProgram(unit, len(options), (ctypes.c_char_p * len(options))(*options))
+    if status:
+        library.nvrtcGetProgramLogSize(unit, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetProgramLog(unit, log)
+        raise AssertionError(log.value.decode())
+    library.nvrtcGetPTXSize(unit, ctypes.byref(size))
+    found = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetPTX(unit, found)
+    return found.value.decode()
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_its_compiler_takes_all_kernels(architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    nvrtc()
+    for seed in range(4):
+        with pytest.MonkeyPatch.context() as patch:
+            if seed % 2:
+                small(patch)
+            emission, _ = emitted(random_cases(seed, 120))
+        found = compiled(emission.cuda, architecture)
+        assert found.count(".visible .entry") == len(emission.kernels)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_its_compiler_takes_all_rows(architecture: str) -> None:
+    nvrtc()
+    emission, _ = emitted([row_case(row) for row in ROWS])
+    found = compiled(emission.cuda, architecture)
+    assert found.count(".visible .entry") == len(emission.kernels)
+    assert "fma.rn.f64" in found  # of the C library's functions and of functions.c, which asks for it
+
+
+def test_products_and_sums_are_not_fused() -> None:
+    nvrtc()
+    access = Access(0, (1,))
+    kernel = Kernel(
+        (9,), tuple([Read(n, access) for n in range(3)]), (Step(TABLE["*"], (0, 1)), Step(TABLE["+"], (3, 2))), (Output(9),),
+        (Write(0, 4, access),),
+    )  # fmt: skip
+    assert "fma" not in compiled(emitted([(kernel, [np.ones(9)] * 3)])[0].cuda, ARCHITECTURES[-1])

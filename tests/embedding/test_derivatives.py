@@ -1,0 +1,173 @@
+"""`vlad.grad` and its kin: arguments of any structure, nested, in every mode; against closed forms and differences."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vlad
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
+@dataclasses.dataclass
+class Layer:
+    weights: Any
+    bias: float
+
+
+@pytest.fixture(scope="module")
+def session() -> vlad.Session:
+    session = vlad.Session()
+    session.eval(
+        """
+        (define (cube x) (* x x x))
+        (define (mixed x y) (+ (* x x y) (sin y)))
+        (define (squares l) (fold + 0 (map square l)))
+        (define (energy t) (sum (* t (sin t))))
+        (define (layer q x) (let (((cons w b) q)) (+ (dot w x) (* b b))))
+        (define (pairs d) (fold + 0 (map (lambda (p) (square (cdr p))) d)))
+        ; everything in a structure of reals and tensors, squared, weighted by where it is
+        (define (total t)
+          (cond ((real? t) (* t t)) ((tensor? t) (sum (* t t t))) ((pair? t) (+ (* 2 (total (car t))) (total (cdr t)))) (else 0)))
+        """
+    )
+    return session
+
+
+def test_one_argument(session: vlad.Session) -> None:
+    cube = session["cube"]
+    assert vlad.grad(cube)(2.0) == 12.0
+    assert vlad.grad(cube)(2) == 12.0
+    assert vlad.value_and_grad(cube)(2.0) == (8.0, 12.0)
+    assert vlad.hessian(cube)(2.0) == 12.0
+    assert vlad.jvp(cube, 2.0, 1.0) == (8.0, 12.0)
+    assert vlad.hvp(cube, 2.0, 3.0) == 36.0
+    value, back = vlad.vjp(cube, 2.0)
+    assert (value, back(0.5)) == (8.0, 6.0)
+
+
+def test_derivatives_nest(session: vlad.Session) -> None:
+    d = session["cube"]
+    for expected in (12.0, 12.0, 6.0, 0.0):
+        d = vlad.grad(d)
+        assert d(2.0) == expected
+
+
+def test_several_arguments(session: vlad.Session) -> None:
+    mixed = session["mixed"]
+    expected = (12.0, 4.0 + math.cos(3.0))
+    assert vlad.grad(mixed)(2.0, 3.0) == pytest.approx(expected)
+    assert vlad.grad(mixed, 1)(2.0, 3.0) == pytest.approx(expected[1])
+    assert vlad.grad(mixed, (1, 0))(2.0, 3.0) == pytest.approx(expected[::-1])
+    value, gradient = vlad.value_and_grad(mixed)(2.0, 3.0)
+    assert (value, gradient) == (pytest.approx(12 + math.sin(3.0)), pytest.approx(expected))
+    assert vlad.value_and_grad(mixed, 0)(2.0, 3.0)[1] == 12.0
+    assert vlad.jvp(mixed, (2.0, 3.0), (1.0, 2.0))[1] == pytest.approx(expected[0] + 2 * expected[1])
+    assert vlad.vjp(mixed, 2.0, 3.0)[1](2.0) == pytest.approx(tuple([2 * part for part in expected]))
+    assert vlad.hvp(mixed, (2.0, 3.0), (1.0, 0.0)) == pytest.approx((6.0, 4.0))
+
+
+def test_structures_keep_their_shape(session: vlad.Session) -> None:
+    assert vlad.grad(session["squares"])([1.0, 2.0, 3.0]) == [2.0, 4.0, 6.0]
+    assert vlad.grad(session["mixed"])(*Point(2.0, 3.0))[0] == 12.0
+    point = vlad.grad(session.eval("(lambda (x y) (* x y))"))(Point(2.0, 3.0))
+    assert point == Point(3.0, 2.0) and type(point) is Point
+    weights, inputs = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    layer, of_inputs = vlad.grad(session["layer"])(Layer(weights, 5.0), inputs)
+    assert type(layer) is Layer and layer.bias == 10.0
+    assert np.array_equal(layer.weights, inputs) and np.array_equal(of_inputs, weights)
+    assert vlad.grad(session["pairs"])({"a": 1.0, "b": 2.0}) == {"a": 2.0, "b": 4.0}
+
+
+def test_arrays(session: vlad.Session) -> None:
+    x = np.linspace(-1, 2, 7)
+    assert np.allclose(vlad.grad(session["energy"])(x), np.sin(x) + x * np.cos(x))
+    v = np.cos(x)
+    assert np.allclose(vlad.hvp(session["energy"], x, v), (2 * np.cos(x) - x * np.sin(x)) * v)
+
+
+def test_a_gradient_is_a_procedure_of_the_language(session: vlad.Session) -> None:
+    session["slope"] = vlad.grad(session["cube"])
+    assert session.eval("(slope 3)") == 27.0
+    assert session.eval("(map slope '(1 2))") == [3.0, 12.0]
+
+
+REALS = st.floats(-3, 3)
+TREES = st.recursive(
+    REALS | st.lists(REALS, min_size=1, max_size=4).map(np.array),
+    lambda of: (
+        st.lists(of, max_size=4) | st.tuples(of, of) | st.tuples(of, of, of) | st.dictionaries(st.text("ab"), of)
+    ),
+    max_leaves=8,
+)  # fmt: skip
+
+
+def moved(tree: Any, direction: Any, step: float) -> Any:
+    if isinstance(tree, list | tuple):
+        return type(tree)([moved(t, d, step) for t, d in zip(tree, direction, strict=True)])
+    if isinstance(tree, dict):
+        return {key: moved(part, direction[key], step) for key, part in tree.items()}
+    return tree + step * direction
+
+
+def inner(a: Any, b: Any) -> float:
+    if isinstance(a, list | tuple):
+        assert type(a) is type(b)
+        return sum([inner(x, y) for x, y in zip(a, b, strict=True)])
+    if isinstance(a, dict):
+        assert list(a) == list(b)
+        return sum([inner(a[key], b[key]) for key in a])
+    return float(np.sum(np.asarray(a) * np.asarray(b)))
+
+
+def ones(tree: Any) -> Any:
+    if isinstance(tree, list | tuple):
+        return type(tree)([ones(part) for part in tree])
+    if isinstance(tree, dict):
+        return {key: ones(part) for key, part in tree.items()}
+    return np.ones_like(tree) if isinstance(tree, np.ndarray) else 1.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(TREES)
+def test_random_structures(tree: Any) -> None:
+    """Along a direction, the gradient, the forward derivative and differences agree."""
+    session = vlad.Session(tier="evaluate")
+    total = session.eval(
+        """(letrec ((total (lambda (t)
+             (cond ((real? t) (* t t)) ((tensor? t) (sum (* t t t)))
+                   ((pair? t) (+ (* 2 (total (car t))) (total (cdr t)))) (else 0))))) total)"""
+    )
+    direction = ones(tree)
+    gradient = vlad.grad(total)(tree)
+    value, along = vlad.jvp(total, (tree,), (direction,))
+    assert value == pytest.approx(total(tree), rel=1e-12)
+    assert inner(gradient, direction) == pytest.approx(along, rel=1e-9, abs=1e-9)
+    step = 1e-6
+    difference = (total(moved(tree, direction, step)) - total(moved(tree, direction, -step))) / (2 * step)
+    assert along == pytest.approx(difference, rel=1e-4, abs=1e-4)
+    assert inner(vlad.vjp(total, tree)[1](2.0), direction) == pytest.approx(2 * along, rel=1e-9, abs=1e-9)
+
+
+def test_what_is_no_procedure_is_told_so(session: vlad.Session) -> None:
+    with pytest.raises(
+        vlad.VladError, match="A procedure of a session is differentiated; this is a function of Python's"
+    ):
+        vlad.grad(lambda x: x)
+    with pytest.raises(vlad.VladError, match="2 arguments and 1 tangents"):
+        vlad.jvp(session["mixed"], (1.0, 2.0), (1.0,))
+
+
+def test_what_answers_no_real_has_no_gradient(session: vlad.Session) -> None:
+    with pytest.raises(vlad.VladError):
+        vlad.grad(session.eval("(lambda (x) (list x x))"))(1.0)

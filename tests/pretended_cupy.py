@@ -1,0 +1,348 @@
+"""CuPy without a GPU: a module `cupy` over NumPy for tests, as unlike NumPy as CuPy itself is.
+
+    arrays      are of a kind of their own, which NumPy's functions and operators refuse, and which refuse NumPy's arrays;
+                an entry or a sum is an array of rank 0, not a number; nobody can forbid writing to one
+    names       what CuPy 14 has not, is not here either
+    errors      systems of equations have to be of one shape, without broadcasting; a singular matrix is no error unless
+                cupyx.errstate says so; places out of range are none either
+    RawModule   compiles CUDA text as C, and runs the threads of a block one after the other up to each barrier, in either
+                order by turns
+
+So it tells what is asked of CuPy in a wrong way, not what a GPU does with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+MISSING = {
+    "block", "einsum_path", "errstate", "insert", "matvec", "nditer", "spacing", "unstack", "vecdot", "vecmat",
+    "linalg.diagonal", "linalg.matrix_norm", "linalg.multi_dot", "linalg.outer", "linalg.svdvals", "linalg.tensordot",
+    "linalg.trace", "linalg.vecdot", "linalg.vector_norm", "setflags", "to_device", "ctypes",
+}  # fmt: skip
+NUMBERS = (bool, int, float, np.generic)
+settings = {"linalg": "ignore"}
+
+
+class Array(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array "on the GPU"."""
+
+    __array_priority__ = 100
+    device = types.SimpleNamespace(id=0)
+
+    def __init__(self, held: np.ndarray) -> None:
+        self.held = held
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
+        return wrapped(getattr(ufunc, method)(*map(bare, operands), **bare(keywords)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in MISSING or name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(self.held, name)
+        return checked(found) if callable(found) else wrapped(found)
+
+    def __getitem__(self, index: Any) -> Array:
+        return Array(np.asarray(self.held[self._within(index)]))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.held[self._within(index)] = bare(value)
+
+    def _within(self, index: Any) -> Any:
+        """Places out of range are taken from the other end."""
+        axes = index if isinstance(index, tuple) else (index,)
+        found = []
+        for axis, one in enumerate(axes):
+            one = bare(one)
+            if isinstance(one, np.ndarray) and one.dtype.kind in "iu" and Ellipsis not in axes[:axis]:
+                one = one % self.held.shape[axis]
+            found.append(one)
+        return tuple(found)
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[place] for place in range(len(self.held)))
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def __float__(self) -> float:
+        return float(self.held)
+
+    def __int__(self) -> int:
+        return int(self.held)
+
+    def __index__(self) -> int:
+        return self.held.__index__()
+
+    def __bool__(self) -> bool:
+        return bool(self.held)
+
+    def get(self) -> np.ndarray:
+        return self.held.copy()
+
+    def item(self) -> Any:
+        return self.held.item()
+
+
+Array.__module__ = "cupy"
+
+
+def wrapped(value: Any) -> Any:
+    """Arrays and numbers of NumPy as those of the GPU."""
+    if isinstance(value, np.ndarray | np.generic):
+        return Array(np.asarray(value))
+    if isinstance(value, tuple | list):
+        found = [wrapped(part) for part in value]
+        return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
+    return value
+
+
+def bare(value: Any) -> Any:
+    """What NumPy takes instead."""
+    if isinstance(value, Array):
+        return value.held
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"Unsupported type {type(value)}")
+    if isinstance(value, tuple | list):
+        return type(value)([bare(part) for part in value])
+    if isinstance(value, dict):
+        return {name: bare(part) for name, part in value.items()}
+    return value
+
+
+def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*operands: Any, **keywords: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return wrapped(function(*map(bare, operands), **bare(keywords)))
+
+    return call
+
+
+class Library(types.ModuleType):
+    """A module whose functions are NumPy's, on its own arrays."""
+
+    def __init__(self, name: str, numpy: Any, **own: Any) -> None:
+        super().__init__(name)
+        self.__dict__.update(own)
+        self._numpy = numpy
+        self._prefix = name.partition(".")[2]
+
+    def __getattr__(self, name: str) -> Any:
+        if f"{self._prefix}.{name}".lstrip(".") in MISSING or name.startswith("_"):
+            raise AttributeError(f"module 'cupy' has no attribute '{name}'")
+        found = getattr(self._numpy, name)
+        return checked(found) if callable(found) and not isinstance(found, type) else found
+
+
+def asarray(data: Any, dtype: Any = None, **_: Any) -> Array:
+    """From the host, too."""
+    return Array(np.asarray(_held(data), dtype=dtype))
+
+
+def array(data: Any, dtype: Any = None, copy: bool = True) -> Array:
+    return Array(np.array(_held(data), dtype=dtype, copy=copy))
+
+
+def _held(data: Any) -> Any:
+    if isinstance(data, Array):
+        return data.held
+    return [_held(part) for part in data] if isinstance(data, list | tuple) else data
+
+
+def take(array: Array, indices: Any, axis: int | None = None, out: Any = None, mode: str = "wrap") -> Array:
+    return Array(np.asarray(np.take(bare(array), bare(indices), axis=axis, mode="wrap")))
+
+
+def solve(a: Array, b: Array) -> Array:
+    if b.ndim == 1:
+        if a.shape[-1] != b.size:
+            raise ValueError("a must have (..., M, M) shape and b must have (M,) for one-dimensional b")
+    elif a.shape[:-1] != b.shape[:-1]:
+        raise ValueError("a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b")
+    return _forgiving(np.linalg.solve, a.held, b.held, shape=b.shape)
+
+
+def inv(a: Array) -> Array:
+    return _forgiving(np.linalg.inv, a.held, shape=a.shape)
+
+
+def cholesky(a: Array) -> Array:
+    return _forgiving(np.linalg.cholesky, a.held, shape=a.shape)
+
+
+def _forgiving(rule: Callable[..., Any], *operands: Any, shape: Sequence[int]) -> Array:
+    try:
+        return Array(rule(*operands))
+    except np.linalg.LinAlgError:
+        if settings["linalg"] == "raise":
+            raise
+        return Array(np.full(shape, np.nan))
+
+
+def add_at(array: Array, index: Any, updates: Any) -> None:
+    np.add.at(array.held, array._within(index), bare(updates))
+
+
+@contextlib.contextmanager
+def errstate(linalg: str) -> Iterator[None]:
+    before = settings["linalg"]
+    settings["linalg"] = linalg
+    try:
+        yield
+    finally:
+        settings["linalg"] = before
+
+
+# CUDA text, emulated.
+
+EMULATION = """
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#define __global__ static
+#define __device__
+#define __shared__ static
+struct vlad_dimension { unsigned x; };
+static struct vlad_dimension blockIdx, threadIdx, blockDim, gridDim;
+static ucontext_t emulated_here, emulated_threads[1024];
+static char emulated_stacks[1024][32768];
+static int emulated_ended[1024];
+static void __syncthreads(void) {
+  int own = threadIdx.x;
+  swapcontext(&emulated_threads[own], &emulated_here);
+  threadIdx.x = own;
+}
+static double atomicAdd(double *place, double value) { double held = *place; *place += value; return held; }
+"""
+RUN = """
+static void **emulated_operands;
+static void emulated_NAME(int own) { NAME(ACTUAL); emulated_ended[own] = 1; }
+int run_NAME(long blocks, long threads, void **operands) {
+  emulated_operands = operands;
+  blockDim.x = threads; gridDim.x = blocks;
+  for (long block = 0; block < blocks; block++) {
+    blockIdx.x = block;
+    memset(emulated_ended, 0, sizeof emulated_ended);
+    if (!MEETS) {
+      for (long own = 0; own < threads; own++) { threadIdx.x = own; emulated_NAME(own); }
+      continue;
+    }
+    for (long own = 0; own < threads; own++) {
+      getcontext(&emulated_threads[own]);
+      emulated_threads[own].uc_stack.ss_sp = emulated_stacks[own];
+      emulated_threads[own].uc_stack.ss_size = sizeof emulated_stacks[own];
+      emulated_threads[own].uc_link = &emulated_here;
+      makecontext(&emulated_threads[own], (void (*)(void))emulated_NAME, 1, (int)own);
+    }
+    for (long round = 0, ended = 0; ended < threads; round++) {
+      if (ended) return 1; /* some wait for others that have ended */
+      for (long turn = 0; turn < threads; turn++) {
+        long own = round % 2 ? threads - 1 - turn : turn;
+        threadIdx.x = own;
+        swapcontext(&emulated_here, &emulated_threads[own]);
+        ended += emulated_ended[own];
+      }
+    }
+  }
+  return 0;
+}
+"""
+HEAD = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\) \{(.*?)\n\}', re.DOTALL)
+_folder = tempfile.TemporaryDirectory(prefix="vlad-emulated-")
+launched: list[str] = []  # the names of all functions that were run
+
+
+class RawModule:
+    def __init__(self, *, code: str, options: tuple[str, ...] = ()) -> None:
+        self.code = code
+        assert all(type(option) is str for option in options)
+
+    @functools.cached_property
+    def library(self) -> Any:
+        runs = []
+        for name, parameters, body in HEAD.findall(self.code):
+            kinds = [parameter.rsplit(" ", 1)[0] for parameter in parameters.split(", ") if parameter]
+            actual = ", ".join([f"*({kind} *)emulated_operands[{n}]" for n, kind in enumerate(kinds)])
+            meets = str(int("__syncthreads" in body))
+            runs.append(RUN.replace("NAME", name).replace("ACTUAL", actual).replace("MEETS", meets))
+        text = "\n".join([EMULATION, self.code.replace('extern "C" ', ""), *runs])
+        path = Path(_folder.name) / hashlib.sha256(text.encode()).hexdigest()[:24]
+        path.with_suffix(".c").write_text(text)
+        subprocess.run(
+            ["cc", "-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-mlong-double-64", "-o", path.with_suffix(".so"),
+             path.with_suffix(".c"), "-lm"], check=True,
+        )  # fmt: skip
+        return ctypes.CDLL(str(path.with_suffix(".so")))
+
+    def get_function(self, name: str) -> Callable[..., None]:
+        run = getattr(self.library, f"run_{name}")
+        (parameters,) = [found for own, found, _ in HEAD.findall(self.code) if own == name]
+        count = len(parameters.split(", ")) if parameters else 0
+
+        def call(grid: tuple[int], block: tuple[int], operands: tuple[Any, ...]) -> None:
+            assert type(grid) is type(block) is type(operands) is tuple and len(operands) == count
+            assert 0 < grid[0] < 1 << 31 and 0 < block[0] <= 1024 and block[0] % 32 == 0
+            words: list[Any] = []
+            for operand, parameter in zip(operands, parameters.split(", "), strict=False):
+                if isinstance(operand, Array):
+                    assert (
+                        operand.held.dtype == np.float64
+                        and operand.held.flags.c_contiguous
+                        and "*" in parameter
+                    )
+                    words.append(ctypes.c_void_p(operand.held.ctypes.data))
+                else:
+                    kind = {float: "double", int: "long"}[type(operand)]
+                    assert parameter.split()[0] == kind and "*" not in parameter
+                    words.append(ctypes.c_double(operand) if kind == "double" else ctypes.c_long(operand))
+            launched.append(name)
+            addresses = (ctypes.c_void_p * max(1, len(words)))(*[ctypes.addressof(word) for word in words])
+            assert run(ctypes.c_long(grid[0]), ctypes.c_long(block[0]), addresses) == 0, (
+                "the threads part ways"
+            )
+
+        return call
+
+
+def module() -> Library:
+    return Library(
+        "cupy", np, asarray=asarray, array=array, take=take, ndarray=Array, RawModule=RawModule, __version__="14.2.0",
+        cuda=types.SimpleNamespace(is_available=lambda: True),
+        linalg=Library("cupy.linalg", np.linalg, solve=solve, inv=inv, cholesky=cholesky),
+        lib=types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=checked(np.lib.stride_tricks.as_strided))),
+        add=types.SimpleNamespace(at=add_at),
+    )  # fmt: skip
+
+
+CUPY = module()
+
+
+@contextlib.contextmanager
+def pretended() -> Iterator[Library]:
+    """With the device cuda in this process."""
+    from vlad import devices
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", CUPY)
+        patch.setitem(sys.modules, "cupyx", types.SimpleNamespace(errstate=errstate))
+        patch.setattr(devices, "_found", {})
+        yield CUPY

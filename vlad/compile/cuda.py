@@ -1,0 +1,440 @@
+"""First-order code → what runs it on a GPU: Python that allocates and launches, and the CUDA text of its kernels.
+
+In: an improved Program, all of whose tensors are on the device cuda.  Out: `Emission`; `loaded` makes a callable of it, from
+leaves to leaves: arrays of CuPy with one axis, floats and bools. Branches, loops and calls are Python's. A real that a kernel
+finds stays on the GPU, and what is computed of it is computed there; it is waited for only where the program turns on it, hands
+it to a procedure or answers it. Products of large matrices are CuPy's, from cuBLAS.
+
+What a program puts into structures that grow, prints, or does by recursion is for tier 0: `Unbounded` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vlad.compile import emit_cuda
+from vlad.compile.emit_c import Facts
+from vlad.compile.emit_cuda import Launches, Unfit
+from vlad.compile.first_order import (
+    Block,
+    Branch,
+    Compute,
+    Data,
+    Each,
+    Fail,
+    Function,
+    Immediate,
+    Invoke,
+    Leaf,
+    Program,
+    Return,
+    Slot,
+    Statement,
+    Static,
+    TailInvoke,
+    Yield,
+    blocks,
+    inner_blocks,
+    leaves_read,
+    statements,
+)
+from vlad.compile.products import Matrix, Product, as_product
+from vlad.compile.refusals import Failed, Unbounded
+from vlad.compile.rewriting import leaf_kind
+from vlad.core.kernels import Kernel, Output, Read, Step, Write
+from vlad.core.types import Type, Types
+from vlad.tensors import Tensor, entries_there
+from vlad.values import FALSE, NUMBERS, TRUE, Primitive, Value
+
+WORD = 8  # bytes of an entry
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """`host` is Python text that defines `entry` by the names that `loaded` gives it; `kernels` are functions of `cuda`, `rows`
+    scalar rows and `data` tensors that it mentions."""
+
+    host: str
+    cuda: str
+    kernels: tuple[str, ...]
+    rows: dict[str, Primitive]
+    data: tuple[Tensor, ...]
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        return f"{self.cuda}\n/* Python's part:\n\n{self.host}*/\n"
+
+
+def emit(program: Program, types: Types, crossing: Iterable[Type]) -> Emission:
+    """`crossing`: the types of operands and answer. Raises Unbounded."""
+    for type_ in crossing:
+        _check(types, type_)
+    facts = Facts(program.functions)
+    if facts.recursive or any(len(members) > 1 for members in facts.together):
+        raise _left_out("procedures that call themselves other than in a loop are")
+    unit = _Unit()
+    try:
+        texts = [_Body(unit, function).text() for function in program.functions]
+    except Unfit as unfit:
+        raise _left_out(f"{unfit.reason} is") from None
+    (entry,) = program.entries
+    host = "\n".join([*texts, f"entry = {_called(entry)}", ""])
+    return Emission(
+        host, emit_cuda.text(unit.functions.values(), unit.expressions), tuple(unit.functions), unit.rows, tuple(unit.data)
+    )  # fmt: skip
+
+
+def _check(types: Types, type_: Type) -> None:
+    """Is this made of numbers and tensors alone?"""
+    type_ = types.canonical(type_)
+    if type_.kind in ("union", "string"):
+        raise _left_out("strings, and structures whose size is known only when the program runs, are")
+    for part in type_.parts:
+        _check(types, part)
+
+
+def loaded(emission: Emission, xp: Any) -> Callable[..., tuple[Any, ...]]:
+    """`xp` is CuPy, which compiles the text now."""
+    names: dict[str, Any] = {
+        "Failed": Failed, "nan": float("nan"), "inf": float("inf"), "matmul": xp.matmul,
+        "empty": lambda size: xp.empty(size, dtype=xp.float64),
+        "full": lambda size, number: xp.full(size, number, dtype=xp.float64),
+        "copy": lambda array: xp.array(array, copy=True),
+        "view": lambda array, start, shape, strides: xp.lib.stride_tricks.as_strided(array[start:], shape, strides),
+    }  # fmt: skip
+    names |= {name: _on_floats(row) for name, row in emission.rows.items()}
+    names |= {f"data{number}": entries_there(tensor, xp) for number, tensor in enumerate(emission.data)}
+    if emission.kernels:
+        module = xp.RawModule(code=emission.cuda, options=emit_cuda.OPTIONS)
+        names |= {name: module.get_function(name) for name in emission.kernels}
+    exec(compile(emission.host, "<cuda>", "exec"), names)
+    entry: Callable[..., tuple[Any, ...]] = names["entry"]
+    return entry
+
+
+def _on_floats(row: Primitive) -> Callable[..., float | bool]:
+    """A scalar row on floats and Python's bools; in its fast form, where it has one."""
+    takes = row.type.split(" -> ")[0].split()
+
+    def complete(*operands: float | bool) -> float | bool:
+        given: list[Value] = [
+            operand if kind in NUMBERS else TRUE if operand else FALSE
+            for operand, kind in zip(operands, takes, strict=True)
+        ]
+        found = row.value(*given)
+        return found is TRUE if found is TRUE or found is FALSE else found
+
+    if not row.python or not NUMBERS.issuperset(takes):
+        return complete
+    operands = ", ".join(row.operands)
+    names: dict[str, Any] = {"complete": complete, **row.uses}
+    text = f"try:\n    return {row.python}\n  except Exception:\n    return complete({operands})"
+    exec(f"def fast({operands}):\n  {text}", names)
+    fast: Callable[..., float | bool] = names["fast"]
+    return fast
+
+
+def _left_out(what: str) -> Unbounded:
+    return Unbounded(f"{what} not compiled for cuda yet")
+
+
+def _called(function: Function) -> str:
+    return f"f{function.serial}"
+
+
+class _Unit:
+    """What the functions of a program share."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, str] = {}  # of the CUDA text, by name
+        self.expressions: list[str] = []
+        self.rows: dict[str, Primitive] = {}
+        self.data: list[Tensor] = []
+        self._launches: dict[tuple[Kernel, str], Launches] = {}
+        self._row_names: dict[Primitive, str] = {}
+
+    def launches(self, kernel: Kernel, kinds: str) -> Launches:
+        """Equal kernels share their functions."""
+        found = self._launches.get((kernel, kinds))
+        if found is None:
+            name = f"kernel_{len(self._launches)}"
+            found = emit_cuda.launches(kernel, kinds, name, self.expressions)
+            self._launches[kernel, kinds] = found
+            self.functions |= {launch.name: launch.text for launch in found.launches}
+        return found
+
+    def row(self, row: Primitive) -> str:
+        if row.needs_machine or row.name == "where":
+            raise _left_out(f"`{row.name}` of reals is")
+        name = self._row_names.setdefault(row, f"row{len(self._row_names)}")
+        self.rows[name] = row
+        return name
+
+    def tensor(self, tensor: Tensor) -> str:
+        self.data.append(tensor)
+        return f"data{len(self.data) - 1}"
+
+
+class _Body:
+    """The text of a function."""
+
+    def __init__(self, unit: _Unit, function: Function) -> None:
+        self.unit = unit
+        self.function = function
+        self.lines: list[str] = []
+        self.depth = 1
+        self.names: dict[Slot, str] = {}
+        self.there: set[Slot] = set()  # reals and booleans that are on the GPU, as arrays of one entry
+        self.fetched: dict[Slot, str] = {}  # those of them that are known here as well
+        self.data: dict[Data, str] = {}
+        self.readers: dict[Leaf, list[object]] = {}
+        for block in blocks(function.body):
+            for node in (*block.statements, block.end):
+                for leaf in leaves_read(node):
+                    self.readers.setdefault(leaf, []).append(node)
+
+    def text(self) -> str:
+        function = self.function
+        head = f"def {_called(function)}({', '.join(map(self.name, function.parameters))}):"
+        ends = [block.end for block in blocks(function.body)]
+        if any(type(end) is TailInvoke and end.function is function for end in ends):
+            self.line("while True:")
+            self.depth += 1
+        self.block(function.body, ())
+        return "\n".join([head, *self.lines])
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * self.depth + text)
+
+    def name(self, slot: Slot) -> str:
+        return self.names.setdefault(slot, f"v{len(self.names)}")
+
+    # Leaves.
+
+    def leaf(self, leaf: Leaf) -> str:
+        """The leaf where it is."""
+        if type(leaf) is Slot:
+            return self.name(leaf)
+        if type(leaf) is Data:
+            if leaf not in self.data:
+                self.data[leaf] = self.unit.tensor(leaf.tensor)
+            return self.data[leaf]
+        if isinstance(leaf, Immediate | Static):
+            raise _left_out("structures whose size is known only when the program runs are")
+        return repr(leaf)
+
+    def here(self, leaf: Leaf) -> str:
+        """The leaf as Python counts on with it: a real on the GPU is waited for."""
+        if type(leaf) is not Slot or leaf not in self.there:
+            return self.leaf(leaf)
+        if leaf not in self.fetched:
+            name = self.fetched[leaf] = f"{self.name(leaf)}_here"
+            self.line(f"{name} = {self.name(leaf)}.item(){' != 0' if leaf.kind == 'b' else ''}")
+        return self.fetched[leaf]
+
+    def all_here(self, leaves: Sequence[Leaf]) -> str:
+        """As many, as a tuple."""
+        return "".join([f"{text}, " for text in [self.here(leaf) for leaf in leaves]]).rstrip()
+
+    # Blocks.
+
+    def block(self, block: Block, targets: tuple[Slot, ...]) -> None:
+        before = dict(self.fetched)
+        done = list(self.moved(block.statements))
+        for statement, idle in zip(done, _idle(done, block), strict=True):
+            self.statement(statement)
+            if idle:  # their memory serves the next
+                self.line(" = ".join([*sorted([self.name(slot) for slot in idle]), "None"]))
+        self.end(block, targets)
+        self.fetched = before
+
+    def moved(self, given: list[Statement]) -> Iterator[Statement]:
+        """The statements, in which what is computed of reals on the GPU is done there, as much of it at once as can be."""
+        waiting: list[Compute] = []
+        for statement in given:
+            if type(statement) is Each:
+                self.there |= {slot for slot in statement.slots if slot.kind != "p"}
+            elif type(statement) is Compute and not self.there.isdisjoint(statement.operands):
+                self.there.add(statement.slot)
+                waiting.append(statement)
+                continue
+            own = {compute.slot for compute in waiting}
+            if type(statement) in (Branch, Invoke) or not own.isdisjoint(leaves_read(statement)):
+                yield from self.at_once(waiting)
+                waiting = []
+            yield statement
+        yield from self.at_once(waiting)
+
+    def at_once(self, computes: list[Compute]) -> Iterator[Each]:
+        """The kernel of one turn that does them."""
+        if not computes:
+            return
+        own = {compute.slot for compute in computes}
+        operands = list(dict.fromkeys([o for compute in computes for o in compute.operands if o not in own]))
+        numbers: dict[Leaf, int] = {leaf: number for number, leaf in enumerate(operands)}
+        steps = []
+        for compute in computes:
+            steps.append(Step(compute.row, tuple([numbers[leaf] for leaf in compute.operands])))
+            numbers[compute.slot] = len(numbers)
+        slots = [
+            compute.slot
+            for compute in computes
+            if any(node not in computes for node in self.readers.get(compute.slot, []))
+        ]
+        kernel = Kernel(
+            (), tuple([Read(number, None) for number in range(len(operands))]), tuple(steps),
+            (Output(None),) * len(slots),
+            tuple([Write(number, numbers[slot], None) for number, slot in enumerate(slots)]),
+        )  # fmt: skip
+        if slots:
+            yield Each(tuple(slots), kernel, tuple(operands), computes[0].span)
+
+    def end(self, block: Block, targets: tuple[Slot, ...]) -> None:
+        end = block.end
+        match end:
+            case Yield():
+                for slot, leaf in zip(targets, end.leaves, strict=True):
+                    self.line(f"{self.name(slot)} = {self.here(leaf)}")
+                if not targets:
+                    self.line("pass")
+            case Return():
+                self.line(f"return ({self.all_here(end.leaves)})")
+            case TailInvoke() if end.function is self.function:
+                leaves = self.all_here(end.operands)
+                if leaves:
+                    self.line(f"{', '.join(map(self.name, self.function.parameters))}, = {leaves}")
+                self.line("continue")
+            case TailInvoke():
+                self.line(f"return {_called(end.function)}({self.all_here(end.operands)})")
+            case Fail():
+                self.line(f"raise Failed({end.what!r})")
+            case _:
+                self.line("raise Failed('it never answers')")
+
+    # Statements.
+
+    def statement(self, statement: Statement) -> None:
+        match statement:
+            case Compute():
+                self.compute(statement)
+            case Each():
+                self.each(statement)
+            case Invoke():
+                call = f"{_called(statement.function)}({self.all_here(statement.operands)})"
+                slots = "".join([f"{self.name(slot)}, " for slot in statement.slots])
+                self.line(f"{slots}= {call}" if slots else call)
+            case Branch():
+                self.line(f"if {self.here(statement.test)}:")
+                self.arm(statement.consequent, statement.slots)
+                self.line("else:")
+                self.arm(statement.alternative, statement.slots)
+            case _:
+                raise _left_out(
+                    "programs that print, read or count their steps are" if hasattr(statement, "what")
+                    else "structures whose size is known only when the program runs are"
+                )  # fmt: skip
+
+    def compute(self, statement: Compute) -> None:
+        kinds = statement.row.type.split(" -> ")[0].split()
+        operands = [
+            f"float({text})" if kind in NUMBERS and leaf_kind(leaf) == "b" else text
+            for kind, leaf, text in zip(
+                kinds, statement.operands, map(self.here, statement.operands), strict=True
+            )
+        ]
+        row = self.unit.row(statement.row)
+        self.line(f"{self.name(statement.slot)} = {row}({', '.join(operands)})")
+
+    def arm(self, block: Block, targets: tuple[Slot, ...]) -> None:
+        self.depth += 1
+        self.block(block, targets)
+        self.depth -= 1
+
+    def each(self, statement: Each) -> None:
+        product = as_product(statement.kernel)
+        if product is not None:
+            self.product(product, statement)
+            return
+        kinds = "".join(
+            [
+                "r" if leaf in self.there else "p" if leaf_kind(leaf) == "p" else "d"
+                for leaf in statement.operands
+            ]
+        )
+        found = self.unit.launches(statement.kernel, kinds)
+        operands = [
+            f"float({self.leaf(leaf)})"
+            if leaf_kind(leaf) == "b" and leaf not in self.there
+            else self.leaf(leaf)
+            for leaf in statement.operands
+        ]
+        outputs = [self.name(slot) for slot in statement.slots]
+        rooms = [f"room{number}" for number in range(len(found.rooms))]
+        for name, output, fill in zip(outputs, statement.kernel.outputs, found.fills, strict=True):
+            size = 1 if output.size is None else output.size
+            made = f"empty({size})" if fill is None else f"full({size}, {fill!r})"
+            self.line(
+                f"{name} = copy({operands[output.base]})" if output.base is not None else f"{name} = {made}"
+            )
+        for name, size in zip(rooms, found.rooms, strict=True):
+            self.line(f"{name} = empty({size})")
+        actual = [*operands, *outputs, *rooms]
+        for launch in found.launches:
+            given = "".join([f"{actual[number]}, " for number in launch.parameters])
+            call = f"{launch.name}(({launch.blocks},), ({launch.threads},), ("
+            if launch.passes > 1:
+                self.line(f"for turn in range({launch.passes}): {call}{given}turn))")
+            else:
+                self.line(f"{call}{given.rstrip()}))")
+        if rooms:
+            self.line(" = ".join([*rooms, "None"]))
+
+    def product(self, product: Product, statement: Each) -> None:
+        (slot,), (output,) = statement.slots, statement.kernel.outputs
+        extents = statement.kernel.extents
+        batch = sorted(product.batch, key=lambda axis: -product.result.access.strides[axis])
+        self.line(f"{self.name(slot)} = empty({output.size})")
+
+        def view(name: str, one: Matrix, rows: int, columns: int) -> str:
+            shape = (*[extents[axis] for axis in batch], rows, columns)
+            own = (1, one.distance) if one.transposed else (one.distance, 1)
+            strides = [WORD * stride for stride in (*[one.access.strides[axis] for axis in batch], *own)]
+            return f"view({name}, {one.access.offset}, {shape}, {tuple(strides)})"
+
+        left = view(
+            self.leaf(statement.operands[product.left.operand]), product.left, product.rows, product.terms
+        )
+        right = view(
+            self.leaf(statement.operands[product.right.operand]),
+            product.right,
+            product.terms,
+            product.columns,
+        )
+        result = view(self.name(slot), product.result, product.rows, product.columns)
+        self.line(f"matmul({left}, {right}, out={result})")
+
+
+def _idle(done: list[Statement], block: Block) -> list[list[Slot]]:
+    """For each statement of a block the arrays made there that nobody reads behind it."""
+    made = {slot for statement in done for slot in getattr(statement, "slots", ()) if slot.kind == "p"}
+    read: set[Leaf] = set(leaves_read(block.end))
+    found: list[list[Slot]] = []
+    for statement in reversed(done):
+        own = _all_read(statement)
+        found.append([leaf for leaf in own - read if type(leaf) is Slot and leaf in made])
+        read |= own
+    return found[::-1]
+
+
+def _all_read(statement: Statement) -> set[Leaf]:
+    """What a statement reads, its inner blocks included."""
+    found = set(leaves_read(statement))
+    for block in inner_blocks(statement):
+        for inner in blocks(block):
+            found |= set(leaves_read(inner.end))
+        for one in statements(block):
+            found |= set(leaves_read(one))
+    return found

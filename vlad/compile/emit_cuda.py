@@ -1,0 +1,388 @@
+"""Kernels → CUDA text: for each a function that a GPU runs in many threads at once, or two.
+
+In: a kernel and where its operands are.  Out: `Launch`es, to be done in their order. A turn of the loops is a thread's; what is
+combined over some axes is gathered by one thread or by the threads of a block, as a tree, and where that would leave most of
+the GPU idle in parts, which a second launch combines. Which turns meet where does not depend on time, so every run
+answers the same, to the last bit; but `atomicAdd`, for sums at places that are computed, takes them as they come.
+
+Entries are doubles, C's rules for rows are CUDA's as well (functions.c, too), and no product is fused with a sum.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vlad.compile.emit_c import constant_text
+from vlad.compile.emit_kernels import entry_text, loop_order, position_text, stored_text
+from vlad.compile.functions import applied, definitions, is_for_hosts
+from vlad.core.kernels import START, Access, Kernel, Write
+
+THREADS = 256  # of a block
+FEWEST_THREADS = 32  # that run in step, whether there is something for all of them or not
+WANTED = 1 << 17  # threads at once, to keep a large GPU busy
+FEWEST_TERMS = {"thread": 64, "block": 8}  # that a thread gathers, before there are more threads
+LARGEST_INT = (1 << 31) - 1
+MOST_PARAMETERS = 500  # of a function: there is room for 4 KiB
+OPTIONS = ("-std=c++17", "--fmad=false")  # for the compiler of CUDA
+HEAD = """\
+#define powl(x, y) pow((double)(x), (double)(y))
+#define logl(x) log((double)(x))
+#define cosl(x) cos((double)(x))
+#define sinl(x) sin((double)(x))
+"""  # to a GPU long doubles are doubles
+
+
+class Unfit(Exception):
+    """A kernel that cannot be run in parallel; `reason` is for people."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A function of the CUDA text, run in so many blocks of threads. Its parameters are the arrays and reals with these numbers:
+    the kernel's operands, then its outputs, then the rooms for parts. With `passes` it is run as often, one run after the
+    other, and told the number of the run last."""
+
+    name: str
+    text: str
+    blocks: int
+    threads: int
+    parameters: tuple[int, ...]
+    passes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """What a kernel becomes. `fills`: what each output holds before, None where that does not matter (or it begins as its
+    base); `rooms`: how many entries each room for parts has."""
+
+    launches: tuple[Launch, ...]
+    fills: tuple[float | None, ...]
+    rooms: tuple[int, ...]
+
+
+def launches(kernel: Kernel, kinds: str, name: str, expressions: list[str]) -> Launches:
+    """`kinds`, for each operand: p an array, d a real that is handed over, r one that lies on the GPU. The functions' names
+    begin with `name`. Raises Unfit."""
+    emitter = _Emitter(kernel, kinds, name, expressions)
+    for group in _groups(kernel):
+        emitter.group(group)
+    fills = tuple([_fill(kernel, number) for number in range(len(kernel.outputs))])
+    return Launches(tuple(emitter.found), fills, tuple(emitter.rooms))
+
+
+def text(functions: Iterable[str], expressions: Iterable[str]) -> str:
+    """The whole CUDA text of some functions."""
+    needed = definitions(expressions).replace("static inline ", "__device__ static inline ")
+    return "\n".join([*([HEAD] if "long double" in needed else []), needed, *functions, ""])
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Writes that are done in the same way: `kept` are the axes whose turns are done at once, `gathered` those over which is
+    combined, `passed` those one turn of which has to wait for the one before, for both write to the same places."""
+
+    writes: tuple[Write, ...]
+    kept: tuple[int, ...]
+    gathered: tuple[int, ...]
+    passed: tuple[int, ...]
+
+    def gathering(self) -> list[tuple[str, Write]]:
+        """The writes, with the variables in which they are gathered."""
+        return [(f"g{number}", write) for number, write in enumerate(self.writes)]
+
+
+def _groups(kernel: Kernel) -> list[_Group]:
+    """Writes to one output are done one after the other, for they may meet."""
+    if not kernel.turns:
+        return []
+    found: dict[object, list[Write]] = {}
+    ways = [_ways(kernel, write) for write in kernel.writes]
+    for number, write in enumerate(kernel.writes):
+        before = sum([other.output == write.output for other in kernel.writes[:number]])
+        found.setdefault((ways[number], before if kernel.turns > 1 else 0), []).append(write)
+    return [_Group(tuple(writes), *_ways(kernel, writes[0])) for writes in found.values()]
+
+
+def _ways(kernel: Kernel, write: Write) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The axes along which a write's turns are done at once, gathered, and one after the other."""
+    axes = loop_order(kernel)
+    if write.access is not None and write.access.at:
+        if write.combine not in ("", "+"):
+            raise Unfit(f"a {write.combine} at places that are computed")
+        return tuple(axes), (), ()
+    strides = [0] * len(kernel.extents) if write.access is None else write.access.strides
+    gathered = [axis for axis in axes if strides[axis] == 0]
+    kept: list[int] = []
+    for axis in sorted(set(axes) - set(gathered), key=lambda axis: -kernel.extents[axis]):
+        if _is_apart([*kept, axis], strides, kernel.extents):
+            kept.append(axis)
+    passed = [axis for axis in axes if axis not in kept and axis not in gathered]
+    if not write.combine and (gathered or passed):
+        raise Unfit("a place that is written several times")
+    return tuple([axis for axis in axes if axis in kept]), tuple(gathered), tuple(passed)
+
+
+def _is_apart(axes: Sequence[int], strides: Sequence[int], extents: Sequence[int]) -> bool:
+    """Does every turn along these axes write to a place of its own? Sure where each steps over all of the smaller ones."""
+    reach = 0
+    for axis in sorted(axes, key=lambda axis: abs(strides[axis])):
+        if abs(strides[axis]) <= reach:
+            return False
+        reach += abs(strides[axis]) * (extents[axis] - 1)
+    return True
+
+
+def _is_part(kernel: Kernel, write: Write) -> bool:
+    """Is what a turn's threads gather combined with what is there?"""
+    if not write.combine:
+        return False
+    alone = sum([other.output == write.output for other in kernel.writes]) == 1
+    at_once = kernel.turns and not (write.access is not None and write.access.at)
+    return not (
+        alone and at_once and kernel.outputs[write.output].base is None and not _ways(kernel, write)[2]
+    )
+
+
+def _fill(kernel: Kernel, number: int) -> float | None:
+    combined = [write for write in kernel.writes if write.output == number and write.combine]
+    if any(_is_part(kernel, write) for write in combined):
+        return START[combined[0].combine]
+    return kernel.outputs[number].fill
+
+
+class _Emitter:
+    def __init__(self, kernel: Kernel, kinds: str, name: str, expressions: list[str]) -> None:
+        self.kernel = kernel
+        self.kinds = kinds
+        self.name = name
+        self.expressions = expressions
+        self.found: list[Launch] = []
+        self.rooms: list[int] = []
+        self.index = "int" if self._reach() < LARGEST_INT - THREADS else "long"
+        self.lines: list[str] = []
+
+    def _reach(self) -> int:
+        """Beyond the largest number that is computed with."""
+        kernel = self.kernel
+        accesses = [read.access for read in kernel.reads] + [write.access for write in kernel.writes]
+        ends = [
+            abs(access.offset)
+            + sum([abs(s) * e for s, e in zip(access.strides, kernel.extents, strict=True)])
+            for access in accesses
+            if access is not None
+        ]
+        return max([kernel.turns + WANTED, *ends])
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("  " * depth + text)
+
+    def group(self, group: _Group) -> None:
+        if not group.gathered:
+            self._turn_by_turn(group)
+            return
+        extents = self.kernel.extents
+        places = math.prod([extents[axis] for axis in group.kept])
+        terms = math.prod([extents[axis] for axis in group.gathered])
+        by_block = loop_order(self.kernel)[-1] in group.gathered and terms >= FEWEST_THREADS
+        threads = _power_of_two(terms) if by_block else 1  # for each place
+        fewest = FEWEST_TERMS["block" if by_block else "thread"]
+        parts = max(1, min(_quotient(WANTED, places * threads), terms // (fewest * threads)))
+        if parts == 1:
+            self._gather(group, threads, places, terms, 1, [])
+            return
+        rooms = [
+            len(self.kinds) + len(self.kernel.outputs) + len(self.rooms) + n for n in range(len(group.writes))
+        ]
+        self.rooms += [places * parts] * len(group.writes)
+        self._gather(group, threads, places, terms, parts, rooms)
+        self._gather_parts(group, places, parts, rooms)
+
+    # The functions.
+
+    def _turn_by_turn(self, group: _Group) -> None:
+        turns = math.prod([self.kernel.extents[axis] for axis in group.kept])
+        self._own_number("i", turns)
+        self._indices(1, group.kept, "i")
+        self._passed_indices(group)
+        self._values(1)
+        for write in group.writes:
+            self._store(1, write, f"x{write.value}")
+        self._finish(group, [], _quotient(turns, THREADS), THREADS)
+
+    def _gather(
+        self, group: _Group, threads: int, places: int, terms: int, parts: int, rooms: Sequence[int]
+    ) -> None:
+        """For each place, or each part of one, a thread or a block that takes one term after the other."""
+        own = places * parts
+        if threads == 1:
+            self._own_number("own", own)
+        number = "own" if threads == 1 else "blockIdx.x"
+        if parts == 1:
+            self.line(1, f"{self.index} place = {number};")
+        elif threads == 1:  # neighbours in a row are at places side by side
+            self.line(1, f"{self.index} place = own % {places}, part = own / {places};")
+        else:
+            self.line(1, f"{self.index} place = blockIdx.x / {parts}, part = blockIdx.x % {parts};")
+        self._indices(1, group.kept, "place")
+        self._passed_indices(group)
+        for name, write in group.gathering():
+            self.line(1, f"double {name} = {constant_text(START[write.combine])};")
+        length = _quotient(terms, parts)
+        first = ["threadIdx.x"] if threads > 1 else []
+        if parts > 1:
+            first.append(f"part * {length}")
+            self.line(1, f"{self.index} end = part * {length} + {length};")
+            self.line(1, f"if (end > {terms}) end = {terms};")
+        begin, end = " + ".join(first) or "0", "end" if parts > 1 else str(terms)
+        self.line(1, f"for ({self.index} term = {begin}; term < {end}; term += {threads}) {{")
+        self._indices(2, group.gathered, "term")
+        self._values(2)
+        for name, write in group.gathering():
+            self.line(2, stored_text(name, f"x{write.value}", write.combine))
+        self.line(1, "}")
+        self._together(group, threads)
+        self._store_gathered(group, "place" if parts == 1 else f"place * {parts} + part", rooms)
+        self._finish(
+            group, rooms, own if threads > 1 else _quotient(own, THREADS), threads if threads > 1 else THREADS
+        )
+
+    def _gather_parts(self, group: _Group, places: int, parts: int, rooms: Sequence[int]) -> None:
+        """For each place a block that combines its parts."""
+        threads = _power_of_two(parts)
+        self.line(1, f"{self.index} place = blockIdx.x;")
+        self._indices(1, group.kept, "place")
+        self._passed_indices(group)
+        for (name, write), room in zip(group.gathering(), rooms, strict=True):
+            self.line(1, f"double {name} = {constant_text(START[write.combine])};")
+            self.line(1, f"for ({self.index} part = threadIdx.x; part < {parts}; part += {threads}) {{")
+            self.line(2, f"double x = {self._variable(room)}[place * {parts} + part];")
+            self.line(2, stored_text(name, "x", write.combine))
+            self.line(1, "}")
+        self._together(group, threads)
+        self._store_gathered(group, "", [])
+        self._finish(group, rooms, places, threads)
+
+    def _together(self, group: _Group, threads: int) -> None:
+        """What the threads of a block have gathered, combined in pairs; all of them know it then."""
+        if threads == 1:
+            return
+        self.line(1, f"__shared__ double shared[{threads}];")
+        self.line(1, "int own = threadIdx.x;")
+        for name, write in group.gathering():
+            self.line(1, "__syncthreads();")
+            self.line(1, f"shared[own] = {name};")
+            self.line(1, "__syncthreads();")
+            self.line(1, f"for (int half = {threads // 2}; half > 0; half /= 2) {{")
+            self.line(
+                2, f"if (own < half) {{ {stored_text('shared[own]', 'shared[own + half]', write.combine)} }}"
+            )
+            self.line(2, "__syncthreads();")
+            self.line(1, "}")
+            self.line(1, f"{name} = shared[0];")
+        self.line(1, "if (own > 0) return;")
+
+    def _store_gathered(self, group: _Group, part: str, rooms: Sequence[int]) -> None:
+        for number, (name, write) in enumerate(group.gathering()):
+            if rooms:
+                self.line(1, f"{self._variable(rooms[number])}[{part}] = {name};")
+            else:
+                self._store(1, write, name)
+
+    def _finish(self, group: _Group, rooms: Sequence[int], blocks: int, threads: int) -> None:
+        """The function of the lines so far."""
+        body, self.lines = self.lines, []
+        text = "\n".join(body)
+        numbers = [
+            number
+            for number in range(len(self.kinds) + len(self.kernel.outputs) + len(self.rooms))
+            if _mentions(text, self._variable(number))
+        ]
+        passes = math.prod([self.kernel.extents[axis] for axis in group.passed])
+        if len(numbers) > MOST_PARAMETERS:
+            raise Unfit("an operation of so many operands")
+        parameters = [self._parameter(number) for number in numbers]
+        if group.passed:
+            parameters.append("long pass")
+        name = f"{self.name}_{len(self.found)}"
+        head = f'extern "C" __global__ void {name}({", ".join(parameters)}) {{'
+        self.found.append(Launch(name, f"{head}\n{text}\n}}", blocks, threads, tuple(numbers), passes))
+
+    # Parameters.
+
+    def _variable(self, number: int) -> str:
+        outputs = len(self.kinds), len(self.kinds) + len(self.kernel.outputs)
+        if number < outputs[0]:
+            return f"a{number}"
+        return f"o{number - outputs[0]}" if number < outputs[1] else f"p{number - outputs[1]}"
+
+    def _parameter(self, number: int) -> str:
+        if number >= len(self.kinds):
+            return f"double *__restrict__ {self._variable(number)}"
+        return f"double a{number}" if self.kinds[number] == "d" else f"const double *__restrict__ a{number}"
+
+    # Statements.
+
+    def _own_number(self, name: str, count: int) -> None:
+        self.line(1, f"{self.index} {name} = blockIdx.x * ({self.index})blockDim.x + threadIdx.x;")
+        self.line(1, f"if ({name} >= {count}) return;")
+
+    def _indices(self, depth: int, axes: Sequence[int], number: str) -> None:
+        """The indices of a turn, the last axis first."""
+        inner = 1
+        for axis in reversed(axes):
+            extent = self.kernel.extents[axis]
+            quotient = number if inner == 1 else f"{number} / {inner}"
+            text = quotient if axis == axes[0] else f"{quotient} % {extent}"
+            self.line(depth, f"{self.index} i{axis} = {text};")
+            inner *= extent
+
+    def _passed_indices(self, group: _Group) -> None:
+        self._indices(1, group.passed, f"({self.index})pass")
+
+    def _values(self, depth: int) -> None:
+        kernel = self.kernel
+        for number, read in enumerate(kernel.reads):
+            if read.operand is None:
+                assert read.access is not None
+                text = f"(double)({position_text(read.access, kernel.extents)})"
+            elif read.access is not None:
+                text = entry_text(f"a{read.operand}", read.access, kernel.extents)
+            else:
+                text = f"a{read.operand}" if self.kinds[read.operand] == "d" else f"*a{read.operand}"
+            self.line(depth, f"double x{number} = {text};")
+        for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
+            actual = {name: f"x{value}" for name, value in zip(step.row.operands, step.values, strict=True)}
+            if is_for_hosts(step.row.c):
+                raise Unfit(f"`{step.row.name}`")
+            self.expressions.append(step.row.c)
+            self.line(depth, f"double x{number} = {applied(step.row.c, actual)};")
+
+    def _store(self, depth: int, write: Write, value: str) -> None:
+        access = Access(0, (0,) * len(self.kernel.extents)) if write.access is None else write.access
+        place = entry_text(f"o{write.output}", access, self.kernel.extents)
+        if access.at and write.combine:
+            self.line(depth, f"atomicAdd(&{place}, {value});")
+        else:
+            combine = write.combine if _is_part(self.kernel, write) else ""
+            self.line(depth, stored_text(place, value, combine))
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"\b{name}\b", text) is not None
+
+
+def _quotient(a: int, b: int) -> int:
+    """Rounded up."""
+    return -(-a // b)
+
+
+def _power_of_two(count: int) -> int:
+    """Threads for so many terms."""
+    return min(THREADS, max(FEWEST_THREADS, 1 << (count - 1).bit_length()))
