@@ -44,7 +44,7 @@ vlad: a language in which differentiation is an operator like any other
   --device cpu|cuda     where tensors are made: in memory, or on the GPU (needs CuPy)
   --fast-math           let it reorder sums and products, at the cost of the last digits
   --max-seconds N       end the program with an error after N seconds,
-  --max-memory N        when it needs more than N megabytes,
+  --max-memory N        when it grows by more than N megabytes,
   --max-depth N         when N calls are waiting for each other,
   --fuel N              or after N calls and turns of loops
   --help, --version     print this, print the version

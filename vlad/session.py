@@ -354,7 +354,7 @@ class Session:
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
-            self.machine.write(written(value) + "\n")
+            self.machine.write(written(value, self.machine.watch.room()) + "\n")
         if self.machine.metered:
             for name in TABLE:
                 if self.machine.counts.get(name):

@@ -21,9 +21,9 @@ def written(value: Value, limit: int | None = None) -> str:
     return _text(value, limit, True)
 
 
-def displayed(value: Value) -> str:
-    """The text of a value, as `display` shows it: strings without quotes."""
-    return _text(value, None, False)
+def displayed(value: Value, limit: int | None = None) -> str:
+    """The text of a value, as `display` shows it: strings without quotes; at most about `limit` characters."""
+    return _text(value, limit, False)
 
 
 def real_text(value: float) -> str:

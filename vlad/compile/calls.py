@@ -40,6 +40,7 @@ from vlad.tensors import (
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
+LONGEST_CHARACTER = 4  # bytes of UTF-8
 MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 
 _locks: dict[Any, threading.Lock] = {}
@@ -68,7 +69,11 @@ class Outside:
         return machine
 
     def _write(self, text: Any, length: int) -> int:
+        """Without a text: may so many bytes be written?"""
         try:
+            if text == ffi.NULL:
+                self._machine().watch.expects(length // LONGEST_CHARACTER)
+                return 0
             self._machine().write(ffi.buffer(text, length)[:].decode("utf-8", "surrogatepass"))
         except BaseException as error:  # whatever it is: there is C on the stack
             self.error = error
@@ -376,7 +381,9 @@ class Compiled(Crossing):
         if status == OUTSIDE:
             assert self.outside is not None and self.outside.error is not None
             error, self.outside.error = self.outside.error, None
-            raise Failed(error.message) if isinstance(error, VladError) else error
+            if isinstance(error, VladError) and not isinstance(error, LimitExceeded):
+                raise Failed(error.message)
+            raise error
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)

@@ -483,9 +483,11 @@ void *realloc(void *, unsigned long);
 void *memcpy(void *, const void *, unsigned long);
 static char *vlad_line;
 static long vlad_filled, vlad_room;
+static int vlad_may_fill(long); /* may a line be so long? */
 static void vlad_put(const char *text, long length) {
   if (vlad_filled + length > vlad_room) {
     long room = 2 * vlad_room + length + 256;
+    if (!vlad_may_fill(vlad_filled + length)) vlad_fail(VLAD_OUTSIDE);
     char *line = realloc(vlad_line, room);
     if (!line) vlad_fail(VLAD_OUT_OF_MEMORY);
     vlad_line = line;
@@ -555,6 +557,7 @@ static void vlad_put_tensor(const double *entries, const long *shape, long rank,
    The outside is a Python program, which answers 0 where all went well. */
 int (*vlad_host_write)(const char *, long);
 int (*vlad_host_read)(double *);
+static int vlad_may_fill(long length) { return !vlad_host_write(0, length); }
 static void vlad_out_line(void) {
   long length = vlad_filled;
   vlad_filled = 0;
@@ -590,6 +593,7 @@ static void vlad_flush(void) {
   }
   vlad_waiting = 0;
 }
+static int vlad_may_fill(long length) { return 1; }
 static void vlad_out_line(void) {
   static int watched = -1;
   if (watched < 0) watched = isatty(1);

@@ -142,7 +142,7 @@ class Machine:
         self.counting = metered or self.limits.fuel is not None
         self.counts: dict[str, int] = {}
         self.steps: list[float] = [0, float("inf")]
-        self.write = write
+        self.write = self._counting_writer(write)
         self.read = read
         self.find = find  # the path of a file that a program names
         self.arguments = list_of(
@@ -439,6 +439,13 @@ class Machine:
                 return ""
             self._pending_words = line.split()[::-1]
         return self._pending_words.pop()
+
+    def _counting_writer(self, write: Callable[[str], object]) -> Callable[[str], object]:
+        def counted(text: str) -> object:
+            self.watch.writes(text)
+            return write(text)
+
+        return counted
 
     def _exhausted(self) -> None:
         raise out_of_fuel()

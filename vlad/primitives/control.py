@@ -43,12 +43,12 @@ def _is_list(value: Value) -> bool:
 
 
 def _write(machine: Any, x: Value) -> Value:
-    machine.write(written(x) + "\n")
+    machine.write(written(x, machine.watch.room()) + "\n")
     return x
 
 
 def _display(machine: Any, x: Value) -> Value:
-    machine.write(displayed(x))
+    machine.write(displayed(x, machine.watch.room()))
     return UNSPECIFIED
 
 
