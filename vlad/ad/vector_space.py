@@ -326,9 +326,14 @@ def shape(value: Value, depth: int = 3) -> str:
 
 
 def nonconforming(name: str, a: Value, b: Value) -> VladError:
+    hint = f"the first has the shape {shape(a)}, the second {shape(b)}"
+    if name == "bundle" and type(look(a)) in (Tensor, tuple) and type(b) is float:
+        hint += (
+            "; `derivative` is by one number: by many take `gradient`, or `jvp` with a direction like them"
+        )
     return VladError(
         f"{name}-do-not-conform",
         f"Arguments to {name} do not conform",
-        hint=f"the first has the shape {shape(a)}, the second {shape(b)}",
+        hint=hint,
         irritants=(a, b),
     )

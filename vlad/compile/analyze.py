@@ -47,6 +47,7 @@ from vlad.core.types import (
     value_of,
 )
 from vlad.devices import COMPILED, name_of
+from vlad.expand.arity import too_few
 from vlad.primitives.kernels import drawn, entry_by_entry
 from vlad.source import Span
 from vlad.tensors import ENTRIES, SORT, Tensor, is_exact, is_on_host, kind_name
@@ -480,9 +481,12 @@ class Walker:
         operator = Known(type_, operator.leaves)
         return self._fit(type_.of, self.parts(operator), operands, tail)
 
-    def _fit(self, code: Code, fields: list[Known], operands: list[Known], tail: bool) -> Result:
-        """The tuple rule: take the last operand apart, or pack those that are too many."""
+    def _fit(
+        self, code: Code, fields: list[Known], operands: list[Known], tail: bool, given: int = 0
+    ) -> Result:
+        """The tuple rule: take the last operand apart, or pack those that are too many. `given`: how many there were at first."""
         count, arity = len(operands), code.arity
+        given = given or count
         if (
             count == arity == 1
             and not self.counting
@@ -506,8 +510,9 @@ class Walker:
             elif last.type.kind == "pair":
                 parts = self.parts(last)
             else:
-                return self.fail("Argument is not a matching tagged pair with tags ()")
-            return self._fit(code, fields, [*operands[:-1], *parts], tail)
+                error = too_few(self.machine, code, count, given, last.type.of == ())
+                return self.fail(f"{error.message}; {error.hint}")
+            return self._fit(code, fields, [*operands[:-1], *parts], tail, given)
 
         last = operands[-1]
         type_ = self.types.canonical(last.type)

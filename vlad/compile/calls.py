@@ -11,7 +11,7 @@ import contextlib
 import json
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from vlad.compile import cache, toolchain
@@ -41,6 +41,7 @@ from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_
 
 UNLIMITED = 1 << 60  # steps
 LONGEST_CHARACTER = 4  # bytes of UTF-8
+BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack: what a limit of depth leaves
 MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 
 _locks: dict[Any, threading.Lock] = {}
@@ -316,6 +317,7 @@ class Compiled(Crossing):
         self.cells = cells  # the globals on whose values this relies
         self.outside = outside_of(machine) if interface.acts else None
         self.lock = lock_of(handle)
+        self.watch = machine.watch
         self._in = ffi.new(
             "union vlad_word[]", len(interface.parameters) + 1 + interface.extra + len(self.given)
         )
@@ -370,7 +372,12 @@ class Compiled(Crossing):
         if self.steps is not None:
             fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
             self._in[len(self.interface.parameters)].i = fuel
-        status = self._call(self._in, self._out)
+        limits = self.watch.limits
+        if limits.depth is not None and self._is_deep():
+            with self._as_deep_as(limits.depth):
+                status = self._call(self._in, self._out)
+        else:
+            status = self._call(self._in, self._out)
         if status == 0:
             assert self.interface.result is not None
             kinds = self.interface.results
@@ -387,6 +394,22 @@ class Compiled(Crossing):
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)
+
+    def _is_deep(self) -> bool:
+        """Has it a stack of its own?"""
+        try:
+            return bool(self.handle.vlad_deepest)
+        except AttributeError:
+            return False
+
+    @contextlib.contextmanager
+    def _as_deep_as(self, depth: int) -> Iterator[None]:
+        """Inside, so many calls may wait for each other: their stack is that much."""
+        before, self.handle.vlad_deepest = self.handle.vlad_deepest, BYTES_A_CALL * (depth + FIRST_CALLS)
+        try:
+            yield
+        finally:
+            self.handle.vlad_deepest = before
 
     def _stop(self) -> None:
         self.handle.vlad_stop = 1

@@ -431,13 +431,14 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
 
 /* section: deep
    Recursion that is not in tail position runs on a stack of its own, mapped when touched, with an end that is checked. */
-static char *vlad_stack, *vlad_stack_end;
+static char *vlad_stack, *vlad_stack_end, *vlad_stack_floor;
+long vlad_deepest = VLAD_STACK_SIZE; /* bytes that a call may take of it */
 #define VLAD_ENTER() do { if ((char *)__builtin_frame_address(0) < vlad_stack_end) vlad_fail(VLAD_TOO_DEEP); } while (0)
 static void vlad_open_stack(void) {
   for (unsigned long size = VLAD_STACK_SIZE; size >= 1UL << 20; size >>= 1) {
     char *area = mmap(0, size, 3, VLAD_MAP, -1, 0);
     if (area != (char *)-1) {
-      vlad_stack_end = area + 65536;
+      vlad_stack_floor = area;
       vlad_stack = area + size - 64;
       return;
     }
@@ -446,9 +447,11 @@ static void vlad_open_stack(void) {
 }
 int madvise(void *, unsigned long, int);
 static void vlad_trim_stack(void) {
-  if (vlad_stack) madvise(vlad_stack_end - 65536, vlad_stack - vlad_stack_end, 4);
+  if (vlad_stack) madvise(vlad_stack_floor, vlad_stack - vlad_stack_floor - 65536, 4);
 }
 static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
+  char *end = vlad_stack_floor + 65536;
+  vlad_stack_end = vlad_stack - end > vlad_deepest ? vlad_stack - vlad_deepest : end;
 #if defined(__x86_64__) && defined(__GNUC__)
   __asm__ volatile("movq %%rsp, %%rbx\n\tmovq %0, %%rsp\n\tcall *%1\n\tmovq %%rbx, %%rsp"
                    : : "r"(vlad_stack), "r"(procedure)

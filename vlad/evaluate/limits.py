@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from vlad.errors import LimitExceeded
+from vlad.errors import LimitExceeded, WrongOption
 from vlad.source import Span
 
 DEFAULT_DEPTH = (
@@ -84,6 +84,10 @@ class Limits:
         depth: int | None = None,
         output: int | None = None,
     ) -> None:
+        given = {"fuel": fuel, "seconds": seconds, "memory": memory, "depth": depth, "output": output}
+        for name, amount in given.items():
+            if amount is not None and (isinstance(amount, bool) or not isinstance(amount, int | float)):
+                raise WrongOption("invalid-argument", f"The limit {name} is a number or None, not {amount!r}")
         self.fuel = fuel
         self.seconds = seconds
         self.memory = memory

@@ -218,6 +218,8 @@ def _abstract_plan(w: Any, spec: Any, ts: Any) -> Any:
         operands.append(first)
     if ts.type.of != ():
         operands.append(ts)
+    if any(x.type.kind == "union" for x in operands):
+        return w.unbounded("`einsum` is compiled where the shapes of its tensors are known")
     if len(operands) != len(terms) or not all(is_number(x) for x in operands):
         return w.fail("Argument to einsum is invalid")
     shapes = tuple([shape_of(x) for x in operands])
@@ -243,8 +245,10 @@ def _read(text: str) -> tuple[list[str], str | None]:
     result = sides[1] if len(sides) == 2 else None
     letters = (result or "").replace("...", "")
     for letter in letters:
-        if letters.count(letter) > 1 or letter not in sides[0]:
-            raise _malformed(text, f"the result has {letter} once, and an operand has it")
+        if letter not in sides[0]:
+            raise _malformed(text, f"the result has {letter}, and no term has it")
+        if letters.count(letter) > 1:
+            raise _malformed(text, f"the result has {letter} more than once")
     return terms, result
 
 
@@ -252,6 +256,11 @@ def _malformed(text: str, hint: str) -> VladError:
     return VladError(
         "invalid-argument", "Argument to einsum is invalid", hint=hint, irritants=(String(text),)
     )
+
+
+def told(count: int, one: str, several: str = "") -> str:
+    """A number of things in words."""
+    return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 def _operands(ts: Value, count: int) -> list[Value]:
@@ -266,7 +275,7 @@ def _operands(ts: Value, count: int) -> list[Value]:
     if len(found) != count:
         raise VladError(
             "invalid-argument", "Argument to einsum is invalid",
-            hint=f"the specification is of {count} tensors; there are {len(found)}",
+            hint=f"the specification has {told(count, 'term')}, one for each tensor; it was given {told(len(found), 'tensor')}",
         )  # fmt: skip
     return found
 
@@ -298,7 +307,10 @@ def _without_dots(term: str, rank: int) -> str:
     """A name for each axis; those of `...` are numbered from the last one on."""
     count = rank - len(term.replace("...", ""))
     if count < 0 or (count and "..." not in term):
-        raise _Unlike(f"the term {term or 'without letters'} is that of another rank than {rank}")
+        letters = told(len(term.replace("...", "")), "letter")
+        raise _Unlike(
+            f'the term "{term}" has {letters}, one for each axis; its tensor has {told(rank, "axis", "axes")}'
+        )
     return term.replace("...", "".join([chr(_UNNAMED + place) for place in range(count - 1, -1, -1)]))
 
 
@@ -310,8 +322,13 @@ def _lengths(terms: list[str], shapes: tuple[Shape, ...]) -> Lengths:
             if known == 1 != length and ord(label) >= _UNNAMED:
                 lengths[label] = length
             elif known != length and (length != 1 or ord(label) < _UNNAMED):
-                name = f"axis {label}" if ord(label) < _UNNAMED else "an axis of `...`"
-                raise _Unlike(f"{name} has the lengths {known} and {length}")
+                if ord(label) < _UNNAMED:
+                    raise _Unlike(
+                        f"axis {label} has the lengths {known} and {length}; only axes of `...` are broadcast"
+                    )
+                raise _Unlike(
+                    f"an axis of `...` has the lengths {known} and {length}, which are to be equal or 1"
+                )
     return lengths
 
 

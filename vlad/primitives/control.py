@@ -7,6 +7,7 @@ from typing import Any
 
 from vlad.core.types import DTYPES, Recursion, is_tensor
 from vlad.errors import VladError
+from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
@@ -61,12 +62,8 @@ def _write_string(machine: Any, x: Value) -> Value:
 
 def _expect_nothing(name: str, argument: Value) -> None:
     if look(argument) != NIL:
-        raise VladError(
-            "not-equivalent",
-            "Argument is not an equivalent value for ()",
-            hint=f"{name} takes no argument",
-            irritants=(argument,),
-        )
+        reason = "Argument is not an equivalent value for ()"
+        raise wrong_number(Signature(name, f"({name})", 0, False), arguments_in(argument), reason)
 
 
 def _newline(machine: Any, nothing: Value) -> Value:

@@ -161,7 +161,7 @@ def _no_pair(value: Value) -> VladError:
     return VladError(
         "no-matching-pair",
         "Argument is not a matching tagged pair with tags ()",
-        hint="the parameter list takes a pair apart here: too few arguments, or a list too short",
+        hint="a parameter takes a pair or a list apart here; this is none, or too short",
         irritants=(value,),
     )
 
@@ -169,7 +169,7 @@ def _no_pair(value: Value) -> VladError:
 def _expect_constant(x: Value, d: Value) -> Value:
     if not equal(x, d):
         hint = (
-            "this procedure takes no argument"
+            "a parameter takes a list apart here; this is longer, or no list"
             if d == ()
             else "a constant among the parameters allows only itself"
         )

@@ -14,6 +14,7 @@ from vlad.primitives.arrays import (
     FIRST,
     array_of,
     axis_of,
+    first_entry,
     row,
     whole,
 )
@@ -189,7 +190,7 @@ def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: 
     if not 0 <= begin <= end <= length or by < 1:
         raise VladError(
             "out-of-range", f"Slice given to {name} is out of range: from {begin} to {end} by {by}",
-            hint=f"axis {at} has the length {length}",
+            hint=f"axis {at} has the length {length}: 0 <= start <= stop <= {length}, and a step is 1 or more",
         )  # fmt: skip
     return (*[slice(None)] * at, slice(begin, end, by))
 
@@ -285,16 +286,19 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
     if SORT[found.dtype] == "f":
         with quiet():
             rounded = xp.astype(found, xp.int64)
-        if not bool(xp.all(xp.astype(rounded, found.dtype) == found)):
+        is_broken = xp.astype(rounded, found.dtype) != found
+        if bool(xp.any(is_broken)):
             raise VladError(
-                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers"
-            )
+                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers",
+                irritants=(first_entry(found, is_broken),),
+            )  # fmt: skip
         found = rounded
     if SORT[found.dtype] not in "iu":
         raise invalid(name, "whole numbers as indices", indices)
-    if found.size and not bool(xp.all((found >= -length) & (found < length))):
+    is_outside = (found < -length) | (found >= length)
+    if bool(xp.any(is_outside)):
         raise VladError(
-            "out-of-range", f"Index given to {name} is out of range",
+            "out-of-range", OUT_OF_RANGE[name], irritants=(first_entry(found, is_outside),),
             hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
         )  # fmt: skip
     return found

@@ -18,12 +18,23 @@ from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contigu
 from vlad.core.types import is_tensor
 from vlad.devices import device_named, device_of
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, constant, dimensions, elements, length_of, reals, row, whole
+from vlad.primitives.arrays import (
+    array_of,
+    constant,
+    dimensions,
+    elements,
+    first_entry,
+    length_of,
+    reals,
+    row,
+    whole,
+)
 from vlad.primitives.elementwise import library
 from vlad.primitives.indexing import OUT_OF_RANGE, whole_places
 from vlad.primitives.kernels import Shape, copied, is_number, known, loops, shape_of
+from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, numbers, quiet, shape_text
-from vlad.values import FALSE, Primitive, Symbol, Value, look
+from vlad.values import FALSE, Primitive, String, Symbol, Value, look
 
 Pair = tuple[int, int]
 
@@ -57,14 +68,17 @@ class Axis:
 
 def _pair(name: str, value: Value, what: str, least: int) -> Pair:
     """Two whole numbers, for height and width, or one for both."""
+    wrong = VladError(
+        "invalid-argument", f"Argument to {name} is invalid", irritants=(value,),
+        hint=f"{what} is a whole number from {least} on, or a list of two: for the height and the width",
+    )  # fmt: skip
     value = look(value)
+    if type(value) is not float and type(value) is not tuple:
+        raise wrong
     parts = [value, value] if type(value) is float else elements(name, value)
     found = [whole(name, part, what) for part in parts]
     if len(found) != 2 or min(found) < least:
-        raise VladError(
-            "invalid-argument", f"Argument to {name} is invalid", irritants=(value,),
-            hint=f"{what} is a whole number from {least} on, or a list of two: for the height and the width",
-        )  # fmt: skip
+        raise wrong
     return found[0], found[1]
 
 
@@ -78,7 +92,7 @@ def _paddings(name: str, padding: Value, axes: list[tuple[int, int, int, int]]) 
             for length, window, stride, dilation in axes
         ]
         return [(number // 2, number - number // 2) for number in missing]
-    if type(padding) is Symbol:
+    if type(padding) is Symbol or type(padding) is String:
         raise VladError(
             "invalid-argument", f"Argument to {name} is invalid", irritants=(padding,),
             hint="the padding is 'valid, 'same, a whole number, or a list of two",
@@ -93,12 +107,14 @@ def _axes(
     strides, dilations = _pair(name, stride, "the stride", 1), _pair(name, dilation, "the dilation", 1)
     given = list(zip(shape[-2:], window, strides, dilations, strict=True))
     found = []
-    for (length, size, step, apart), pad in zip(given, _paddings(name, padding, given), strict=True):
+    pads = _paddings(name, padding, given)
+    for what, (length, size, step, apart), pad in zip(("height", "width"), given, pads, strict=True):
         room = length + sum(pad) - (size - 1) * apart - 1
         if room < 0:
             raise VladError(
                 "wrong-shape", f"Window given to {name} does not fit: {shape_text(window)} in {shape_text(shape[-2:])}",
-                hint="with its dilation it is larger than the image with its padding",
+                hint=f"the {what} of the image with its padding is {length + sum(pad)}, and a window needs "
+                f"{(size - 1) * apart + 1}" + (f" with a dilation of {apart}" if apart > 1 else ""),
             )  # fmt: skip
         found.append(Axis(length, size, step, apart, pad, room // step + 1))
     return found
@@ -155,19 +171,29 @@ class Convolution:
         return self.axes[0].starts, self.axes[1].starts
 
 
+def _misfit(x: tuple[int, ...], w: tuple[int, ...], groups: int) -> str:
+    """Why images and filters of these shapes do not go together; '' where they do."""
+    if len(x) != 4 or len(w) != 4:
+        return (
+            f"images have 4 axes, (number, channels, height, width), and here {len(x)}; "
+            f"filters (channels out, channels in, height, width), and here {len(w)}"
+        )
+    if x[1] != w[1] * groups:
+        divided = f" divided by the {groups} groups" if groups > 1 else ""
+        return f"the channels of the images, axis 1, are {x[1]}{divided}; those that a filter takes, its axis 1, are {w[1]}"
+    return f"{w[0]} filters, axis 0, cannot be divided into {groups} groups" if w[0] % groups else ""
+
+
 def _convolution(x: tuple[int, ...], w: tuple[int, ...], geometry: tuple[Value, ...]) -> Convolution:
     stride, padding, dilation, groups = geometry
     parts = whole("conv2d", groups, "the number of groups")
     if parts < 1:
         raise VladError(
-            "invalid-argument", "Argument to conv2d is invalid", hint="there is at least one group"
-        )
-    if len(x) != 4 or len(w) != 4 or x[1] != w[1] * parts or w[0] % parts:
-        hint = (
-            "images (number, channels, height, width) and filters (channels out, channels in / groups, height, width)"
-            if len(x) != 4 or len(w) != 4
-            else f"with {parts} groups, images have {parts} times as many channels as a filter; {parts} divides the filters"
-        )
+            "invalid-argument", "Argument to conv2d is invalid", irritants=(groups,),
+            hint="the number of groups is a whole number from 1 on",
+        )  # fmt: skip
+    hint = _misfit(x, w, parts)
+    if hint:
         raise VladError(
             "wrong-shape",
             f"Shapes given to conv2d do not fit: {shape_text(x)} and {shape_text(w)}",
@@ -475,11 +501,12 @@ def _one_hot(labels: Value, n: Value) -> Value:
     found = array_of("one-hot", labels)
     count = length_of("one-hot", n)
     xp = library("one-hot", labels)
-    if SORT[found.dtype] == "b" or not bool(
-        xp.all((found >= 0) & (found < count) & (found == xp.round(found)))
-    ):
+    if SORT[found.dtype] == "b":
+        raise invalid("one-hot", "labels that are whole numbers", labels)
+    is_none = (found < 0) | (found >= count) | (found != xp.round(found))
+    if bool(xp.any(is_none)):
         raise VladError(
-            "out-of-range", OUT_OF_RANGE["one-hot"],
+            "out-of-range", OUT_OF_RANGE["one-hot"], irritants=(first_entry(found, is_none),),
             hint=f"labels are whole numbers from 0 to {count - 1}",
         )  # fmt: skip
     return made(xp.astype(found[..., None] == device_of(found).make("arange", count), xp.float64))

@@ -25,7 +25,7 @@ from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, 
 from vlad.primitives.indexing import whole_places
 from vlad.primitives.kernels import known
 from vlad.primitives.numbers import invalid, only_reals
-from vlad.primitives.tensors import MOST_LISTED, abstract_split, split_tensor
+from vlad.primitives.shaping import MOST_LISTED, abstract_split, split_tensor
 from vlad.tensors import Array, Tensor, made, namespace, on_host
 from vlad.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
 
