@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.compile.refusals import Unbounded, Unsettled
-from vlad.core.kernels import SIZES, Kernel
+from vlad.core.kernels import SIZES, Kernel, Routine
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -48,7 +48,7 @@ from vlad.core.types import (
 )
 from vlad.devices import COMPILED, name_of
 from vlad.expand.arity import too_few
-from vlad.primitives.kernels import entry_by_entry
+from vlad.primitives.kernels import drawn, entry_by_entry
 from vlad.source import Span
 from vlad.tensors import Tensor, is_on_host, kind_name
 from vlad.values import (
@@ -139,8 +139,10 @@ class Walker:
         """A scalar operation whose result is not known."""
         raise NotImplementedError
 
-    def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
-        """The outputs of a kernel."""
+    def loops(
+        self, kernel: Kernel | Routine, operands: Sequence[Known], results: Sequence[Type]
+    ) -> list[Known]:
+        """The outputs of a kernel or routine."""
         raise NotImplementedError
 
     def branch(
@@ -552,7 +554,9 @@ class Walker:
         if all(type_.kind == "constant" for type_ in types):
             return self.constant(row.value(*[value_of(type_) for type_ in types]))
         is_test = row.type.endswith("boolean")
-        return self.compute(row, operands, self.types.boolean if is_test else self.types.real)
+        found = self.compute(row, operands, self.types.boolean if is_test else self.types.real)
+        found.line = drawn(row, operands)
+        return found
 
     def _scalar_by_member(self, row: Primitive, operands: list[Known], index: int, union: Known) -> Result:
         return self.dispatch(
@@ -840,8 +844,12 @@ class Analysis(Walker):
     def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
         return Known(result)
 
-    def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
+    def loops(
+        self, kernel: Kernel | Routine, operands: Sequence[Known], results: Sequence[Type]
+    ) -> list[Known]:
         self._on_device()
+        if type(kernel) is Routine and self.machine.device != "cpu":
+            self.left_out(f"`solve` and its kin on {self.machine.device} are")
         return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:

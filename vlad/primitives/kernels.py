@@ -97,6 +97,34 @@ def known(w: Any, x: Any) -> Value:
     return w.unbounded("a shape or axis is known only when the program runs")
 
 
+def line_of(x: Any) -> tuple[Any, float, float]:
+    """A real as factor·base + offset: (base, factor, offset), with None as base where it is a constant."""
+    if x.type.kind == "constant":
+        return None, 0.0, float(value_of(x.type)) if x.type.of is not ZERO else 0.0
+    return (x, 1.0, 0.0) if x.line is None else x.line
+
+
+def drawn(row: Primitive, operands: Sequence[Any]) -> tuple[Any, float, float] | None:
+    """The line of a row's result, where the row leads from lines to one."""
+    lines = [line_of(x) for x in operands]
+    match row.name, lines:
+        case "+" | "-", [(a, f, p), (b, g, q)] if a is b or a is None or b is None:
+            sign = 1.0 if row.name == "+" else -1.0
+            return (b if a is None else a), f + sign * g, p + sign * q
+        case "*", [(None, _, c), (base, factor, offset)] | [(base, factor, offset), (None, _, c)]:
+            return base, c * factor, c * offset
+        case "negate", [(base, factor, offset)]:
+            return base, -factor, -offset
+    return None
+
+
+def distance_between(a: Any, b: Any) -> int | None:
+    """How much more one real is than another, where that is known and a whole number."""
+    (base, factor, offset), (other, by, end) = line_of(a), line_of(b)
+    distance = end - offset
+    return int(distance) if base is other and factor == by and distance % 1 == 0 else None
+
+
 def list_parts(w: Any, x: Any) -> list[Any] | None:
     """The elements of a list of known length; None where it is none."""
     found = []

@@ -94,7 +94,9 @@ def _abstract_swap(w: Any, t: Any) -> Any:
     if len(shape) < 2:
         return t
     access = Access(0, (*strides[:-2], strides[-1], strides[-2]))
-    return copied(w, t, (*shape[:-2], shape[-1], shape[-2]), access)
+    swapped = copied(w, t, (*shape[:-2], shape[-1], shape[-2]), access)
+    swapped.transposed = t
+    return swapped
 
 
 def _abstract_broadcast_to(w: Any, t: Any, dims: Any) -> Any:
