@@ -323,3 +323,25 @@ def test_the_routines(compiler: str, kind: str) -> None:  # noqa: F811
     assert call(6, 2, 0, np.array([[1.0, np.nan], [np.nan, 2.0]]), np.zeros((2, 2))) != 0.0
     many, found = np.stack([np.eye(3), 2 * np.eye(3)]), np.zeros((2, 3, 3))
     assert call(6, 3, 0, many, found, count=2) == 0.0 and np.array_equal(found, np.sqrt(many))
+
+
+SINGLE = [
+    *TEXTS, "(lambda (a b) ((gradient (lambda (a) (sum (solve a b)))) a))", "(lambda (a b) ((gradient det) a))",
+    "(lambda (a b) ((gradient (lambda (a) (sum (cholesky a)))) a))",
+    "(lambda (a b) ((gradient (lambda (a) (sum (square ((gradient det) a))))) a))",
+    "(lambda (a b) ((gradient (lambda (a) (sum (square (inverse a))))) a))",
+    "(lambda (a b) ((derivative-F (lambda (t) (sum (cholesky (* t a))))) 1))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SINGLE)
+def test_of_single_precision(text: str) -> None:
+    """LAPACK's routines are those of float64; what is made of float32 is float32 again, as on tier 0."""
+    a = (2 * np.eye(3) + 0.1).astype(np.float32)
+    found = []
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        found.append(session.eval(text)(a, np.ones((3, 2), np.float32)))
+        assert all(entry.reason is None for entry in session.tiers.entries.values())
+    one, other = map(np.asarray, found)
+    assert one.dtype == other.dtype and np.allclose(one, other, rtol=1e-5, atol=1e-5)

@@ -566,7 +566,8 @@ ROWS: list[Primitive] = [
     row("unbordered", "t", "A matrix without its last column and row.", linear="t", hidden=True,
          abstract=_abstract_unbordered,
          value=lambda t: made(t.array[..., :-1, :-1]), forward="(unbordered dt)", reverse={"t": "(zero-bordered s)"}),
-    constant("corner", "t", "Zeros like a matrix, with 1 in the last entry.", _corner, hidden=True, abstract=_in_doubles(_abstract_corner)),
+    constant("corner", "t", "Zeros like a matrix, with 1 in the last entry.", _corner, hidden=True,
+             abstract=_in_doubles(_abstract_corner)),
     # Murray 2016, Differentiation of the Cholesky decomposition, section 3; the matrix is made symmetric first
     row("cholesky", "a", "The lower triangular matrix whose product with its own transpose is a.", _cholesky,
          abstract=_in_doubles(_abstract_cholesky),
