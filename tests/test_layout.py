@@ -32,7 +32,7 @@ ROOMS = (
     (
         "vlad.compile",
         "refusals abi cache toolchain identity first_order representation blas interface interrupts quick analyze specialize "
-        "rewriting boxes sums optimize loops fuse products kernels triangles functions emit_kernels emit_routines emit_c "
+        "rewriting boxes sums optimize loops fuse products indices kernels triangles functions emit_kernels emit_routines emit_c "
         "emit_cuda cuda unit calls hot beside tiers whole",
     ),
     ("vlad", "convert session derivatives"),

@@ -392,9 +392,8 @@ unused : x -> not used""",
 ((hessian f) x)""": "3:1 : real",
     "((nth-derivative sin (read-real)) 1)\n(+ 1 2)": "1:1 : not known, for \n2:1 : 3",
     "(define x ((nth-derivative sin (read-real)) 1))\n(+ 1 x)": "2:1 : not known, for `x` is not known",
-    "(define t (zeros 2 #:dtype 'float32))\n(define (f x) (sum (* t x)))\n(f 2)\n(+ 1 2)": "t : not known, for tensors of other "
-    "kinds than float64 are not compiled yet\n"
-    "f : x -> not used\n3:1 : not known, for `t` is not known\n4:1 : 3",
+    "(define t (zeros 2 #:dtype 'float32))\n(define (f x) (sum (* t x)))\n(f 2)\n(+ 1 2)": "t : tensor (2) float32\n"
+    "f : real -> real\n3:1 : real\n4:1 : 3",
 }
 
 

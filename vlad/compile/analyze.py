@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.compile.refusals import Unbounded, Unsettled
-from vlad.core.kernels import Kernel, Routine
+from vlad.core.kernels import SIZES, Kernel, Routine
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -50,7 +50,7 @@ from vlad.devices import COMPILED, name_of
 from vlad.expand.arity import too_few
 from vlad.primitives.kernels import drawn, entry_by_entry
 from vlad.source import Span
-from vlad.tensors import ENTRIES, SORT, Tensor, is_exact, is_on_host, kind_name
+from vlad.tensors import Tensor, is_on_host, kind_name
 from vlad.values import (
     FALSE,
     UNSPECIFIED,
@@ -316,15 +316,12 @@ class Walker:
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:
-        kind, name = SORT[value.like.dtype], kind_name(value.like.dtype)
-        where = name_of(value.like)
+        kind, where = kind_name(value.like.dtype), name_of(value.like)
         if where != self.machine.device:
             self.left_out(f"tensors on {where} are in a session on {self.machine.device}")
         self._on_device(where != "cpu" or is_on_host(value))
-        if not is_exact(value):
-            self.left_out(
-                f"tensors of {name}{' beyond what doubles hold' if name == ENTRIES.get(kind) else ''} are"
-            )
+        if kind not in SIZES:
+            self.left_out(f"tensors of {kind} are")
         return self.types.tensor(value.shape, kind)
 
     def _on_device(self, reached: bool = True) -> None:
@@ -452,7 +449,7 @@ class Walker:
 
     def _as_boolean(self, value: Known) -> Result:
         """Only #f is false; a tensor of booleans is none."""
-        if is_tensor(value.type) and value.type.of.kind == "b":
+        if is_tensor(value.type) and value.type.of.kind == "bool":
             return self.fail("A tensor of booleans is no condition")
         return value if value.type.head == "boolean" else self.truth(True)
 

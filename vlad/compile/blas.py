@@ -1,8 +1,8 @@
 """Where products of large matrices come from, and what takes matrices apart: the BLAS and LAPACK library that NumPy has brought
 along, or the system's.
 
-Compiled code calls `cblas_dgemm` of it, and a few routines of LAPACK, by their addresses, which are found once a process.
-Without the first it multiplies itself; without the others what needs them runs on tier 0.
+Compiled code calls `cblas_dgemm` and `cblas_sgemm` of it, and a few routines of LAPACK, by their addresses, which are found
+once a process. Without the first it multiplies itself; without the others what needs them runs on tier 0.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ SYMBOLS = ("scipy_cblas_dgemm64_", "cblas_dgemm64_", "scipy_cblas_dgemm", "cblas
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`cblas_dgemm`: its address, 0 where there is none, and whether lengths are of 64 bits."""
+    """The addresses of `cblas_dgemm` and `cblas_sgemm`, 0 where there is none, and whether lengths are of 64 bits."""
 
     address: int
+    single: int
     is_wide: bool
 
 
@@ -32,8 +33,9 @@ def product() -> Product:
     for library in _libraries():
         for symbol in SYMBOLS:
             if hasattr(library, symbol):
-                return Product(_address(library, symbol), symbol.endswith("64_"))
-    return Product(0, False)
+                single = _address(library, symbol.replace("dgemm", "sgemm"))
+                return Product(_address(library, symbol), single, symbol.endswith("64_"))
+    return Product(0, 0, False)
 
 
 ROUTINES = ("dgetrf", "dgetrs", "dpotrf", "dgesdd", "dtrtrs")  # in the order that runtime.c has

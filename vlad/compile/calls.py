@@ -21,20 +21,19 @@ from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
+from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, value_of
 from vlad.devices import device_named
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
 from vlad.tensors import (
-    ENTRIES,
-    SORT,
     Tensor,
     entries,
     entries_there,
     from_entries,
-    is_exact,
     is_on_host,
+    kind_name,
     namespace,
 )
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
@@ -153,11 +152,11 @@ class Crossing:
             value, type_ = parts[-1], type_.parts[-1]
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
-        """The pointer to a tensor's entries, as doubles in their order."""
-        if not is_tensor_of(value, layout) or not is_on_host(value) or not is_exact(value):
+        """The pointer to a tensor's entries in their order."""
+        if not is_tensor_of(value, layout) or not is_on_host(value):
             raise Mismatch
         array = entries(value)
-        buffer = ffi.from_buffer("double[]", array)
+        buffer = ffi.from_buffer(array)
         kept.append(buffer)
         pointer = ffi.cast("void *", buffer)
         if array is value.like:
@@ -169,7 +168,8 @@ class Crossing:
         layout = type_.of
         value = self._seen.get((int(ffi.cast("long", pointer)), type_))
         if value is None:
-            value = from_entries(ffi.buffer(pointer, 8 * layout.size), layout.shape, layout.kind)
+            room = ffi.buffer(pointer, layout.size * SIZES[layout.kind])
+            value = from_entries(room, layout.shape, layout.kind)
         return value
 
     def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
@@ -229,10 +229,7 @@ class Crossing:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
                     return member, type_
             elif type(value) is Tensor:
-                if type_.kind == "tensor" and (value.shape, SORT[value.like.dtype]) == (
-                    type_.of.shape,
-                    type_.of.kind,
-                ):
+                if type_.head == ("tensor", value.shape, kind_name(value.like.dtype)):
                     return member, type_
             elif type_.head == self.types.constant(value).head:
                 return member, type_
@@ -318,16 +315,19 @@ class Compiled(Crossing):
         self.outside = outside_of(machine) if interface.acts else None
         self.lock = lock_of(handle)
         self.watch = machine.watch
-        self._in = ffi.new(
-            "union vlad_word[]", len(interface.parameters) + 1 + interface.extra + len(self.given)
-        )
+        # where the words for places begin
+        self.behind = len(interface.parameters) + interface.extra + len(self.given)
+        self._in = ffi.new("union vlad_word[]", self.behind + len(interface.places) + 1)
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
         if interface.multiplies:
             from vlad.compile.blas import product  # 2 ms, only where matrices are multiplied
 
             first, found = len(interface.parameters) + interface.counts, product()
-            self._in[first].p, self._in[first + 1].i = ffi.cast("void *", found.address), found.is_wide
+            self._in[first].p, self._in[first + 1].p = [
+                ffi.cast("void *", address) for address in (found.address, found.single)
+            ]
+            self._in[first + 2].i = found.is_wide
         if interface.takes_apart:
             from vlad.compile.blas import lapack
 
@@ -337,7 +337,7 @@ class Compiled(Crossing):
             self._routines = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
             self._in[first].p, self._in[first + 1].i = self._routines, routines.is_wide
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
-            self._in[index].p = ffi.from_buffer("double[]", array)
+            self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
         self.handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
@@ -366,6 +366,8 @@ class Compiled(Crossing):
             setattr(self._in[index], "i" if kind == "b" else kind, word)
         if self.stop is not None:
             self.handle.vlad_stop = 0
+        for index in range(len(self.interface.places)):
+            self._in[self.behind + index].p = ffi.NULL  # anywhere: what is answered is copied
         if self.outside is not None:
             self.handle.vlad_host_write = self.outside.write
             self.handle.vlad_host_read = self.outside.read
@@ -441,19 +443,17 @@ class Launched(Crossing):
         return self._decode(self.interface.result, leaves)
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
-        if not is_tensor_of(value, layout) or namespace(value.like) is not self.xp or not is_exact(value):
+        if not is_tensor_of(value, layout) or namespace(value.like) is not self.xp:
             raise Mismatch
         return entries_there(value, self.xp)
 
     def _tensor(self, leaf: Any, type_: Type) -> Value:
-        return Tensor(
-            self.xp.astype(self.xp.reshape(leaf, type_.of.shape), ENTRIES[type_.of.kind], copy=False)
-        )
+        return Tensor(self.xp.reshape(leaf, type_.of.shape))
 
 
 def is_tensor_of(value: Value, layout: Layout) -> bool:
     """Has a value the shape and kind?"""
-    return type(value) is Tensor and value.shape == layout.shape and SORT[value.like.dtype] == layout.kind
+    return type(value) is Tensor and (value.shape, kind_name(value.like.dtype)) == (layout.shape, layout.kind)
 
 
 def failure(status: int, failures: tuple[str, ...]) -> BaseException:

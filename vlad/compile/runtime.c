@@ -52,18 +52,18 @@ __attribute__((destructor)) static void vlad_close_arena(void) {
 long vlad_arena_used(void) { return vlad_top - vlad_base; }
 
 /* section: arrays
-   The entries of tensors lie in the same area, however many they are. */
-static inline double *vlad_array(long count) {
+   The entries of tensors lie in the same area, however many words they take. */
+static inline void *vlad_array(long count) {
   char *array = vlad_top;
   if (__builtin_expect(vlad_end - array < 8 * count, 0)) vlad_fail(VLAD_OUT_OF_MEMORY);
   vlad_top = array + 8 * count;
-  return (double *)array;
+  return array;
 }
 
 /* section: products
    c = a b of matrices in rows, either of them transposed: m rows, n columns, sums of k terms. By the BLAS library whose
-   cblas_dgemm the host has found, if any. */
-static void *vlad_gemm;
+   cblas_dgemm and cblas_sgemm the host has found, if any. */
+static void *vlad_gemm, *vlad_gemmf;
 static long vlad_gemm_is_wide;
 static void vlad_product(int ta, int tb, long m, long n, long k, const double *a, long lda, const double *b, long ldb, double *c,
                          long ldc) {
@@ -535,14 +535,16 @@ static void vlad_put_quoted(double x) { /* as within quotes */
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }
 
 /* section: tensors
-   The entries of one, axis by axis; long axes are cut in the middle. */
-static void vlad_put_tensor(const double *entries, const long *shape, long rank, int is_boolean) {
+   The entries of one, axis by axis; long axes are cut in the middle. The kinds are numbered as in core/kernels.SIZES. */
+static void vlad_put_tensor(const char *entries, const long *shape, long rank, int kind) {
   if (rank == 0) {
-    if (is_boolean) vlad_put_boolean(*entries != 0.0);
-    else vlad_put_real(*entries);
+    if (kind == 4) vlad_put_boolean(*entries);
+    else vlad_put_real(kind == 0 ? *(const double *)entries : kind == 1 ? *(const float *)entries :
+                       kind == 2 ? *(const long *)entries : *(const int *)entries);
     return;
   }
-  long size = 1;
+  static const long sizes[] = {@sizes@};
+  long size = sizes[kind];
   for (long axis = 1; axis < rank; axis++) size *= shape[axis];
   vlad_put("[", 1);
   for (long i = 0; i < shape[0]; i++) {
@@ -551,7 +553,7 @@ static void vlad_put_tensor(const double *entries, const long *shape, long rank,
       vlad_put("\342\200\246 ", 4);
       i = shape[0] - 3;
     }
-    vlad_put_tensor(entries + i * size, shape + 1, rank - 1, is_boolean);
+    vlad_put_tensor(entries + i * size, shape + 1, rank - 1, kind);
   }
   vlad_put("]", 1);
 }

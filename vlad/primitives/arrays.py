@@ -142,13 +142,18 @@ def axes_of(name: str, axis: Value, rank: int) -> tuple[int, ...] | None:
 
 def dtype_of(name: str, dtype: Value, xp: Any) -> Any:
     """The library's object for a kind of number. Raises VladError."""
+    return getattr(xp, named_kind(name, dtype))
+
+
+def named_kind(name: str, dtype: Value) -> str:
+    """The array-API standard's name of a kind of number. Raises VladError."""
     kind = KINDS.get(dtype.name) if type(dtype) is Symbol else None
     if kind is None:
         raise VladError(
             "invalid-argument", f"Argument to {name} is invalid",
             hint=f"the kinds of number are {', '.join(KINDS)}", irritants=(dtype,),
         )  # fmt: skip
-    return getattr(xp, kind)
+    return kind
 
 
 def _left_out(name: str) -> Callable[..., Any]:

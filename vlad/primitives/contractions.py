@@ -20,7 +20,7 @@ from vlad.devices import device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, constant, dimensions, row
 from vlad.primitives.elementwise import library, unlike
-from vlad.primitives.kernels import is_number, known, loops, shape_of
+from vlad.primitives.kernels import asked_kind, is_number, kind_of, known, loops, shape_of
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Array, Tensor, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, String, Value, list_of, look
@@ -130,8 +130,15 @@ def _abstract_contract(w: Any, a: Any, b: Any, labels: Any, like: Any) -> Any:
         access(term, shape_of(x)) if is_tensor(x.type) else None for term, x in ((left, a), (right, b))
     ]
     is_diagonal = len(set(result)) < len(result)
+
+    def kind(x: Any, term: str, other: str) -> str:
+        """As what it is multiplied: a real as an array of reals, a tensor that has axes for itself as its sums over these."""
+        own, is_summed = kind_of(x) or "float64", any(label not in other + result for label in term)
+        return asked_kind(w.machine.table["sum"].value, (own,), -1.0, FALSE) if is_summed else own
+
     return loops(
         w, extents, [a, b], accesses, dims, steps=[(w.machine.table["*"], (0, 1))],
+        among=[kind(a, left, right), kind(b, right, left)],
         write=access(result, dims) if dims else None, combine="+", fill=0.0 if is_diagonal else None,
     )  # fmt: skip
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import DTYPES, Recursion, is_tensor
+from vlad.core.types import Recursion, is_tensor
 from vlad.errors import VladError
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
+from vlad.tensors import dtype_name
 from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 
@@ -154,7 +155,7 @@ def _shows(quoting: bool) -> Recursion:
                 w, [(whole, w.part(x, piece - 1)) if type(piece) is int else piece for piece in pieces]
             )
         if is_tensor(x.type):
-            before, after = tensor_marks(DTYPES[x.type.of.kind])
+            before, after = tensor_marks(dtype_name(x.type.of.kind))
             text = f"{x.type.of.kind} {' '.join(map(str, x.type.of.shape))}"
             return (
                 w.effect("text", text=before)

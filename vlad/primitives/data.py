@@ -60,7 +60,7 @@ def _abstract_not(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.kind == "boolean":
             return w.compute(w.machine.table["not"], [x], w.types.boolean)
-        if is_tensor(x.type) and x.type.of.kind == "b":
+        if is_tensor(x.type) and x.type.of.kind == "bool":
             return w.fail("A tensor of booleans is no condition")
         return w.truth(x.type.of is FALSE)
 

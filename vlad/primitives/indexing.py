@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous
-from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
+from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
+from vlad.core.types import has_tangents, is_known_zero, is_of_reals, is_real, is_tensor
 from vlad.devices import add_at, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
@@ -22,16 +22,23 @@ from vlad.primitives.elementwise import apart, elementwise, is_elementwise
 from vlad.primitives.kernels import (
     Shape,
     answer_of,
+    as_kind,
+    as_number,
     broadcast_shape,
+    conversion,
     copied,
     distance_between,
     entry_by_entry,
     is_number,
+    kind_of,
     known,
     loops,
+    provided,
+    put_together,
     reduced,
     shape_of,
     unfit,
+    within,
 )
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
@@ -122,28 +129,11 @@ def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., 
             w.apply(table["<"], [place, most]),
             _is_whole(w, place),
         ]
-    return where_all_hold(w, tests, OUT_OF_RANGE[name], lambda: rule(offset, unknown))
+    return provided(w, tests, OUT_OF_RANGE[name], lambda: rule(offset, unknown))
 
 
 def _is_whole(w: Any, x: Any) -> Any:
     return w.apply(w.machine.table["="], [x, w.apply(w.machine.table["floor"], [x])])
-
-
-def where_all_hold(w: Any, tests: list[Any], error: str, rule: Callable[[], Any]) -> Any:
-    """The rule, where booleans are true; where one is not, an error."""
-    key = w.key
-
-    def tested(number: int) -> Any:
-        if number == len(tests):
-            return rule()
-        test = tests[number]
-        if test.type.kind == "constant":
-            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
-        return w.branch(
-            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
-        )
-
-    return tested(0)
 
 
 def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
@@ -152,11 +142,13 @@ def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Sh
         return copied(w, t, shape, Access(offset, inner))
     count = len(at)
     indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
-    reads = (*[Read(number, None) for number in range(count)], Read(count, Access(offset, inner, indirect)))
+    kind = t.type.of.kind
+    part = Read(count, Access(offset, inner, indirect), kind)
+    reads = (*[Read(number, None) for number in range(count)], part)
     size = math.prod(shape) if shape else None
     write = Write(0, count, Access(0, contiguous(shape)) if shape else None)
-    kernel = Kernel(shape, reads, (), (Output(size),), (write,))
-    return answer_of(w, kernel, [*[place for _, place in at], t], shape, t.type.of.kind)
+    kernel = Kernel(shape, reads, (), (Output(size, kind=kind),), (write,))
+    return answer_of(w, kernel, [*[place for _, place in at], t], shape, kind)
 
 
 def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
@@ -167,20 +159,32 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
     shape = shape_of(like)
     places = _places(w, index)
     rest, inner = shape[len(places) :], contiguous(shape)[len(places) :]
-    return _at(w, "tensor-ref", shape, places, lambda offset, at: _put(w, x, shape, offset, at, rest, inner))
+    return _at(
+        w,
+        "tensor-ref",
+        shape,
+        places,
+        lambda offset, at: _put(w, x, shape, offset, at, rest, inner, like.type.of.kind),
+    )
 
 
-def _put(w: Any, x: Any, whole: Shape, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
-    """Zeros but at a place (as `_entries` has it), where x is."""
+def _put(
+    w: Any, x: Any, whole: Shape, offset: int, at: list[Any], shape: Shape, inner: Shape, kind: str
+) -> Any:
+    """Zeros of a kind but at a place (as `_entries` has it), where x is."""
     if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
         return unfit(w, x, shape)
+    missing = len(whole) - len(shape)
+    if not at and 0 not in shape and inner == contiguous(whole)[missing:]:
+        return put_together(w, whole, [(x, (*[1] * missing, *shape), _index(offset, whole))], kind=kind)
     count = len(at)
     indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
     own = broadcast(shape_of(x), shape) if is_tensor(x.type) else None
-    reads = (*[Read(number, None) for number in range(count)], Read(count, own))
-    write = Write(0, count, Access(offset, inner, indirect))
-    kernel = Kernel(shape, reads, (), (Output(math.prod(whole), 0.0),), (write,))
-    return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(whole)])[0]
+    steps = conversion(w, count, kind_of(x), kind)
+    reads = (*[Read(number, None) for number in range(count)], Read(count, own, kind_of(x) or "float64"))
+    write = Write(0, count + len(steps), Access(offset, inner, indirect))
+    kernel = Kernel(shape, reads, tuple(steps), (Output(math.prod(whole), 0.0, kind=kind),), (write,))
+    return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(whole, kind)])[0]
 
 
 def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
@@ -245,7 +249,7 @@ def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Calla
         ]  # fmt: skip
     own, inner = _every(shape, at, count, by)
     places = [(contiguous(shape)[at], start)]
-    return where_all_hold(w, tests, OUT_OF_RANGE["slice"], lambda: rule(0, places, own, inner))
+    return provided(w, tests, OUT_OF_RANGE["slice"], lambda: rule(0, places, own, inner))
 
 
 def _every(shape: Shape, axis: int, count: int, by: int) -> tuple[Shape, Shape]:
@@ -273,9 +277,18 @@ def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
     shape = shape_of(like)
 
     def put_back(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
-        return _put(w, x, shape, offset, at, own, inner)
+        return _put(w, x, shape, offset, at, own, inner, kind_of(like) or "float64")
 
     return _cut_out(w, shape, x, bounds, put_back)
+
+
+def _index(offset: int, shape: Shape) -> Shape:
+    """The index of the entry that lies behind so many others."""
+    found = []
+    for stride in contiguous(shape):
+        place, offset = divmod(offset, stride)
+        found.append(place)
+    return tuple(found)
 
 
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
@@ -318,7 +331,7 @@ def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
 
 def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
     """The rule on the indices, counted from the start; where one is no index of an axis of this length, an error."""
-    if not is_number(indices) or (is_tensor(indices.type) and indices.type.of.kind == "b"):
+    if not is_number(indices) or kind_of(indices) == "bool":
         return w.fail(f"Argument to {name} is invalid")
     table, zero, most = w.machine.table, w.constant(0.0), w.constant(float(length))
 
@@ -332,21 +345,12 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
 def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
     """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
     table, shape = w.machine.table, shape_of(places)
-    if is_tensor(places.type):
-        places = type(places)(w.types.tensor(shape), places.leaves)
-
-    def of_all(combine: str, x: Any) -> Any:
-        return reduced(w, x, range(len(shape)), False, combine) if shape else x
-
-    rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
-    tests = [
-        w.apply(table["<="], [w.constant(float(least)), of_all("min", places)]),
-        w.apply(table["<"], [of_all("max", places), w.constant(float(end))]),
-        w.apply(table["="], [of_all("max", rest), w.constant(0.0)]),
-    ]  # fmt: skip
-    if 0 in shape:
-        return rule(places)
-    return where_all_hold(w, tests, error, lambda: rule(places))
+    tests = within(w, places, float(least), float(end))
+    if tests and not is_whole(kind_of(places) or "float64"):
+        rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
+        largest = reduced(w, rest, range(len(shape)), False, "max") if shape else rest
+        tests.append(w.apply(table["="], [largest, w.constant(0.0)]))
+    return provided(w, tests, error, lambda: rule(places))
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
@@ -368,7 +372,7 @@ def _abstract_gather(w: Any, t: Any, indices: Any, axis: Any) -> Any:
     def parts(places: Any) -> Any:
         whole, index, part = _along(shape, shape_of(places), at)
         accesses = [index if is_tensor(places.type) else None, part]
-        return loops(w, whole, [places, t], accesses, whole, kind=t.type.of.kind)
+        return loops(w, whole, [places, t], accesses, whole)
 
     return _abstract_indices(w, "gather", indices, shape[at], parts)
 
@@ -378,8 +382,12 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
         return t
     shape = shape_of(t)
     at = axis_of("scatter-add", known(w, axis), len(shape))
-    if t.type.of.kind != "f" or not is_number(updates):
-        return w.left_out("tensors of integers are")
+    if not is_tensor(t.type) or not is_number(updates):
+        return w.fail("Argument to scatter-add is invalid")
+    more = kind_of(updates) or "float64"
+    kind = "float64" if is_of_reals(more) and not has_tangents(t.type) else t.type.of.kind
+    if kind == "bool":
+        return w.left_out("sums of booleans, added at indices, are")
 
     def added(places: Any) -> Any:
         whole, index, part = _along(shape, shape_of(places), at)
@@ -388,10 +396,13 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
                 f"Shapes given to scatter-add do not fit: {shape_text(whole)} and {shape_text(shape_of(updates))}"
             )
         own = Access(0, contiguous(whole)) if is_tensor(updates.type) else None
-        reads = (Read(0, index if is_tensor(places.type) else None), Read(1, own))
-        outputs = (Output(math.prod(shape), None, 2),)
-        kernel = Kernel(whole, reads, (), outputs, (Write(0, 1, part, "+"),))
-        return w.loops(kernel, [places, updates, t], [w.types.tensor(shape)])[0]
+        place = Read(0, index if is_tensor(places.type) else None, kind_of(places) or "float64")
+        steps = conversion(w, 1, more, kind)
+        outputs = (Output(math.prod(shape), None, 2, kind),)
+        kernel = Kernel(
+            whole, (place, Read(1, own, more)), tuple(steps), outputs, (Write(0, 1 + len(steps), part, "+"),)
+        )
+        return w.loops(kernel, [places, updates, as_kind(w, t, kind)], [w.types.tensor(shape, kind)])[0]
 
     return _abstract_indices(w, "scatter-add", indices, shape[at], added)
 
@@ -461,11 +472,9 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
         """A condition that is known chooses between shapes, too: then it is a number like another."""
         if a.type.of is ZERO is b.type.of:
             return w.known_zero
-        if is_boolean(c):
-            c = w.constant(1.0 if c.type.of is TRUE else 0.0) if c.type.kind == "constant" else w.as_real(c)
         if not is_number(a) or not is_number(b):
             return w.fail("Argument to where is invalid")
-        return entry_by_entry(w, w.machine.table["where"], [c, a, b])
+        return entry_by_entry(w, w.machine.table["where"], [as_number(w, c), a, b])
 
     for number in (a, b):
         type_ = w.types.canonical(number.type)

@@ -17,15 +17,18 @@ from vlad.primitives.arrays import (
     row,
 )
 from vlad.primitives.elementwise import library, unlike
-from vlad.primitives.indexing import where_all_hold
 from vlad.primitives.kernels import (
     Shape,
+    as_kind,
+    as_reals,
     broadcast_shape,
     copied,
     filled,
     is_number,
+    kind_of,
     known,
     loops,
+    provided,
     reduced,
     repeated,
     reshaped,
@@ -53,8 +56,6 @@ def _abstract_matmul(w: Any, a: Any, b: Any) -> Any:
     """Sums over the last axis of one and the last but one of the other."""
     if not is_tensor(a.type) or not is_tensor(b.type):
         return w.fail("Argument to matmul is invalid")
-    if a.type.of.kind == b.type.of.kind == "i":
-        return w.left_out("tensors of integers are")
     own_a, own_b = shape_of(a), shape_of(b)
     rows, columns = _as_matrices(own_a, own_b)
     batch = broadcast_shape([rows[:-2], columns[:-2]])
@@ -83,7 +84,10 @@ def _abstract_dot(w: Any, a: Any, b: Any) -> Any:
         return w.fail(
             f"Shapes given to dot do not fit: {shape_text(shape_of(a))} and {shape_text(shape_of(b))}"
         )
-    return reduced(w, w.apply(w.machine.table["*"], [a, b]), [0], False, "+")
+    own = [Access(0, (1,)), Access(0, (1,))]
+    return loops(
+        w, shape_of(a), [a, b], own, (), steps=[(w.machine.table["*"], (0, 1))], combine="+",
+    )  # fmt: skip
 
 
 def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
@@ -97,7 +101,7 @@ def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
 def _abstract_norm(w: Any, t: Any) -> Any:
     if not is_number(t):
         return w.fail("Argument to norm is invalid")
-    table = w.machine.table
+    table, t = w.machine.table, as_reals(w, t)
     squares = w.apply(table["*"], [t, t])
     total = reduced(w, squares, range(len(shape_of(t))), False, "+") if is_tensor(t.type) else squares
     return w.apply(table["sqrt"], [total])
@@ -192,9 +196,24 @@ def _abstract_square(w: Any, name: str, a: Any) -> Shape | None:
     return None
 
 
+def _in_doubles(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of a row that is computed in float64 only: of float32 the answer is made float32."""
+
+    def abstract(w: Any, *operands: Any) -> Any:
+        kinds = {kind_of(x) for x in operands if is_tensor(x.type)}
+        if kinds <= {"float64"}:
+            return rule(w, *operands)
+        result = rule(w, *[as_kind(w, x, "float64") if is_tensor(x.type) else x for x in operands])
+        if kinds != {"float32"} or result is None or not is_tensor(result.type):
+            return result
+        return as_kind(w, result, "float32")
+
+    return abstract
+
+
 def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
     """The rule, where a routine has answered 0."""
-    return where_all_hold(w, [w.apply(w.machine.table["="], [status, w.constant(0.0)])], error, rule)
+    return provided(w, [w.apply(w.machine.table["="], [status, w.constant(0.0)])], error, rule)
 
 
 def _factors(w: Any, a: Any) -> tuple[Any, Any]:
@@ -538,7 +557,7 @@ ROWS: list[Primitive] = [
          reverse={"a": "(sum-like (matmul s b) a)", "b": "(sum-like (matmul a s) b)"}),
     row("norm", "t", "The square root of the sum of the squares.", forward="(/ (sum (* t dt) #f #f) (where (= r 0) 1 r))",
          value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (/ t (where (= r 0) 1 r)))"}),
-    row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve, abstract=_abstract_solve,
+    row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve, abstract=_in_doubles(_abstract_solve),
          forward="""(let ((x (reshape r (column-dims r b))))
             (reshape (solve a (- (reshape db (column-dims b b)) (matmul da x))) (shape r)))""",
          reverse={
@@ -550,27 +569,29 @@ ROWS: list[Primitive] = [
     constant("column-dims", "t b", "The shape of t as columns, where b is a vector.", linear="t b", value=_column_dims,
              hidden=True,
              abstract=lambda w, t, b: w.value(list_of([float(n) for n in _column_shape(shape_of(t), shape_of(b))]))),
-    row("inverse", "a", "The inverse of a square matrix.", _inverse, abstract=_abstract_inverse,
+    row("inverse", "a", "The inverse of a square matrix.", _inverse, abstract=_in_doubles(_abstract_inverse),
          forward="(negate (matmul r (matmul da r)))",
          reverse={"a": "(negate (matmul (swap r) (matmul s (swap r))))"}),
-    row("det", "a", "The determinant of a square matrix.", _det, abstract=_abstract_det,
+    row("det", "a", "The determinant of a square matrix.", _det, abstract=_in_doubles(_abstract_det),
          forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (cofactor a))"}),
-    row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True, abstract=_abstract_cofactor,
+    row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True,
+         abstract=_in_doubles(_abstract_cofactor),
          forward=_COFACTOR_SLOPE.replace("E", "da"), reverse={"a": _COFACTOR_SLOPE.replace("E", "s")}),
     row("bordered", "a", "A matrix with its last singular vectors as one column and one row more.", _bordered, hidden=True,
-         abstract=_abstract_bordered,
+         abstract=_in_doubles(_abstract_bordered),
          forward="(zero-bordered da)", reverse={"a": "(unbordered s)"}),
     row("zero-bordered", "t", "A matrix with zeros as one column and one row more.", linear="t", hidden=True,
-         abstract=_abstract_zero_bordered,
+         abstract=_in_doubles(_abstract_zero_bordered),
          value=lambda t: made(_zero_bordered_array(_matrices(t))), forward="(zero-bordered dt)", reverse={"t": "(unbordered s)"}),
     row("unbordered", "t", "A matrix without its last column and row.", linear="t", hidden=True,
          abstract=_abstract_unbordered,
          value=lambda t: made(_matrices(t)[..., :-1, :-1]), forward="(unbordered dt)", reverse={"t": "(zero-bordered s)"}),
-    constant("corner", "t", "Zeros like a matrix, with 1 in the last entry.", _corner, hidden=True, abstract=_abstract_corner),
+    constant("corner", "t", "Zeros like a matrix, with 1 in the last entry.", _corner, hidden=True,
+             abstract=_in_doubles(_abstract_corner)),
     # Murray 2016, Differentiation of the Cholesky decomposition, section 3; the matrix is made symmetric first
     row("cholesky", "a", "The lower triangular matrix whose product with its own transpose is a.", _cholesky,
-         abstract=_abstract_cholesky,
+         abstract=_in_doubles(_abstract_cholesky),
          forward="""(let* ((e (* 0.5 (+ da (swap da)))) (inner (solve r (swap (solve r e)))))
             (matmul r (* inner (half-lower r))))""",
          reverse={"a": """(let* ((u (swap r)) (inner (* (matmul u s) (half-lower r)))

@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
-from vlad.core.types import is_tensor
 from vlad.devices import device_named, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
@@ -31,7 +30,19 @@ from vlad.primitives.arrays import (
 )
 from vlad.primitives.elementwise import library
 from vlad.primitives.indexing import OUT_OF_RANGE, whole_places
-from vlad.primitives.kernels import Shape, copied, is_number, known, loops, shape_of
+from vlad.primitives.kernels import (
+    Shape,
+    as_numbers,
+    as_reals,
+    asked_kind,
+    copied,
+    is_number,
+    kind_of,
+    known,
+    loops,
+    put_together,
+    shape_of,
+)
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, String, Symbol, Value, look
@@ -269,21 +280,14 @@ def _with_padding(w: Any, x: Any, axes: list[Axis], fill: float = 0.0) -> Any:
     if not any(sum(axis.padding) for axis in axes):
         return x
     room = (*shape[:-2], height.padded, width.padded)
-    write = Access(_first(axes), contiguous(room))
-    return loops(w, shape, [x], [Access(0, contiguous(shape))], room, write=write, fill=fill)
+    first = (*[0] * len(shape[:-2]), height.padding[0], width.padding[0])
+    return put_together(w, room, [(x, shape, first)], fill)
 
 
 def _without_padding(w: Any, x: Any, axes: list[Axis]) -> Any:
-    shape = shape_of(x)
-    return copied(
-        w, x, (*shape[:-2], *[axis.length for axis in axes]), Access(_first(axes), contiguous(shape))
-    )
-
-
-def _first(axes: list[Axis]) -> int:
-    """Where, in an image with its padding, the image begins."""
-    height, width = axes
-    return height.padding[0] * width.padded + width.padding[0]
+    shape, (height, width) = shape_of(x), axes
+    first = height.padding[0] * width.padded + width.padding[0]
+    return copied(w, x, (*shape[:-2], height.length, width.length), Access(first, contiguous(shape)))
 
 
 def _turns(by: Convolution) -> tuple[Shape, Access, Access, Access]:
@@ -305,7 +309,7 @@ def _abstract_conv2d(w: Any, x: Any, f: Any, *geometry: Any) -> Any:
     by = _convolution(shape_of(x), shape_of(f), tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
     shape = (by.images, by.groups * by.filters, *by.windows)
-    operands = [_with_padding(w, x, by.axes), f]
+    operands = [_with_padding(w, as_numbers(w, x), by.axes), f]
     return _summed(w, extents, operands, [image, filter_], shape, answer)
 
 
@@ -321,7 +325,8 @@ def _abstract_filters(w: Any, s: Any, x: Any, dims: Any, *geometry: Any) -> Any:
     shape = dimensions("conv2d", known(w, dims))
     by = _convolution(shape_of(x), shape, tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
-    return _summed(w, extents, [s, _with_padding(w, x, by.axes)], [answer, image], shape, filter_)
+    operands = [s, _with_padding(w, as_numbers(w, x), by.axes)]
+    return _summed(w, extents, operands, [answer, image], shape, filter_)
 
 
 def _summed(
@@ -357,16 +362,15 @@ def _abstract_max_pool(w: Any, x: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "max-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
     shape, answer = _answers_of(extents)
-    return loops(
-        w, extents, [_with_padding(w, x, axes, -math.inf)], [image], shape, write=answer, combine="max"
-    )
+    padded = _with_padding(w, as_reals(w, x), axes, -math.inf)
+    return loops(w, extents, [padded], [image], shape, write=answer, combine="max")
 
 
 def _abstract_patches(w: Any, x: Any, fill: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "max-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
     shape = (*extents[:-4], extents[-4] * extents[-3], *extents[-2:])
-    padded = _with_padding(w, x, axes, float(known(w, fill)))
+    padded = _with_padding(w, as_reals(w, x), axes, float(known(w, fill)))
     return loops(w, extents, [padded], [image], shape, write=Access(0, contiguous(extents)))
 
 
@@ -381,37 +385,40 @@ def _unpooled(
     w: Any, y: Any, read: Access, shape: Shape, axes: list[Axis], extents: Shape, image: Access
 ) -> Any:
     room = (*shape[:-2], *[axis.padded for axis in axes])
-    total = loops(w, extents, [y], [read], room, write=image, combine="+", fill=0.0)
+    total = loops(w, extents, [as_numbers(w, y)], [read], room, write=image, combine="+", fill=0.0)
     return _without_padding(w, total, axes)
 
 
-def _counted(w: Any, axes: list[Axis]) -> Any:
+def _counted(w: Any, like: Any, axes: list[Axis]) -> Any:
+    """How many entries of the image each window has, as numbers of the kind that a tensor has."""
     down, across = [list(_entries(axis)) for axis in axes]
-    there = device_named(w.machine.device)
-    return w.value(Tensor(there.asarray([[a * b for b in across] for a in down], there.xp.float64)))
+    there, kind = device_named(w.machine.device), like.type.of.kind
+    counts = [[a * b for b in across] for a in down]
+    return w.value(Tensor(there.asarray(counts, getattr(there.xp, kind))))
 
 
 def _abstract_avg_pool(w: Any, x: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "avg-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
     shape, answer = _answers_of(extents)
-    total = loops(
-        w, extents, [_with_padding(w, x, axes)], [image], shape, write=answer, combine="+", fill=0.0
-    )
-    return w.apply(w.machine.table["/"], [total, _counted(w, axes)])
+    padded = _with_padding(w, as_numbers(w, x), axes)
+    kind = asked_kind(w.machine.table["sum"].value, (kind_of(padded),), -1.0, FALSE)
+    total = loops(w, extents, [padded], [image], shape, write=answer, combine="+", fill=0.0, kind=kind)
+    return w.apply(w.machine.table["/"], [total, _counted(w, total, axes)])
 
 
 def _abstract_unpool(w: Any, s: Any, dims: Any, *geometry: Any) -> Any:
     shape = dimensions("avg-pool", known(w, dims))
     axes = _geometry(w, "avg-pool", shape, geometry)
     extents, image = _window_turns(shape, axes)
-    shares = w.apply(w.machine.table["/"], [s, _counted(w, axes)])
+    s = as_numbers(w, s)
+    shares = w.apply(w.machine.table["/"], [s, _counted(w, s, axes)])
     return _unpooled(w, shares, _answers_of(extents)[1], shape, axes, extents, image)
 
 
 def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
     count, shape = length_of("one-hot", known(w, n)), shape_of(labels)
-    if not is_number(labels) or (is_tensor(labels.type) and labels.type.of.kind == "b"):
+    if not is_number(labels) or kind_of(labels) == "bool":
         return w.fail(OUT_OF_RANGE["one-hot"])
 
     def of_places(places: Any) -> Any:
@@ -419,7 +426,7 @@ def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
         own = Access(0, (*contiguous(shape), 0)) if shape else None
         entry = Access(0, (*[0] * len(shape), 1))
         kernel = Kernel(
-            room, (Read(0, own), Read(None, entry)), (Step(w.machine.table["="], (0, 1)),),
+            room, (Read(0, own, kind_of(places) or "float64"), Read(None, entry)), (Step(w.machine.table["="], (0, 1)),),
             (Output(math.prod(room)),), (Write(0, 2, Access(0, contiguous(room))),),
         )  # fmt: skip
         return w.loops(kernel, [places], [w.types.tensor(room)])[0]

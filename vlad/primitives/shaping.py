@@ -26,12 +26,15 @@ from vlad.primitives.arrays import (
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
     Shape,
+    as_number,
+    asked_kind,
     broadcast_shape,
     copied,
     is_number,
+    kind_of,
     known,
     list_parts,
-    loops,
+    put_together,
     repeated,
     reshaped,
     shape_of,
@@ -171,9 +174,7 @@ def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
     """Parts of one shape, along a new axis."""
     shape = shape_of(parts[0]) if parts else ()
     for part in parts:
-        if part.type.head == "boolean":
-            return w.left_out("tensors of booleans from lists are")
-        if not is_number(part):
+        if not is_number(part) and (name != "tensor" or part.type.head != "boolean"):
             return w.fail(f"Argument to {name} is invalid")
         if shape_of(part) != shape:
             return w.fail(
@@ -184,33 +185,29 @@ def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
     return joined(w, [reshaped(w, part, (*shape[:axis], 1, *shape[axis:])) for part in parts], axis)
 
 
-def row_of(w: Any, reals: list[Any]) -> Any:
-    """The tensor of these reals."""
-    count = len(reals)
+def row_of(w: Any, parts: list[Any]) -> Any:
+    """The tensor of these reals and booleans."""
+    count = len(parts)
+    kind = "bool" if parts and all(part.type.head == "boolean" for part in parts) else "float64"
     reads = tuple([Read(index, None) for index in range(count)])
     writes = tuple([Write(0, index, Access(index, ())) for index in range(count)])
-    kernel = Kernel((), reads, (), (Output(count),), writes)
-    return w.loops(kernel, reals, [w.types.tensor((count,))])[0]
+    kernel = Kernel((), reads, (), (Output(count, kind=kind),), writes)
+    return w.loops(kernel, [as_number(w, part) for part in parts], [w.types.tensor((count,), kind)])[0]
 
 
 def joined(w: Any, parts: list[Any], axis: int) -> Any:
-    """Parts one behind the other along an axis: each is written into what holds those before it."""
-    if any(is_tensor(part.type) and part.type.of.kind != "f" for part in parts):
-        return w.left_out("tensors of integers and booleans, joined, are")
-    length = sum([shape_of(part)[axis] for part in parts])
-    shape = (*shape_of(parts[0])[:axis], length, *shape_of(parts[0])[axis + 1 :])
-    strides, begin = contiguous(shape), 0
-    whole: Any = None
+    """Parts one behind the other along an axis."""
+    kind = asked_kind(_joined, tuple([kind_of(part) for part in parts]))
+    shape, begin, placed = shape_of(parts[0]), 0, []
     for part in parts:
         own = shape_of(part)
-        write = Access(begin * strides[axis], strides)
-        accesses = [Access(0, contiguous(own)), None]
-        if whole is None:
-            whole = loops(w, own, [part], accesses[:1], shape, write=write, fill=0.0)
-        else:
-            whole = loops(w, own, [part, whole], accesses, shape, write=write, base=1)
+        placed.append((part, own, (*[0] * axis, begin, *[0] * (len(own) - axis - 1))))
         begin += own[axis]
-    return whole
+    return put_together(w, (*shape[:axis], begin, *shape[axis + 1 :]), placed, kind=kind)
+
+
+def _joined(*parts: Value) -> Value:
+    return _concatenate(list_of(parts), 0.0)
 
 
 def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:

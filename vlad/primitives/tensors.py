@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
-from vlad.core.types import DTYPES, has_tangents, is_known_zero, is_real, is_tensor
+from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
+from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
 from vlad.devices import current, device_named, device_of, moved, name_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
@@ -20,6 +20,7 @@ from vlad.primitives.arrays import (
     elements,
     first_entry,
     length_of,
+    named_kind,
     part_at,
     repeated_like,
     row,
@@ -28,17 +29,22 @@ from vlad.primitives.arrays import (
 from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.elementwise import apart, unlike
 from vlad.primitives.kernels import (
+    as_kind,
     broadcast_shape,
     copied,
     filled,
     is_number,
+    kind_of,
     known,
     list_parts,
+    loops,
+    provided,
     reduced,
     repeated,
     reshaped,
     shape_of,
     unfit,
+    within,
 )
 from vlad.primitives.numbers import invalid
 from vlad.primitives.shaping import MOST_LISTED, stacked
@@ -46,6 +52,7 @@ from vlad.tensors import (
     SORT,
     Array,
     Tensor,
+    dtype_name,
     kind_name,
     made,
     namespace,
@@ -97,7 +104,11 @@ def _abstract_tensor(w: Any, data: Any) -> Any:
     """Reals are put into a new array one by one; parts that are tensors behind each other."""
     parts = list_parts(w, data)
     if parts is None:
-        return data if is_number(data) else w.fail("Argument to tensor is invalid")
+        return (
+            data
+            if is_number(data) or data.type.head == "boolean"
+            else w.fail("Argument to tensor is invalid")
+        )
     tensors = [
         _abstract_tensor(w, part) if part.type.kind != "constant" or not is_real(part.type) else part
         for part in parts
@@ -116,7 +127,7 @@ def _part(w: Any, t: Any, index: int) -> Any:
 def _abstract_parts(w: Any, x: Any, data: Any) -> Any:
     parts = list_parts(w, data)
     if parts is None:
-        return x
+        return data if data.type.head == "boolean" else x
     shape = shape_of(x)
     if shape[:1] != (len(parts),):
         return unfit(w, x, (len(parts),))
@@ -153,8 +164,8 @@ def _abstract_to_list(w: Any, t: Any) -> Any:
     shape = shape_of(t)
     if not shape:
         return t
-    if math.prod(shape) > MOST_LISTED or t.type.of.kind == "b":
-        return w.left_out("lists of so many entries, or of booleans, are")
+    if math.prod(shape) > MOST_LISTED:
+        return w.left_out("lists of so many entries are")
     answer = w.constant(NIL)
     for index in reversed(range(shape[0])):
         answer = w.pair(_abstract_to_list(w, _part(w, t, index)), answer)
@@ -214,14 +225,12 @@ def _of_number(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _abstract_dtype(w: Any, t: Any) -> Any:
-    return w.constant(symbol(DTYPES[t.type.of.kind if is_tensor(t.type) else "f"]))
+    return w.constant(symbol(dtype_name(kind_of(t) or "float64")))
 
 
 def _abstract_filled(name: str, number: float) -> Callable[..., Any]:
     def rule(w: Any, dims: Any, dtype: Any) -> Any:
-        if known(w, dtype) is not symbol("float64"):
-            return w.left_out("tensors of other kinds than float64 are")
-        return filled(w, dimensions(name, known(w, dims)), number)
+        return filled(w, dimensions(name, known(w, dims)), number, named_kind(name, known(w, dtype)))
 
     return rule
 
@@ -270,8 +279,10 @@ def _abstract_linspace(w: Any, a: Any, b: Any, n: Any) -> Any:
 
 
 def _dtype(t: Value) -> Value:
-    name = kind_name(array_of("dtype", t).dtype)
-    return symbol("boolean" if name == "bool" else name)
+    return symbol(dtype_name(kind_name(array_of("dtype", t).dtype)))
+
+
+NO_INTEGER = "A value given to as-type is no {}"
 
 
 def _as_type(t: Value, dtype: Value) -> Value:
@@ -282,7 +293,7 @@ def _as_type(t: Value, dtype: Value) -> Value:
         is_outside = _outside(array, kind) if dtype.name.startswith("int") else None
         if is_outside is not None and bool(xp.any(is_outside)):
             raise VladError(
-                "out-of-range", f"A value given to as-type is no {dtype.name}", irritants=(first_entry(array, is_outside),),
+                "out-of-range", NO_INTEGER.format(dtype.name), irritants=(first_entry(array, is_outside),),
                 hint=f"{dtype.name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}",
             )  # fmt: skip
         return made(xp.astype(array, kind))
@@ -317,10 +328,31 @@ def _device_like(x: Value, like: Value) -> Value:
     return Tensor(moved(x.array, device_of(like.like))) if type(x) is type(like) is Tensor else x
 
 
+def _inside(w: Any, t: Any, kind: str) -> list[Any]:
+    """The tests whether a kind, of integers or not, has places for all numbers, when what follows their point is cut off."""
+    own = kind_of(t) or "float64"
+    if not is_whole(kind) or own in ("bool", "int32"):
+        return []
+    cut = t if is_whole(own) else w.apply(w.machine.table["truncate"], [t])
+    return within(w, cut, float(start("max", kind)), start("min", kind) + 1.0)
+
+
 def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
-    if known(w, dtype) is not symbol("float64") or not is_number(t):
-        return w.left_out("tensors of other kinds than float64 are")
-    return type(t)(w.types.tensor(shape_of(t)), t.leaves) if is_tensor(t.type) else t
+    kind, shape = named_kind("as-type", known(w, dtype)), shape_of(t)
+    if not is_number(t):
+        return w.fail("Argument to as-type is invalid")
+    if kind == (kind_of(t) or "float64"):
+        return t
+    own = Access(0, contiguous(shape)) if shape else None
+    if kind != "bool":
+        return provided(
+            w,
+            _inside(w, t, kind),
+            NO_INTEGER.format(kind),
+            lambda: loops(w, shape, [t], [own], shape, kind=kind),
+        )
+    numbers, steps = [w.constant(1.0), w.constant(0.0)], [(w.machine.table["where"], (0, 1, 2))]
+    return loops(w, shape, [t, *numbers], [own, None, None], shape, steps=steps, kind=kind)
 
 
 def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
@@ -334,7 +366,7 @@ def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
     missing = len(whole) - len(shape)
     axes = [i for i, length in enumerate(whole) if i < missing or (shape[i - missing] == 1 != length)]
     total = reduced(w, x, axes, True, "+") if axes else x
-    return reshaped(w, total, shape)
+    return as_kind(w, reshaped(w, total, shape), kind_of(like) if shape else None)
 
 
 def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
@@ -342,12 +374,13 @@ def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
         return x
     if is_known_zero(x.type) or not has_tangents(like.type):
         return w.known_zero
-    return x if is_tensor(x.type) and shape_of(x) == shape_of(like) else repeated(w, x, shape_of(like))
+    is_alike = shape_of(x) == shape_of(like) and kind_of(x) == kind_of(like)
+    return x if is_alike else repeated(w, x, shape_of(like), kind_of(like))
 
 
 def _abstract_witness(w: Any, x: Any, r: Any) -> Any:
-    is_spread = (is_tensor(x.type) or is_tensor(r.type)) and shape_of(x) != shape_of(r)
-    return x if is_spread else w.truth(False)
+    is_alike = shape_of(x) == shape_of(r) and kind_of(x) == kind_of(r)
+    return w.truth(False) if is_alike else x
 
 
 def _sum_like(x: Value, like: Value) -> Value:
