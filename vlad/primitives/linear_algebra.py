@@ -557,7 +557,8 @@ ROWS: list[Primitive] = [
          reverse={"a": "(sum-like (matmul s b) a)", "b": "(sum-like (matmul a s) b)"}),
     row("norm", "t", "The square root of the sum of the squares.", forward="(/ (sum (* t dt) #f #f) (where (= r 0) 1 r))",
          value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (/ t (where (= r 0) 1 r)))"}),
-    row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve, abstract=_in_doubles(_abstract_solve),
+    row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve,
+         abstract=_in_doubles(_abstract_solve),
          forward="""(let ((x (reshape r (column-dims r b))))
             (reshape (solve a (- (reshape db (column-dims b b)) (matmul da x))) (shape r)))""",
          reverse={
