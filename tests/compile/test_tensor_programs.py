@@ -354,6 +354,9 @@ SENSITIVITIES = [
         "(lambda (x) (concatenate (list x x)))", "(lambda (x) (stack (list x x)))", "(lambda (x) (tensor-ref x 0))",
         "(lambda (x) (gather x #[0 0 1]))", "(lambda (x) (broadcast-to x '(3 2)))", "(lambda (x) (matmul x #[1 2]))", "softmax",
         "(lambda (x) (unstack x))", "(lambda (x) (tensor (list x x)))", "prod", "(lambda (x) (mean x #:axis 0 #:keep #t))",
+        "(lambda (x) (solve #[[2 1] [1 3]] x))", "(lambda (x) (solve (+ (eye 2) (outer x x)) x))",
+        "(lambda (x) (det (outer x x)))", "(lambda (x) ((gradient det) (+ (eye 2) (outer x x))))",
+        "(lambda (x) (cholesky (+ (eye 2) (outer x x))))", "(lambda (x) (inverse (+ (eye 2) (outer x x))))",
     ],
 )  # fmt: skip
 def test_sensitivities_of_any_shape(f: str) -> None:

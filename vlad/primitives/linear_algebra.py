@@ -33,9 +33,10 @@ from vlad.primitives.kernels import (
     repeated,
     reshaped,
     shape_of,
+    unfit,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, made, namespace, numbers, quiet, shape_text
+from vlad.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
 from vlad.values import TRUE, Primitive, Value, list_of
 
 
@@ -175,7 +176,8 @@ _SOLVED = "solve takes square matrices and a vector or matrices of as many rows;
 
 def _column_dims(t: Value, b: Value) -> Value:
     """The shape of t with columns, where b is a vector and t one or several."""
-    return list_of([float(length) for length in _column_shape(t.shape, b.shape)])
+    shape = t.shape if type(t) is Tensor else ()
+    return list_of([float(length) for length in _column_shape(shape, b.shape)])
 
 
 def _column_shape(shape: Shape, of_b: Shape) -> Shape:
@@ -380,7 +382,9 @@ def _bordered(a: Value) -> Value:
 
 
 def _abstract_bordered(w: Any, a: Any) -> Any:
-    shape = shape_of(a)
+    shape = _abstract_square(w, "det", a)
+    if shape is None:
+        return None
     *batch, n, _ = shape
     if 0 in batch:
         return filled(w, (*batch, n + 1, n + 1), 0.0)
@@ -409,7 +413,17 @@ def _abstract_bordered(w: Any, a: Any) -> Any:
     return _checked(w, low, SINGULAR["bordered"], lambda: whole)
 
 
+def _matrices(t: Value) -> Array:
+    """A sensitivity or tangent of matrices."""
+    x = array_of("det", t)
+    if x.ndim < 2:
+        raise unlike("det", (t,), "a sensitivity has the shape of its primal")
+    return x
+
+
 def _abstract_zero_bordered(w: Any, t: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
     *batch, n, m = shape_of(t)
     wide = (*batch, n + 1, m + 1)
     own = Access(0, contiguous(shape_of(t)))
@@ -417,11 +431,15 @@ def _abstract_zero_bordered(w: Any, t: Any) -> Any:
 
 
 def _abstract_unbordered(w: Any, t: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
     *batch, n, m = shape_of(t)
     return copied(w, t, (*batch, n - 1, m - 1), Access(0, contiguous(shape_of(t))))
 
 
 def _abstract_corner(w: Any, t: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
     n = shape_of(t)[-1]
     return loops(w, (), [w.constant(1.0)], [None], (n, n), write=Access(n * n - 1, ()), fill=0.0)
 
@@ -469,6 +487,8 @@ def _abstract_cholesky(w: Any, a: Any) -> Any:
 
 
 def _abstract_half_lower(w: Any, t: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
     n = shape_of(t)[-1]
     table, constant = w.machine.table, w.constant
     reads = (Read(None, Access(0, (1, 0))), Read(None, Access(0, (0, 1))), *[Read(k, None) for k in range(3)])
@@ -537,7 +557,8 @@ ROWS: list[Primitive] = [
          reverse={"a": "(sum-like (matmul s b) a)", "b": "(sum-like (matmul a s) b)"}),
     row("norm", "t", "The square root of the sum of the squares.", forward="(/ (sum (* t dt) #f #f) (where (= r 0) 1 r))",
          value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (/ t (where (= r 0) 1 r)))"}),
-    row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve, abstract=_in_doubles(_abstract_solve),
+    row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve,
+         abstract=_in_doubles(_abstract_solve),
          forward="""(let ((x (reshape r (column-dims r b))))
             (reshape (solve a (- (reshape db (column-dims b b)) (matmul da x))) (shape r)))""",
          reverse={
@@ -555,17 +576,18 @@ ROWS: list[Primitive] = [
     row("det", "a", "The determinant of a square matrix.", _det, abstract=_in_doubles(_abstract_det),
          forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (cofactor a))"}),
-    row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True, abstract=_in_doubles(_abstract_cofactor),
+    row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True,
+         abstract=_in_doubles(_abstract_cofactor),
          forward=_COFACTOR_SLOPE.replace("E", "da"), reverse={"a": _COFACTOR_SLOPE.replace("E", "s")}),
     row("bordered", "a", "A matrix with its last singular vectors as one column and one row more.", _bordered, hidden=True,
          abstract=_in_doubles(_abstract_bordered),
          forward="(zero-bordered da)", reverse={"a": "(unbordered s)"}),
     row("zero-bordered", "t", "A matrix with zeros as one column and one row more.", linear="t", hidden=True,
          abstract=_in_doubles(_abstract_zero_bordered),
-         value=lambda t: made(_zero_bordered_array(t.array)), forward="(zero-bordered dt)", reverse={"t": "(unbordered s)"}),
+         value=lambda t: made(_zero_bordered_array(_matrices(t))), forward="(zero-bordered dt)", reverse={"t": "(unbordered s)"}),
     row("unbordered", "t", "A matrix without its last column and row.", linear="t", hidden=True,
          abstract=_abstract_unbordered,
-         value=lambda t: made(t.array[..., :-1, :-1]), forward="(unbordered dt)", reverse={"t": "(zero-bordered s)"}),
+         value=lambda t: made(_matrices(t)[..., :-1, :-1]), forward="(unbordered dt)", reverse={"t": "(zero-bordered s)"}),
     constant("corner", "t", "Zeros like a matrix, with 1 in the last entry.", _corner, hidden=True,
              abstract=_in_doubles(_abstract_corner)),
     # Murray 2016, Differentiation of the Cholesky decomposition, section 3; the matrix is made symmetric first
