@@ -6,6 +6,7 @@ reader, expander and machine, one top-level form after the other, and decides no
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import stat
@@ -107,6 +108,25 @@ class Calls:
     def quicken(self, procedure: Procedure, count: int) -> None:
         """Let a procedure call machine code without us, while that is up to date."""
         self.session.tiers.quicken(procedure, count)
+
+    def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
+        """What pickle makes a procedure again with."""
+        from vlad.saving import dumps
+
+        return unpickled, (dumps(Procedure(procedure, self)),)
+
+
+@functools.lru_cache(maxsize=128)  # a pool of processes sends the same procedure with each task
+def unpickled(text: str) -> Any:
+    """A procedure that pickle brings. All of a process belong to one session."""
+    from vlad.restoring import loads
+
+    return loads(text, _for_unpickled())
+
+
+@functools.cache
+def _for_unpickled() -> Session:
+    return Session()
 
 
 class Session:
