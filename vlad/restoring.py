@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.ad.vector_space import zero
+from vlad.ad.vector_space import is_structure, zero
 from vlad.convert import to_python
 from vlad.core.check import Malformed, verify
 from vlad.core.names import make_letrec
@@ -55,8 +55,11 @@ from vlad.values import (
     Value,
     closure,
     list_of,
+    look,
     symbol,
 )
+
+Members = tuple[tuple[Variable, Lambda], ...]
 
 
 def loads(text: str, session: Any) -> Any:
@@ -65,7 +68,24 @@ def loads(text: str, session: Any) -> Any:
     Raises VladError with the place in the text where that is not what `dumps` writes.
     """
     with session._lock, deep_recursion():
-        return to_python(read_value(text, session), session._calls)
+        value = read_value(text, session)
+        if not _is_tree(value):
+            raise _wrong("a pair outside procedures is in two places", _beginning(text))
+        return to_python(value, session._calls)
+
+
+def _is_tree(value: Value) -> bool:
+    """Is no pair outside procedures in two places? For Python it would be two, and two of each of its parts."""
+    met: dict[int, Value] = {}
+    work = [value]
+    while work:
+        item = look(work.pop())
+        if type(item) is tuple and len(item) == 2:
+            if id(item) in met:
+                return False
+            met[id(item)] = item
+            work += item
+    return True
 
 
 def read_value(text: str, session: Any) -> Value:
@@ -75,6 +95,10 @@ def read_value(text: str, session: Any) -> Value:
         return _Reader(session).text(text)
     finally:
         CURRENT.reset(before)
+
+
+def _beginning(text: str) -> Span:
+    return Span(Source("<saved>", text), 0, 1)
 
 
 def _wrong(why: str, syntax: Syntax | Span, hint: str | None = None) -> VladError:
@@ -127,8 +151,7 @@ class _Reader:
     def text(self, text: str) -> Value:
         data = read(Source("<saved>", text))
         if len(data) != 1 or _head(data[0]) != HEAD:
-            span = data[0].span if data else Span(Source("<saved>", text), 0, 1)
-            raise _wrong(f"one list ({HEAD} …) is expected", span)
+            raise _wrong(f"one list ({HEAD} …) is expected", data[0] if data else _beginning(text))
         _, version, *entries = _items(data[0], "a saved value", 3)
         if not isinstance(version, Literal) or version.value != VERSION:
             raise _wrong(
@@ -144,7 +167,7 @@ class _Reader:
     def _declare(self, syntax: Syntax) -> None:
         self._new(syntax, self.globals, "a global")
         name = _word(syntax, "a global")
-        self.globals[name] = Global(name)
+        self.globals[name] = Global(plain_name(name))
 
     def _new(self, syntax: Syntax, names: dict[str, Any], what: str) -> str:
         name = _word(syntax, what)
@@ -216,14 +239,18 @@ class _Reader:
         parameters = [self._bound(parameter) for parameter in _items(items[0], "a list of parameters", 1)]
         free: list[Variable] = []
         if len(items) == 3:
-            if _head(items[1]) != "over":
-                raise _wrong("(over VARIABLE ...) is expected", items[1])
-            free = [self._bound(variable) for variable in _items(items[1], "what a lambda captures")[1:]]
+            free = self._captured(items[1])
         elif len(items) != 2:
             raise _wrong("a lambda has parameters and a body", syntax)
-        if len(set(free)) < len(free):
-            raise _wrong("a variable is captured twice", items[1])
         return Lambda(tuple(parameters), self._body(items[-1]), tuple(free), name, syntax.span)
+
+    def _captured(self, syntax: Syntax) -> list[Variable]:
+        if _head(syntax) != "over":
+            raise _wrong("(over VARIABLE ...) is expected", syntax)
+        free = [self._bound(variable) for variable in _items(syntax, "what a lambda captures")[1:]]
+        if len(set(free)) < len(free):
+            raise _wrong("a variable is captured twice", syntax)
+        return free
 
     def _body(self, syntax: Syntax) -> Body:
         bindings: list[Binding | Letrec] = []
@@ -251,20 +278,22 @@ class _Reader:
         for _, lambda_ in pairs:
             lambdas.append(self._labelled_or_new(lambda_))
         members = tuple(zip(variables, lambdas, strict=True))
-        for member in lambdas:
-            code = self.family.codes.get(member)
-            if code is not None and code.group != members:
-                raise _wrong("the labelled lambdas of a letrec are one whole group", syntax)
+        if any(member in self.whole for member in lambdas) and members != self._group_of(lambdas):
+            raise _wrong("the labelled lambdas of a letrec are one whole group", syntax)
         return make_letrec(members)
 
-    def _labelled_or_new(self, syntax: Syntax) -> Lambda:
-        """(lambda LABEL) is the lambda of that name, here."""
-        if _head(syntax) == "lambda" and len(_items(syntax, "a lambda")) == 2:
-            return self._labelled(_items(syntax, "a lambda")[1])
-        return self._lambda(syntax)
+    def _group_of(self, lambdas: list[Lambda]) -> Members:
+        code = self.family.codes.get(lambdas[0])
+        return () if code is None else code.group
 
-    def _labelled(self, syntax: Syntax) -> Lambda:
-        lambda_: Lambda = self.machine.core_of(self._code_of_label(syntax))
+    def _labelled_or_new(self, syntax: Syntax) -> Lambda:
+        """(lambda LABEL [(over VARIABLE ...)]) is the lambda of that name, here."""
+        items = _items(syntax, "a lambda")
+        if _head(syntax) != "lambda" or len(items) not in (2, 3) or not isinstance(items[1], Name):
+            return self._lambda(syntax)
+        lambda_: Lambda = self.machine.core_of(self._code_of_label(items[1]))
+        if lambda_.free != tuple(self._captured(items[2]) if len(items) == 3 else ()):
+            raise _wrong("this lambda captures other variables", syntax)
         return lambda_
 
     def _rhs(self, syntax: Syntax) -> Rhs:
@@ -435,7 +464,7 @@ class _Reader:
             case "closure":
                 return self._closure(syntax)
             case "zero":
-                return (lambda parts: zero(parts[0])), _items(syntax, "a zero", 2, 2)[1:]
+                return (lambda parts: _zero(parts[0], syntax)), _items(syntax, "a zero", 2, 2)[1:]
             case "quote":
                 value: Value = symbol(_word(_items(syntax, "a symbol", 2, 2)[1], "a symbol"))
             case "tensor":
@@ -475,6 +504,13 @@ def _chain(parts: list[Value]) -> Value:
     for part in reversed(parts[:-1]):
         value = (part, value)
     return value
+
+
+def _zero(value: Value, syntax: Syntax) -> Value:
+    """A zero that is computed when somebody looks; of what has no parts it would take its room at once."""
+    if not is_structure(value):
+        raise _wrong("this is the zero of a pair or a closure", syntax)
+    return zero(value)
 
 
 def _tensor(syntax: Syntax) -> Value:

@@ -108,7 +108,7 @@ def session_of(value: Any) -> Any:
 
 
 def plain_name(name: str) -> str:
-    """The name of a variable without the numbers that made it one of its own in a text."""
+    """The name of a variable or global without the numbers that made it the only one in a text."""
     return _NUMBERED.sub("", name) or name or "_"
 
 
@@ -333,7 +333,8 @@ class _Writer(Printer):
         self._labels: set[str] = set()
         self._counts: dict[tuple[int, str], int] = {}
         self.globals = {
-            cell: self._unused(cell.name, self.taken) for cell in dict.fromkeys(reached.cells.values())
+            cell: self._unused(plain_name(cell.name), self.taken)
+            for cell in dict.fromkeys(reached.cells.values())
         }
 
     def text(self, value: Value) -> str:
@@ -452,15 +453,16 @@ class _Writer(Printer):
 
     def lambda_(self, node: Lambda, indent: int) -> str:
         label = self.labelled.get(node)
-        return self._lambda_text(node, indent) if label is None else f"(lambda {label})"
+        return self._lambda_text(node, indent) if label is None else f"(lambda {label}{self._over(node)})"
 
     def _lambda_text(self, node: Lambda, indent: int) -> str:
         name = f" {symbol_text(node.name)}" if node.name else ""
         parameters = self.atoms(*node.parameters)
-        over = f" (over {self.atoms(*node.free)})" if node.free else ""
-        return self.laid_out(
-            f"(lambda{name} ({parameters}){over}", [self.body(node.body, indent + 2)], indent
-        )
+        head = f"(lambda{name} ({parameters}){self._over(node)}"
+        return self.laid_out(head, [self.body(node.body, indent + 2)], indent)
+
+    def _over(self, node: Lambda) -> str:
+        return f" (over {self.atoms(*node.free)})" if node.free else ""
 
     def owner(self, owner: Lambda) -> str:
         label = self.labelled.get(owner)
