@@ -118,6 +118,8 @@ def _cannot_save(what: str, hint: str | None = None) -> VladError:
 
 # Writing: the first time.
 
+# The transforms that made a code, the last one first, and the code that they were begun with.
+Origin = tuple[list[str], Code]
 # Where something is held: (the code of a closure, the place of its variable, where that is), (a global, where that is), or None.
 Whence = tuple[Any, ...] | None
 
@@ -165,9 +167,7 @@ class _Survey:
     def __init__(self, value: Value, session: Any) -> None:
         self.session = session
         self.shared: set[int] = set()  # ids of what is met twice
-        self.origins: dict[
-            Code, tuple[list[str], Code]
-        ] = {}  # transforms, outermost first, and what they were made of
+        self.origins: dict[Code, Origin] = {}
         self.names: dict[Code, str] = {}  # of codes that every session has
         self.labelled: dict[Lambda, tuple[tuple[Variable | None, Lambda], ...]] = {}  # each with its group
         self.owners: dict[Lambda, Code] = {}
@@ -249,7 +249,7 @@ class _Survey:
     def _visit(self, rhs: Rhs | Result | Letrec, code: Code, whence: Whence) -> None:
         match rhs:
             case Letrec():
-                self._groups |= {member: rhs for _, member in rhs.members}
+                self._note_group(rhs)
             case Apply():
                 self.rows.add(rhs.primitive.name)
             case Record() | Field():
@@ -260,10 +260,16 @@ class _Survey:
             elif isinstance(atom, GlobalReference):
                 self._cell(atom.cell, whence)
 
+    def _note_group(self, rhs: Rhs | Result | Letrec) -> None:
+        if isinstance(rhs, Letrec):
+            self._groups |= {member: rhs for _, member in rhs.members}
+
     def _owner(self, owner: Lambda, code: Code, whence: Whence) -> None:
         """The lambda of whose environment a record is. Its code, where there is one already, has the speaker's family."""
         found = code.family.codes.get(owner)
-        if found is None or found.base is not found:
+        if found is None:
+            for known in list(code.family.codes):
+                walk(known, self._note_group, lambda _: True)
             self._label(owner, (), code, whence)
             return
         self.owners[owner] = found
@@ -296,9 +302,8 @@ def _refuse(value: Value, whence: Whence) -> None:
         raise _cannot_save(f"a Python {type(value).__name__}", _held(whence))
 
 
-def _origin(code: Code) -> tuple[list[str], Code]:
-    """The transforms that made a code, the last one first, and the code that they were begun with."""
-    work: list[tuple[list[str], Code]] = [([], code.base)]
+def _origin(code: Code) -> Origin:
+    work: list[Origin] = [([], code.base)]
     while work:
         path, found = work.pop()
         if found is code:

@@ -116,12 +116,16 @@ class Calls:
         return unpickled, (dumps(Procedure(procedure, self)),)
 
 
-@functools.lru_cache(maxsize=128)  # a pool of processes sends the same procedure with each task
+_unpickling = threading.Lock()
+
+
+@functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
 def unpickled(text: str) -> Any:
     """A procedure that pickle brings. All of a process belong to one session."""
     from vlad.restoring import loads
 
-    return loads(text, _for_unpickled())
+    with _unpickling:
+        return loads(text, _for_unpickled())
 
 
 @functools.cache

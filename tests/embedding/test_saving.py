@@ -381,6 +381,24 @@ def test_nothing_is_run_while_reading() -> None:
     assert shown == ["4\n"]
 
 
+def test_the_owner_of_a_record_that_has_no_code_yet() -> None:
+    session = fresh()
+    session.eval("""
+      (define (f x)
+        (letrec ((g (lambda (y) (if (< y 1) (* x y) (h (- y 1))))) (h (lambda (y) (* x (g (* 0.5 y))))))
+          (g (* 3 x))))
+      (define back (cdr ((J f) (J 2))))
+    """)
+    back = session["back"]
+    expected, text = answer(back, 1.0), vlad.dumps(back)
+    codes = back.value[1][0].family.codes
+    for lambda_ in [lambda_ for lambda_, code in codes.items() if code.group]:
+        del codes[lambda_]
+    found = again(back)
+    assert vlad.dumps(found) == text
+    assert answer(found, 1.0) == expected
+
+
 # Deep and long.
 
 DEEP = {
