@@ -11,7 +11,7 @@
     array             tensor, without a copy
     procedure         `Procedure`, which Python calls with any number of arguments
 
-Called by session.py. Raises TypeError for a Python value that has no counterpart.
+Called by session.py. Raises NoCounterpart, which is a VladError and a TypeError, for a Python value that has none.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.errors import NoCounterpart
 from vlad.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.values import (
     FALSE,
@@ -115,7 +116,7 @@ def from_python(value: Any) -> Value:
     if isinstance(value, bool):
         return TRUE if value else FALSE
     if isinstance(value, float | int):
-        return float(value)
+        return _real(value)
     if isinstance(value, str):
         return String(value)
     if value is None:
@@ -138,16 +139,32 @@ def from_python(value: Any) -> Value:
         return tensor_of(value)
     if hasattr(type(value), "__dataclass_fields__"):
         return tuple_of([from_python(part) for part in _fields(value)])
-    raise TypeError(f"a Python {type(value).__name__} has no counterpart in the language")
+    raise _no_counterpart(
+        f"A Python {type(value).__name__}",
+        "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have",
+    )
+
+
+def _real(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise _no_counterpart("A whole number of this size", "reals go up to about 1.8e308") from None
+
+
+def _no_counterpart(what: str, hint: str) -> NoCounterpart:
+    return NoCounterpart("no-counterpart", f"{what} has no counterpart in the language", hint=hint)
 
 
 def tensor_of(array: Any) -> Value:
     """An array of Python's as a tensor, without a copy if its numbers lie as this machine has them: nobody may write to it as
-    long as the tensor lives. Raises TypeError where its entries are no numbers or booleans."""
+    long as the tensor lives. Raises NoCounterpart where its entries are no numbers or booleans."""
     if not SORT[array.dtype]:
-        raise TypeError(f"an array of {array.dtype} has no counterpart in the language")
+        raise _no_counterpart(
+            f"An array of {array.dtype}", "the entries of a tensor are reals, integers or booleans"
+        )
     if hasattr(array, "mask"):
-        raise TypeError("an array with a mask has no counterpart in the language; `filled` makes one without")
+        raise _no_counterpart("An array with a mask", "`filled` makes one without")
     # a subclass of NumPy's may multiply in its own way
     if hasattr(array, "setflags") and type(array).__name__ != "ndarray":
         array = array.view(array.__array_namespace__().ndarray)

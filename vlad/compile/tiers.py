@@ -21,9 +21,11 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from vlad.compile.beside import BESIDE
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded
@@ -72,29 +74,34 @@ class Job:
     """A call that runs on tier 0 and may be overtaken."""
 
     __slots__ = (
-        "entry",
-        "whole",
-        "operands",
-        "thread",
-        "begun",
-        "steps",
-        "active",
-        "acting",
-        "switching",
-        "compiled",
-    )
+        "tiers", "entry", "whole", "operands", "thread", "due", "steps", "active", "acting", "switching", "compiled",
+    )  # fmt: skip
 
-    def __init__(self, entry: Entry, operands: tuple[Value, ...], steps: float, whole: bool) -> None:
+    def __init__(
+        self, tiers: Tiers, entry: Entry, operands: tuple[Value, ...], steps: float, whole: bool, due: float
+    ) -> None:
+        self.tiers = tiers
         self.entry = entry
         self.whole = whole  # is it worth trying to compile all of it?
         self.steps = steps  # at its beginning
         self.operands = operands
         self.thread = threading.get_ident()
-        self.begun = time.monotonic()
+        self.due = due
         self.active = True
         self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
         self.compiled: Any = None
+
+    def look(self) -> float | None:
+        """It takes longer than a moment: compile it, or else what it spends its time in."""
+        if not self.whole:
+            return self.tiers.look(self)
+        compiled = self.tiers.compile(self.entry, self.operands)
+        if compiled is None:
+            self.whole = False
+            return 0.0
+        self.tiers.give(self, compiled)
+        return None
 
 
 class Effects:
@@ -128,8 +135,6 @@ class Tiers:
         self._lock = threading.Lock()
         self._meanings = 0  # how often a global's value changed
         self._job: Job | None = None
-        self._wake = threading.Condition(self._lock)
-        self._worker: threading.Thread | None = None
         self._effects = Effects()
         self._depth = 0
         if self.policy != "evaluate":
@@ -209,6 +214,7 @@ class Tiers:
     def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
         """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why, or where a
         global was redefined meanwhile."""
+        from vlad.compile import toolchain
         from vlad.compile.calls import compile_call  # 25 ms, only where something is worth compiling
 
         meanings = self._meanings
@@ -221,7 +227,8 @@ class Tiers:
             return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
-            warn_once(f"running without compiling: {unavailable}")
+            if not toolchain.ending:
+                warn_once(f"running without compiling: {unavailable}")
             return None
         except Exception as error:
             if RAISING:
@@ -252,6 +259,20 @@ class Tiers:
                 entry.listeners.append(_take_back(weakref.ref(procedure)))
                 return
 
+    @contextmanager
+    def unhurried(self) -> Iterator[None]:
+        """Inside, Python's callables take the way on which limits are kept."""
+        entries = list(self.entries.values())
+        quicks = [entry.quicks[:] for entry in entries]
+        for entry in entries:
+            entry.quicks.clear()
+        try:
+            yield
+        finally:
+            for entry, found in zip(entries, quicks, strict=True):
+                if self.entries.get(id(entry.f)) is entry:  # and was not forgotten meanwhile
+                    entry.quicks += found
+
     def shown(self, f: Value, stage: str) -> str:
         """The types of a procedure, or its C or CUDA text, for operands that are reals; or why there are none."""
         from vlad.compile.unit import Unit
@@ -272,13 +293,25 @@ class Tiers:
     def redefined(self, cell: Global, primitive: bool = False) -> None:
         """A global's value changed: what was compiled on the strength of the old one is forgotten. Who used a primitive is
         not known, for it left no trace: then all is."""
+        if primitive:
+            self.forget()
+            return
         with self._lock:
             self._meanings += 1
         for key, entry in list(self.entries.items()):
-            if primitive or cell in entry.cells or entry.reason is not None:
+            if cell in entry.cells or entry.reason is not None:
                 self.entries.pop(key).forgotten()
         if self.hot is not None:
-            self.hot.redefined(None if primitive else cell)
+            self.hot.redefined(cell)
+
+    def forget(self) -> None:
+        """Start anew: nothing that was compiled is right any longer."""
+        with self._lock:
+            self._meanings += 1
+        for key in list(self.entries):
+            self.entries.pop(key).forgotten()
+        if self.hot is not None:
+            self.hot.redefined(None)
 
     # Running.
 
@@ -305,8 +338,9 @@ class Tiers:
         """On tier 0, while the compiler has an eye on it."""
         if self._job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
-        job = Job(entry, operands, self.machine.steps[0], whole)
-        begun = job.begun
+        begun = time.monotonic()
+        waiting = A_MOMENT if whole and entry.seconds <= A_MOMENT else 0.0
+        job = Job(self, entry, operands, self.machine.steps[0], whole, begun + waiting)
 
         def done() -> None:
             """From here on nobody raises Switch: the answer is there."""
@@ -315,17 +349,14 @@ class Tiers:
                 self._job = None
                 if job.switching:
                     raise_in(job.thread, None)
+            BESIDE.remove(job)
             entry.seconds += time.monotonic() - begun
             entry.calls += 1
 
         try:
             try:
-                with self._wake:
-                    self._job = job
-                    self._start()
-                    if entry.seconds > A_MOMENT:
-                        job.begun -= A_MOMENT
-                    self._wake.notify()
+                self._job = job
+                BESIDE.add(job)
                 return self.machine.apply(f, argument, done)
             finally:
                 if job.active:
@@ -337,38 +368,17 @@ class Tiers:
             self.machine.steps[0] = job.steps
             return self._run(job.compiled, operands, f, argument)
 
-    def _start(self) -> None:
-        if self._worker is None:
-            self._worker = threading.Thread(target=self._work, daemon=True, name="vlad-compiler")
-            self._worker.start()
+    # In the compiler's thread.
 
-    def _work(self) -> None:
-        """The compiler's thread: waits for a call that takes longer than a moment."""
-        seen: Job | None = None
-        while True:
-            with self._wake:
-                while self._job is None or self._job is seen:
-                    self._wake.wait()
-                job = self._job
-                remaining = job.begun + A_MOMENT - time.monotonic()
-                if job.whole and remaining > 0:
-                    self._wake.wait(remaining)
-                    continue
-            if not job.whole:
-                time.sleep(self._look(job))
-                continue
-            compiled = self.compile(job.entry, job.operands)
-            if compiled is None:
-                job.whole = False
-                continue
-            seen = job
-            with self._lock:
-                if job.active:
-                    job.compiled, job.switching = compiled, True
-                    if not job.acting:  # else it gives way itself, when it is done
-                        raise_in(job.thread, Switch)
+    def give(self, job: Job, compiled: Any) -> None:
+        """What was compiled takes over from tier 0."""
+        with self._lock:
+            if job.active:
+                job.compiled, job.switching = compiled, True
+                if not job.acting:  # else it gives way itself, when it is done
+                    raise_in(job.thread, Switch)
 
-    def _look(self, job: Job) -> float:
+    def look(self, job: Job) -> float:
         """Where does the time of a call go that is not compiled as a whole? Answers how long to wait until the next look."""
         if self.hot is None:
             from vlad.compile.hot import HotSpots

@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous
-from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
+from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
+from vlad.core.types import has_tangents, is_known_zero, is_of_reals, is_real, is_tensor
 from vlad.devices import add_at, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     FIRST,
     array_of,
     axis_of,
+    first_entry,
     row,
     whole,
 )
@@ -21,15 +22,23 @@ from vlad.primitives.elementwise import apart, elementwise, is_elementwise
 from vlad.primitives.kernels import (
     Shape,
     answer_of,
+    as_kind,
+    as_number,
     broadcast_shape,
+    conversion,
     copied,
+    distance_between,
     entry_by_entry,
     is_number,
+    kind_of,
     known,
     loops,
+    provided,
+    put_together,
     reduced,
     shape_of,
     unfit,
+    within,
 )
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
@@ -39,7 +48,7 @@ from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
 OUT_OF_RANGE = {
     name: f"{'Label' if name == 'one-hot' else 'Index'} given to {name} is out of range"
     for name in ("tensor-ref", "gather", "scatter-add", "one-hot")
-}
+} | {"slice": "Slice given to slice is out of range"}
 
 
 def _place(name: str, array: Array, index: Value) -> tuple[Any, ...]:
@@ -84,8 +93,8 @@ def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
     places = _places(w, index)
     if len(places) > len(shape):
         return w.fail(f"Too many indices given to tensor-ref: {len(places)}")
-    rest, strides = shape[len(places) :], contiguous(shape)
-    return _at(w, "tensor-ref", shape, places, lambda offset, at: _entries(w, t, offset, at, rest, strides))
+    rest, inner = shape[len(places) :], contiguous(shape)[len(places) :]
+    return _at(w, "tensor-ref", shape, places, lambda offset, at: _entries(w, t, offset, at, rest, inner))
 
 
 def _places(w: Any, index: Any) -> list[Any]:
@@ -115,38 +124,31 @@ def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., 
         from_end = w.apply(table["<"], [place, zero])
         place = w.apply(table["where"], [from_end, w.apply(table["+"], [place, most]), place])
         unknown.append((stride, place))
-        tests += [w.apply(table["<="], [zero, place]), w.apply(table["<"], [place, most]),
-                  w.apply(table["="], [place, w.apply(table["floor"], [place])])]  # fmt: skip
-    key = w.key
-
-    def tested(number: int) -> Any:
-        if number == len(tests):
-            return rule(offset, unknown)
-        return w.branch(
-            (key, "in range", number), tests[number], lambda: tested(number + 1),
-            lambda: w.fail(OUT_OF_RANGE[name]), False,
-        )  # fmt: skip
-
-    return tested(0)
+        tests += [
+            w.apply(table["<="], [zero, place]),
+            w.apply(table["<"], [place, most]),
+            _is_whole(w, place),
+        ]
+    return provided(w, tests, OUT_OF_RANGE[name], lambda: rule(offset, unknown))
 
 
-def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, strides: Shape) -> Any:
-    """The part of a tensor at a place."""
-    inner = strides[len(strides) - len(shape) :]
+def _is_whole(w: Any, x: Any) -> Any:
+    return w.apply(w.machine.table["="], [x, w.apply(w.machine.table["floor"], [x])])
+
+
+def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
+    """The part of a tensor of this shape at a place: with these strides, from an offset on, and further by (stride, real)."""
     if not at:
         return copied(w, t, shape, Access(offset, inner))
     count = len(at)
     indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
-    reads = (*[Read(number, None) for number in range(count)], Read(count, Access(offset, inner, indirect)))
+    kind = t.type.of.kind
+    part = Read(count, Access(offset, inner, indirect), kind)
+    reads = (*[Read(number, None) for number in range(count)], part)
     size = math.prod(shape) if shape else None
     write = Write(0, count, Access(0, contiguous(shape)) if shape else None)
-    kernel = Kernel(shape, reads, (), (Output(size),), (write,))
-    return answer_of(w, kernel, [*[place for _, place in at], t], shape, t.type.of.kind)
-
-
-MOST_PUT = (
-    256  # entries of a tensor whose sensitivity compiled code writes anew for each entry that a loop reads
-)
+    kernel = Kernel(shape, reads, (), (Output(size, kind=kind),), (write,))
+    return answer_of(w, kernel, [*[place for _, place in at], t], shape, kind)
 
 
 def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
@@ -156,23 +158,33 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
         return w.known_zero
     shape = shape_of(like)
     places = _places(w, index)
-    if math.prod(shape) > MOST_PUT and any(place.type.kind != "constant" for place in places):
-        return w.left_out("sensitivities of large tensors that are read entry by entry are")
-    rest, strides = shape[len(places) :], contiguous(shape)
-    inner = strides[len(strides) - len(rest) :]
-    if not is_number(x) or broadcast_shape([shape_of(x), rest]) != rest:
-        return unfit(w, x, rest)
+    rest, inner = shape[len(places) :], contiguous(shape)[len(places) :]
+    return _at(
+        w,
+        "tensor-ref",
+        shape,
+        places,
+        lambda offset, at: _put(w, x, shape, offset, at, rest, inner, like.type.of.kind),
+    )
 
-    def put_at(offset: int, at: list[Any]) -> Any:
-        count = len(at)
-        indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
-        own = broadcast(shape_of(x), rest) if is_tensor(x.type) else None
-        reads = (*[Read(number, None) for number in range(count)], Read(count, own))
-        write = Write(0, count, Access(offset, inner, indirect))
-        kernel = Kernel(rest, reads, (), (Output(math.prod(shape), 0.0),), (write,))
-        return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(shape)])[0]
 
-    return _at(w, "tensor-ref", shape, places, put_at)
+def _put(
+    w: Any, x: Any, whole: Shape, offset: int, at: list[Any], shape: Shape, inner: Shape, kind: str
+) -> Any:
+    """Zeros of a kind but at a place (as `_entries` has it), where x is."""
+    if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
+        return unfit(w, x, shape)
+    missing = len(whole) - len(shape)
+    if not at and 0 not in shape and inner == contiguous(whole)[missing:]:
+        return put_together(w, whole, [(x, (*[1] * missing, *shape), _index(offset, whole))], kind=kind)
+    count = len(at)
+    indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
+    own = broadcast(shape_of(x), shape) if is_tensor(x.type) else None
+    steps = conversion(w, count, kind_of(x), kind)
+    reads = (*[Read(number, None) for number in range(count)], Read(count, own, kind_of(x) or "float64"))
+    write = Write(0, count + len(steps), Access(offset, inner, indirect))
+    kernel = Kernel(shape, reads, tuple(steps), (Output(math.prod(whole), 0.0, kind=kind),), (write,))
+    return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(whole, kind)])[0]
 
 
 def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
@@ -182,7 +194,7 @@ def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: 
     if not 0 <= begin <= end <= length or by < 1:
         raise VladError(
             "out-of-range", f"Slice given to {name} is out of range: from {begin} to {end} by {by}",
-            hint=f"axis {at} has the length {length}",
+            hint=f"axis {at} has the length {length}: 0 <= start <= stop <= {length}, and a step is 1 or more",
         )  # fmt: skip
     return (*[slice(None)] * at, slice(begin, end, by))
 
@@ -196,28 +208,87 @@ def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step
     return put(like, (*_cut("slice", like.shape, start, stop, axis, step), ...), numbers(x))
 
 
-def _range(w: Any, shape: Shape, bounds: Sequence[Any]) -> tuple[Shape, Access]:
-    """The shape of a slice, and where it is."""
-    cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
-    strides, at = contiguous(shape), len(cut) - 1
-    begin, end, by = cut[at].indices(shape[at])
-    own = (*shape[:at], len(range(begin, end, by)), *shape[at + 1 :])
-    return own, Access(begin * strides[at], (*strides[:at], by * strides[at], *strides[at + 1 :]))
+def _slice_like(t: Value, part: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
+    return _slice(t, start, stop, axis, step)
+
+
+def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]) -> Any:
+    """The rule on where a slice is: its offset, (stride, real) for a start that is computed, its shape and strides.
+
+    Where bounds are computed, the length has to be known all the same: because they are a known distance apart, or because
+    the slice is as long as the `part` that derivatives have of it. Whether that is so in the end, the program checks."""
+    if all(w.types.canonical(bound.type).kind == "constant" for bound in bounds):
+        cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
+        at = len(cut) - 1
+        begin, end, by = cut[at].indices(shape[at])
+        own, inner = _every(shape, at, len(range(begin, end, by)), by)
+        return rule(begin * contiguous(shape)[at], [], own, inner)
+    start, stop, axis, step = bounds
+    at, by = axis_of("slice", known(w, axis), len(shape)), whole("slice", known(w, step), "a bound or step")
+    if not is_real(start.type) or not is_real(stop.type) or by < 1:
+        return w.fail("Argument to slice is invalid")
+    distance = distance_between(start, stop)
+    if distance is not None:
+        count = len(range(0, distance, by))
+    elif part is not None and len(shape_of(part)) == len(shape):
+        count = shape_of(part)[at]
+    else:
+        return w.unbounded("the length of a slice is known only when the program runs")
+    table, constant = w.machine.table, w.constant
+    apart = w.apply(table["-"], [stop, start])
+    tests = [
+        w.apply(table["<="], [constant(0.0), start]), w.apply(table["<="], [start, stop]),
+        w.apply(table["<="], [stop, constant(float(shape[at]))]), _is_whole(w, start),
+    ]  # fmt: skip
+    if distance is not None:
+        tests.append(w.apply(table["="], [apart, constant(float(distance))]))
+    else:
+        tests += [
+            w.apply(table["<"], [constant(float((count - 1) * by)), apart]),
+            w.apply(table["<="], [apart, constant(float(count * by))]), _is_whole(w, stop),
+        ]  # fmt: skip
+    own, inner = _every(shape, at, count, by)
+    places = [(contiguous(shape)[at], start)]
+    return provided(w, tests, OUT_OF_RANGE["slice"], lambda: rule(0, places, own, inner))
+
+
+def _every(shape: Shape, axis: int, count: int, by: int) -> tuple[Shape, Shape]:
+    """The shape of so many parts along an axis, one every so often, and their strides in the whole."""
+    own, strides = list(shape), list(contiguous(shape))
+    own[axis] = count
+    strides[axis] *= by
+    return tuple(own), tuple(strides)
 
 
 def _abstract_slice(w: Any, t: Any, *bounds: Any) -> Any:
-    return copied(w, t, *_range(w, shape_of(t), bounds))
+    return _abstract_slice_like(w, t, None, *bounds)
+
+
+def _abstract_slice_like(w: Any, t: Any, part: Any, *bounds: Any) -> Any:
+    def cut(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
+        return _entries(w, t, offset, at, own, inner)
+
+    return _cut_out(w, shape_of(t), part, bounds, cut)
 
 
 def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
     if is_tensor(like.type) and not has_tangents(like.type):
         return w.known_zero
     shape = shape_of(like)
-    own, write = _range(w, shape, bounds)
-    if not is_number(x) or broadcast_shape([shape_of(x), own]) != own:
-        return unfit(w, x, own)
-    access = broadcast(shape_of(x), own) if is_tensor(x.type) else None
-    return loops(w, own, [x], [access], shape, write=write, fill=0.0)
+
+    def put_back(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
+        return _put(w, x, shape, offset, at, own, inner, kind_of(like) or "float64")
+
+    return _cut_out(w, shape, x, bounds, put_back)
+
+
+def _index(offset: int, shape: Shape) -> Shape:
+    """The index of the entry that lies behind so many others."""
+    found = []
+    for stride in contiguous(shape):
+        place, offset = divmod(offset, stride)
+        found.append(place)
+    return tuple(found)
 
 
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
@@ -228,16 +299,19 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
     if SORT[found.dtype] == "f":
         with quiet():
             rounded = xp.astype(found, xp.int64)
-        if not bool(xp.all(xp.astype(rounded, found.dtype) == found)):
+        is_broken = xp.astype(rounded, found.dtype) != found
+        if bool(xp.any(is_broken)):
             raise VladError(
-                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers"
-            )
+                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers",
+                irritants=(first_entry(found, is_broken),),
+            )  # fmt: skip
         found = rounded
     if SORT[found.dtype] not in "iu":
         raise invalid(name, "whole numbers as indices", indices)
-    if found.size and not bool(xp.all((found >= -length) & (found < length))):
+    is_outside = (found < -length) | (found >= length)
+    if bool(xp.any(is_outside)):
         raise VladError(
-            "out-of-range", f"Index given to {name} is out of range",
+            "out-of-range", OUT_OF_RANGE[name], irritants=(first_entry(found, is_outside),),
             hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
         )  # fmt: skip
     return found
@@ -257,7 +331,7 @@ def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
 
 def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
     """The rule on the indices, counted from the start; where one is no index of an axis of this length, an error."""
-    if not is_number(indices) or (is_tensor(indices.type) and indices.type.of.kind == "b"):
+    if not is_number(indices) or kind_of(indices) == "bool":
         return w.fail(f"Argument to {name} is invalid")
     table, zero, most = w.machine.table, w.constant(0.0), w.constant(float(length))
 
@@ -271,33 +345,12 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
 def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
     """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
     table, shape = w.machine.table, shape_of(places)
-    if is_tensor(places.type):
-        places = type(places)(w.types.tensor(shape), places.leaves)
-
-    def of_all(combine: str, x: Any) -> Any:
-        return reduced(w, x, range(len(shape)), False, combine) if shape else x
-
-    rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
-    tests = [
-        w.apply(table["<="], [w.constant(float(least)), of_all("min", places)]),
-        w.apply(table["<"], [of_all("max", places), w.constant(float(end))]),
-        w.apply(table["="], [of_all("max", rest), w.constant(0.0)]),
-    ]  # fmt: skip
-    key = w.key
-
-    def tested(number: int) -> Any:
-        if number == len(tests) or 0 in shape:
-            return rule(places)
-        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
-
-    def answered(number: int, test: Any) -> Any:
-        if test.type.kind == "constant":
-            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
-        return w.branch(
-            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
-        )
-
-    return tested(0)
+    tests = within(w, places, float(least), float(end))
+    if tests and not is_whole(kind_of(places) or "float64"):
+        rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
+        largest = reduced(w, rest, range(len(shape)), False, "max") if shape else rest
+        tests.append(w.apply(table["="], [largest, w.constant(0.0)]))
+    return provided(w, tests, error, lambda: rule(places))
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
@@ -319,7 +372,7 @@ def _abstract_gather(w: Any, t: Any, indices: Any, axis: Any) -> Any:
     def parts(places: Any) -> Any:
         whole, index, part = _along(shape, shape_of(places), at)
         accesses = [index if is_tensor(places.type) else None, part]
-        return loops(w, whole, [places, t], accesses, whole, kind=t.type.of.kind)
+        return loops(w, whole, [places, t], accesses, whole)
 
     return _abstract_indices(w, "gather", indices, shape[at], parts)
 
@@ -329,8 +382,12 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
         return t
     shape = shape_of(t)
     at = axis_of("scatter-add", known(w, axis), len(shape))
-    if t.type.of.kind != "f" or not is_number(updates):
-        return w.left_out("tensors of integers are")
+    if not is_tensor(t.type) or not is_number(updates):
+        return w.fail("Argument to scatter-add is invalid")
+    more = kind_of(updates) or "float64"
+    kind = "float64" if is_of_reals(more) and not has_tangents(t.type) else t.type.of.kind
+    if kind == "bool":
+        return w.left_out("sums of booleans, added at indices, are")
 
     def added(places: Any) -> Any:
         whole, index, part = _along(shape, shape_of(places), at)
@@ -339,10 +396,13 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
                 f"Shapes given to scatter-add do not fit: {shape_text(whole)} and {shape_text(shape_of(updates))}"
             )
         own = Access(0, contiguous(whole)) if is_tensor(updates.type) else None
-        reads = (Read(0, index if is_tensor(places.type) else None), Read(1, own))
-        outputs = (Output(math.prod(shape), None, 2),)
-        kernel = Kernel(whole, reads, (), outputs, (Write(0, 1, part, "+"),))
-        return w.loops(kernel, [places, updates, t], [w.types.tensor(shape)])[0]
+        place = Read(0, index if is_tensor(places.type) else None, kind_of(places) or "float64")
+        steps = conversion(w, 1, more, kind)
+        outputs = (Output(math.prod(shape), None, 2, kind),)
+        kernel = Kernel(
+            whole, (place, Read(1, own, more)), tuple(steps), outputs, (Write(0, 1 + len(steps), part, "+"),)
+        )
+        return w.loops(kernel, [places, updates, as_kind(w, t, kind)], [w.types.tensor(shape, kind)])[0]
 
     return _abstract_indices(w, "scatter-add", indices, shape[at], added)
 
@@ -412,11 +472,9 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
         """A condition that is known chooses between shapes, too: then it is a number like another."""
         if a.type.of is ZERO is b.type.of:
             return w.known_zero
-        if is_boolean(c):
-            c = w.constant(1.0 if c.type.of is TRUE else 0.0) if c.type.kind == "constant" else w.as_real(c)
         if not is_number(a) or not is_number(b):
             return w.fail("Argument to where is invalid")
-        return entry_by_entry(w, w.machine.table["where"], [c, a, b])
+        return entry_by_entry(w, w.machine.table["where"], [as_number(w, c), a, b])
 
     for number in (a, b):
         type_ = w.types.canonical(number.type)
@@ -438,7 +496,11 @@ ROWS: list[Primitive] = [
          reverse={"t": "(unslice s t start stop axis step)"}),
     row("unslice", "x like start stop axis step", "Zeros but in a slice.", linear="x like", value=_unslice, hidden=True,
          abstract=_abstract_unslice,
-         forward="(unslice dx like start stop axis step)", reverse={"x": "(slice s start stop axis step)"}),
+         forward="(unslice dx like start stop axis step)",
+         reverse={"x": "(slice-like s x start stop axis step)"}),
+    row("slice-like", "t part start stop axis step", "A slice that is as long as a part.", linear="t", value=_slice_like,
+         abstract=_abstract_slice_like, hidden=True, forward="(slice-like dt part start stop axis step)",
+         reverse={"t": "(unslice s t start stop axis step)"}),
     row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather,
          abstract=_abstract_gather, keywords=FIRST,
          forward="(gather dt indices axis)", reverse={"t": "(scatter-add (zero t) indices s axis)"}),
