@@ -35,7 +35,7 @@ ROOMS = (
         "rewriting boxes sums optimize loops fuse products indices kernels triangles functions emit_kernels emit_routines emit_c "
         "emit_cuda cuda unit calls hot beside tiers whole",
     ),
-    ("vlad", "convert session derivatives"),
+    ("vlad", "convert saving restoring session derivatives"),
     ("vlad.repl", "display commands prompt"),
     ("vlad", "__main__"),
 )

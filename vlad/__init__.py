@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from vlad.derivatives import grad, hessian, hvp, jvp, value_and_grad, vjp
     from vlad.errors import Incomplete, LimitExceeded, VladError
     from vlad.evaluate.limits import Limits
+    from vlad.restoring import loads
+    from vlad.saving import dumps
     from vlad.session import Session
 
 __version__ = "0.1.0"
 __all__ = [
-    "Incomplete", "LimitExceeded", "Limits", "Session", "VladError", "__version__", "grad", "hessian", "hvp", "jvp",
-    "value_and_grad", "vjp",
+    "Incomplete", "LimitExceeded", "Limits", "Session", "VladError", "__version__", "dumps", "grad", "hessian", "hvp", "jvp",
+    "loads", "value_and_grad", "vjp",
 ]  # fmt: skip
 
 _HOMES = {
@@ -28,6 +30,8 @@ _HOMES = {
     "VladError": "vlad.errors",
     "LimitExceeded": "vlad.errors",
     "Incomplete": "vlad.errors",
+    "dumps": "vlad.saving",
+    "loads": "vlad.restoring",
     **dict.fromkeys(("grad", "hessian", "hvp", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"),
 }
 
