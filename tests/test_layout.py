@@ -32,10 +32,10 @@ ROOMS = (
     (
         "vlad.compile",
         "refusals abi cache toolchain identity first_order representation blas interface interrupts quick analyze specialize "
-        "rewriting boxes sums optimize loops fuse products kernels functions emit_kernels emit_c emit_cuda cuda unit calls "
-        "hot tiers whole",
+        "rewriting boxes sums optimize loops fuse products kernels functions expressions emit_kernels emit_c emit_cuda cuda unit "
+        "calls hot tiers whole",
     ),
-    ("vlad", "convert session derivatives"),
+    ("vlad", "convert host session derivatives"),
     ("vlad.repl", "display commands prompt"),
     ("vlad", "__main__"),
 )

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from vlad.derivatives import grad, hessian, hvp, jvp, value_and_grad, vjp
     from vlad.errors import Incomplete, LimitExceeded, VladError
     from vlad.evaluate.limits import Limits
+    from vlad.host import primitive
     from vlad.session import Session
+    from vlad.values import Opaque
 
 __version__ = "0.1.0"
 __all__ = [
-    "Incomplete", "LimitExceeded", "Limits", "Session", "VladError", "__version__", "grad", "hessian", "hvp", "jvp",
-    "value_and_grad", "vjp",
+    "Incomplete", "LimitExceeded", "Limits", "Opaque", "Session", "VladError", "__version__", "grad", "hessian", "hvp", "jvp",
+    "primitive", "value_and_grad", "vjp",
 ]  # fmt: skip
 
 _HOMES = {
@@ -28,6 +30,8 @@ _HOMES = {
     "VladError": "vlad.errors",
     "LimitExceeded": "vlad.errors",
     "Incomplete": "vlad.errors",
+    "Opaque": "vlad.values",
+    "primitive": "vlad.host",
     **dict.fromkeys(("grad", "hessian", "hvp", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"),
 }
 

@@ -58,6 +58,7 @@ from vlad.values import (
     Code,
     Deferred,
     Global,
+    Opaque,
     Primitive,
     String,
     Value,
@@ -310,6 +311,8 @@ class Walker:
             return self.types.closure(value[0], ())
         if type(value) is Tensor:
             return self._type_of_tensor(value)
+        if type(value) is Opaque:
+            self.left_out("host objects are")
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:

@@ -476,7 +476,8 @@ class Machine:
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            raise explained(self, error) from None
+            found = explained(self, error)
+            raise found from found.__cause__  # an exception of a Python function that the program called
 
 
 class _SystemCodes(dict[str, Code]):
