@@ -23,12 +23,12 @@ from weakref import WeakValueDictionary
 from vlad.ad.vector_space import complete
 from vlad.compile.expressions import read_expression
 from vlad.convert import Apply as ApplyProcedure
-from vlad.convert import from_python, parts_of, to_python, tuple_of
+from vlad.convert import from_python, parts_of, tensor_of, to_python, tuple_of
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Apply, Binding, Body, Constant, If, Variable
 from vlad.errors import VladError
 from vlad.primitives.numbers import invalid, real_rule
-from vlad.tensors import Tensor, kind_name, namespace, shape_text
+from vlad.tensors import Tensor, is_array, kind_name, namespace, shape_text
 from vlad.values import FALSE, NIL, ZERO, Code, Primitive, String, Value, closure, is_pair, look
 from vlad.write import written
 
@@ -182,7 +182,7 @@ def protected(name: str, function: Function, arguments: Sequence[Any]) -> Any:
 
 def returned(name: str, result: Any, apply: ApplyProcedure) -> Value:
     try:
-        return from_python(result, apply)
+        return tensor_of(result) if is_array(result) else from_python(result, apply)
     except TypeError as error:
         raise VladError(
             "python-error", f"The Python function {name} answers what the language has not: {error}"
@@ -249,9 +249,8 @@ class HostPrimitive:
         own = set(self.operands)
         wrong = own & (RESERVED | {"d" + operand for operand in own})
         if not own:
-            raise wrong_rule(
-                self, "it has no operands", "a primitive is a function of some parameters, by place"
-            )
+            why = "it does not name its parameters" if parameters_of(self.function) is None else "it has no operands"
+            raise wrong_rule(self, why, "wrap it in a function of parameters that are given by place")
         if wrong:
             raise wrong_rule(
                 self, f"an operand is named {min(wrong)}",
@@ -486,6 +485,7 @@ class _Statement:
             self.row.partials = None
             self.row.forward = self._forward(rules.get("forward"))
             self.row.reverse = self._reverse(rules.get("reverse"))
+            self._transpose()
         self._add_check(
             self.row,
             [kind for kind in ("forward", "reverse") if kind in rules or self.row.partials is not None],
@@ -592,6 +592,17 @@ class _Statement:
         refusal = f"(refuse-derivative {_quoted(message)} {_quoted(hint)} "
         terms = [f"{refusal}{x} {factor(x)})" for x in of or self.varying]
         return functools.reduce("(accumulate {} {})".format, terms)
+
+    def _transpose(self) -> None:
+        """Where the function is linear, so that neither rule names its operand, each rule is the other's derivative."""
+        rows = {operands: row for (_, operands), row in self.hidden.items()}
+        x = self.varying[0]
+        forward, reverse = rows.get(("d" + x, x, "r")), rows.get(("s", "s", "~" + x))
+        if forward is not None and reverse is not None:
+            forward.rows = {**forward.rows, "transposed": reverse}
+            reverse.rows = {**reverse.rows, "transposed": forward}
+            forward.reverse = {"a1": "(transposed s s a2)"}
+            reverse.reverse = {"a1": "(transposed s s a1)"}
 
     # A rule as a text.
 

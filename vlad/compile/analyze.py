@@ -47,6 +47,7 @@ from vlad.core.types import (
     value_of,
 )
 from vlad.devices import COMPILED, name_of
+from vlad.errors import VladError
 from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
 from vlad.tensors import ENTRIES, SORT, Tensor, is_exact, is_on_host, kind_name
@@ -551,7 +552,10 @@ class Walker:
         if has_tensors:
             return entry_by_entry(self, row, operands)
         if all(type_.kind == "constant" for type_ in types):
-            return self.constant(row.value(*[value_of(type_) for type_ in types]))
+            try:
+                return self.constant(row.value(*[value_of(type_) for type_ in types]))
+            except VladError:  # of a Python function; tier 0 says it
+                return self.fail(f"Argument to {row.name} is invalid")
         is_test = row.type.endswith("boolean")
         return self.compute(row, operands, self.types.boolean if is_test else self.types.real)
 
