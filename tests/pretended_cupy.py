@@ -231,7 +231,7 @@ static void __syncthreads(void) {
   swapcontext(&emulated_threads[own], &emulated_here);
   threadIdx.x = own;
 }
-static double atomicAdd(double *place, double value) { double held = *place; *place += value; return held; }
+#define atomicAdd(place, value) (*(place) += (value))
 """
 RUN = """
 static void **emulated_operands;
@@ -266,6 +266,7 @@ int run_NAME(long blocks, long threads, void **operands) {
   return 0;
 }
 """
+C_KINDS = {"double": "float64", "float": "float32", "long": "int64", "int": "int32", "unsigned char": "bool"}
 HEAD = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\) \{(.*?)\n\}', re.DOTALL)
 _folder = tempfile.TemporaryDirectory(prefix="vlad-emulated-")
 launched: list[str] = []  # the names of all functions that were run
@@ -304,11 +305,10 @@ class RawModule:
             words: list[Any] = []
             for operand, parameter in zip(operands, parameters.split(", "), strict=False):
                 if isinstance(operand, Array):
-                    assert (
-                        operand.held.dtype == np.float64
-                        and operand.held.flags.c_contiguous
-                        and "*" in parameter
-                    )
+                    kind = parameter.removeprefix("const ").partition(" *")[0]
+                    is_part = re.fullmatch(r"p\d+", parameter.split()[-1]) is not None
+                    assert operand.held.dtype == ("float64" if is_part else C_KINDS[kind])
+                    assert operand.held.flags.c_contiguous and "*" in parameter
                     words.append(ctypes.c_void_p(operand.held.ctypes.data))
                 else:
                     kind = {float: "double", int: "long"}[type(operand)]

@@ -244,6 +244,11 @@ class TestOptions:
 WRONG = {
     "unknown option: --fast": ["--fast", "x.vlad"],
     "unknown option: -x": ["-x"],
+    "unknown option: --meterd; did you mean `--metered`?": ["--meterd", "x.vlad"],
+    "unknown option: --tire=auto; did you mean `--tier`?": ["--tire=auto", "x.vlad"],
+    "unknown option: --stag; did you mean `--stage`?": ["show", "x.vlad", "--stag", "c"],
+    "no such command, and no such file: chek; did you mean `check`?": ["chek", "x.vlad"],
+    "no such command, and no such file: buidl; did you mean `build`?": ["buidl", "x.vlad", "-o", "x"],
     "unknown option: --metered=yes": ["--metered=yes", "-e", "1"],
     "-e needs a value": ["-e"],
     "-I needs a value": ["-I"],
@@ -308,6 +313,12 @@ class TestEnding:
         done = vlad("missing", folder=tmp_path)
         assert (done.returncode, done.stdout) == (1, "")
         assert "Cannot find: missing" in done.stderr
+
+    def test_a_file_that_is_named_almost_like_a_command(self, tmp_path: Path) -> None:
+        (tmp_path / "chek.vlad").write_text("(+ 1 1)")
+        assert vlad("chek", folder=tmp_path).stdout == "2\n"
+        done = vlad("./chek.vla", folder=tmp_path)
+        assert done.returncode == 1 and "Cannot find" in done.stderr and "did you mean" not in done.stderr
 
     def test_a_folder_is_no_file(self, tmp_path: Path) -> None:
         done = vlad(str(tmp_path))

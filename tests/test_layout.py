@@ -21,19 +21,19 @@ ROOMS = (
     ("vlad", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
-    ("vlad.expand", "scope macros normalize patterns forms"),
+    ("vlad.expand", "scope macros normalize patterns arity forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
     (
         "vlad.primitives",
-        "special error_function elementwise kernels numbers data walking numerals strings arrays tensors indexing reductions "
-        "linear_algebra contractions networks random files control transforms table",
+        "special error_function elementwise kernels numbers data walking numerals strings arrays shaping tensors indexing "
+        "reductions linear_algebra contractions networks random files control transforms table",
     ),
-    ("vlad.evaluate", "limits emit_python explain calls"),
+    ("vlad.evaluate", "limits emit_python tail_calls explain calls"),
     (
         "vlad.compile",
         "refusals abi cache toolchain identity first_order representation blas interface interrupts quick analyze specialize "
-        "rewriting boxes sums optimize loops fuse products kernels functions expressions emit_kernels emit_c emit_cuda cuda unit "
-        "calls hot tiers whole",
+        "rewriting boxes sums optimize loops fuse products indices kernels functions expressions emit_kernels emit_c emit_cuda "
+        "cuda unit calls hot beside tiers whole",
     ),
     ("vlad", "convert host session derivatives"),
     ("vlad.repl", "display commands prompt"),

@@ -44,7 +44,7 @@ vlad: a language in which differentiation is an operator like any other
   --device cpu|cuda     where tensors are made: in memory, or on the GPU (needs CuPy)
   --fast-math           let it reorder sums and products, at the cost of the last digits
   --max-seconds N       end the program with an error after N seconds,
-  --max-memory N        when it needs more than N megabytes,
+  --max-memory N        when it grows by more than N megabytes,
   --max-depth N         when N calls are waiting for each other,
   --fuel N              or after N calls and turns of loops
   --help, --version     print this, print the version
@@ -75,6 +75,7 @@ OPTIONS_OF = {
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
 }  # that only this command has
 VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export", "--export-value")
+OPTIONS = (*ANSWERS, *FLAGS, *VALUED)
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
 
 
@@ -136,12 +137,28 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
         line.answer = ANSWERS[word]
         return
     if name not in VALUED or (joined and name == "-e"):
-        raise UsageError(f"unknown option: {word}")
+        raise UsageError(f"unknown option: {word}{_suggestion(name, OPTIONS)}")
     if not joined:
         if not rest:
             raise UsageError(f"{name} needs a value")
         value = rest.pop()
     _set(line, name, value)
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    """`; did you mean …?`, where something known is written much like a word."""
+    import difflib  # 5 ms, only for an error
+
+    near = difflib.get_close_matches(word, list(known), 1, 0.6)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _refuse_misspelt(word: str) -> None:
+    """A first word that is no file but nearly a command was meant as one. Raises UsageError."""
+    if not any(os.path.exists(name) for name in (word, word + ".vlad")):
+        suggestion = "" if os.path.dirname(word) or "." in word else _suggestion(word, COMMANDS)
+        if suggestion:
+            raise UsageError(f"no such command, and no such file: {word}{suggestion}")
 
 
 def _set(line: CommandLine, name: str, value: str) -> None:
@@ -206,6 +223,8 @@ def execute(line: CommandLine) -> int:
     if line.command == "cache":
         return _cache(clear=bool(line.words))
     program = not line.expressions
+    if program and not line.command and line.words and not line.path:
+        _refuse_misspelt(line.words[0])
     arguments = line.words[1:] if program else line.words
     session = Session(
         line.path,

@@ -13,8 +13,8 @@
     callable          procedure of the session that it is given to (host.py)
     Opaque(x)         host object, which comes back as x
 
-Called by session.py. Raises TypeError for a Python value that has no counterpart: what is a number to Python alone, such as a
-Decimal, would not be one to derivatives, so nobody makes a host object of it unasked.
+Called by session.py. Raises NoCounterpart, which is a VladError and a TypeError, for a Python value that has none: what is a
+number to Python alone, such as a Decimal, would not be one to derivatives, so nobody makes a host object of it unasked.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.errors import NoCounterpart
 from vlad.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.values import (
     FALSE,
@@ -112,7 +113,7 @@ def from_python(value: Any, apply: Apply | None = None) -> Value:
     if isinstance(value, bool):
         return TRUE if value else FALSE
     if isinstance(value, float | int):
-        return float(value)
+        return _real(value)
     if isinstance(value, str):
         return String(value)
     if value is None:
@@ -139,17 +140,33 @@ def from_python(value: Any, apply: Apply | None = None) -> Value:
         return value
     if callable(value) and apply is not None:
         return apply.procedure(value)  # type: ignore[attr-defined]
-    hint = "" if callable(value) else "; `vlad.Opaque(…)` hands it over as it is"
-    raise TypeError(f"a Python {type(value).__name__} has no counterpart in the language{hint}")
+    raise _no_counterpart(
+        f"A Python {type(value).__name__}",
+        "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have; `vlad.Opaque(…)` hands "
+        "anything over as it is",
+    )
+
+
+def _real(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise _no_counterpart("A whole number of this size", "reals go up to about 1.8e308") from None
+
+
+def _no_counterpart(what: str, hint: str) -> NoCounterpart:
+    return NoCounterpart("no-counterpart", f"{what} has no counterpart in the language", hint=hint)
 
 
 def tensor_of(array: Any) -> Value:
     """An array of Python's as a tensor, without a copy if its numbers lie as this machine has them: nobody may write to it as
-    long as the tensor lives. Raises TypeError where its entries are no numbers or booleans."""
+    long as the tensor lives. Raises NoCounterpart where its entries are no numbers or booleans."""
     if not SORT[array.dtype]:
-        raise TypeError(f"an array of {array.dtype} has no counterpart in the language")
+        raise _no_counterpart(
+            f"An array of {array.dtype}", "the entries of a tensor are reals, integers or booleans"
+        )
     if hasattr(array, "mask"):
-        raise TypeError("an array with a mask has no counterpart in the language; `filled` makes one without")
+        raise _no_counterpart("An array with a mask", "`filled` makes one without")
     # a subclass of NumPy's may multiply in its own way
     if hasattr(array, "setflags") and type(array).__name__ != "ndarray":
         array = array.view(array.__array_namespace__().ndarray)

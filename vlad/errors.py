@@ -16,6 +16,7 @@ class VladError(Exception):
     message     one sentence without position
     span        where in the source, or None
     hint        what the user may do about it, or None
+    reason      what failed in the language's own terms, where the message has the user's; or None
     irritants   the offending values, as text
     backtrace   the user's procedures that were active, innermost first
     """
@@ -27,12 +28,14 @@ class VladError(Exception):
         span: Span | None = None,
         hint: str | None = None,
         irritants: Iterable[Value] = (),
+        reason: str | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.span = span
         self.hint = hint
+        self.reason = reason
         self.irritants: list[str] = [written(value, limit=200) for value in irritants]
         self.backtrace: list[Backtrace] = []
 
@@ -48,8 +51,20 @@ class LimitExceeded(VladError):
     """A limit (fuel, time, memory, depth) ended the evaluation."""
 
 
+class UnknownName(VladError, KeyError):
+    """Python asked for a name that the program does not define."""
+
+
+class NoCounterpart(VladError, TypeError):
+    """A value of Python's that the language has no counterpart for."""
+
+
+class WrongOption(VladError, ValueError):
+    """An option of a session that has no such value."""
+
+
 def show(error: VladError) -> str:
-    """The error as people read it: position and message, excerpt, the values, hint, backtrace."""
+    """The error as people read it: position and message, excerpt, the values, hint, reason, backtrace."""
     lines = [f"{error.span}: Error: {error.message}" if error.span else f"Error: {error.message}"]
     if error.span:
         lines.append(error.span.excerpt())
@@ -59,6 +74,8 @@ def show(error: VladError) -> str:
     lines += [f"  value: {text}" for text in error.irritants]
     if error.hint:
         lines.append(f"  hint: {error.hint}")
+    if error.reason:
+        lines.append(f"  reason: {error.reason}")
     lines += [
         f"  in {entry.procedure}" + (f" at {entry.span}" if entry.span else "") for entry in error.backtrace
     ]

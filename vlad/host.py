@@ -26,7 +26,7 @@ from vlad.convert import Apply as ApplyProcedure
 from vlad.convert import from_python, parts_of, tensor_of, to_python, tuple_of
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Apply, Binding, Body, Constant, If, Variable
-from vlad.errors import VladError
+from vlad.errors import NoCounterpart, VladError
 from vlad.primitives.numbers import invalid, real_rule
 from vlad.tensors import Tensor, is_array, kind_name, namespace, shape_text
 from vlad.values import FALSE, NIL, ZERO, Code, Primitive, String, Value, closure, is_pair, look
@@ -183,7 +183,7 @@ def protected(name: str, function: Function, arguments: Sequence[Any]) -> Any:
 def returned(name: str, result: Any, apply: ApplyProcedure) -> Value:
     try:
         return tensor_of(result) if is_array(result) else from_python(result, apply)
-    except TypeError as error:
+    except NoCounterpart as error:
         raise VladError(
             "python-error", f"The Python function {name} answers what the language has not: {error}"
         ) from error
@@ -249,7 +249,11 @@ class HostPrimitive:
         own = set(self.operands)
         wrong = own & (RESERVED | {"d" + operand for operand in own})
         if not own:
-            why = "it does not name its parameters" if parameters_of(self.function) is None else "it has no operands"
+            why = (
+                "it does not name its parameters"
+                if parameters_of(self.function) is None
+                else "it has no operands"
+            )
             raise wrong_rule(self, why, "wrap it in a function of parameters that are given by place")
         if wrong:
             raise wrong_rule(

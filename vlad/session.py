@@ -13,18 +13,19 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from vlad.compile.tiers import Tiers
+from vlad.compile.tiers import POLICIES, Tiers
 from vlad.convert import Procedure, from_python, to_python
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
 from vlad.devices import CURRENT, device_named
-from vlad.errors import VladError
+from vlad.errors import NoCounterpart, UnknownName, VladError, WrongOption
 from vlad.evaluate.calls import Machine
-from vlad.evaluate.explain import in_library
 from vlad.evaluate.limits import Limits, deep_recursion
+from vlad.evaluate.tail_calls import in_library
 from vlad.expand.forms import (
     KEYWORDS,
     Definition,
@@ -46,6 +47,11 @@ from vlad.write import written
 
 if TYPE_CHECKING:
     from vlad.compile.whole import Steps
+
+CAPABILITIES = ("files", "imports", "streams")
+CONFINED: dict[str, Any] = {
+    "fuel": None, "seconds": 5.0, "memory": 256.0, "depth": 100_000, "output": 1_000_000,
+}  # fmt: skip
 
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 
@@ -131,6 +137,9 @@ class Session:
     path        folders in which `include` and `import` look after the file's own and the working folder
     arguments   what `(command-line-arguments)` answers
     limits      of each evaluation; see `Limits`
+    capabilities  what programs may reach outside: any of "files" (to load and save data), "imports" (`import` and `include` of
+                files; the library's modules are always there) and "streams" (standard input and output; a `write` or `read` that
+                is given may be used without). Everything, without this
     metered     count primitive operations (`counts`), and print them in `run`
     tier        "auto": what runs long is compiled to C meanwhile; "compile": everything is, first; "evaluate": nothing.
                 $VLAD_TIER by default, or else "auto"
@@ -147,6 +156,7 @@ class Session:
         *,
         arguments: Iterable[str] = (),
         limits: Limits | None = None,
+        capabilities: Iterable[str] = CAPABILITIES,
         metered: bool = False,
         tier: str | None = None,
         optimize: int = 2,
@@ -155,7 +165,24 @@ class Session:
         write: Callable[[str], object] | None = None,
         read: Callable[[], str] | None = None,
     ) -> None:
+        if isinstance(path, str):
+            raise WrongOption(
+                "invalid-argument", f"path is a list of folders, not {path!r}", hint=f"path=[{path!r}]"
+            )
+        if tier not in (None, *POLICIES):
+            raise WrongOption("invalid-argument", f"tier is one of {', '.join(POLICIES)}; not {tier!r}")
+        if limits is not None and not isinstance(limits, Limits):
+            raise WrongOption("invalid-argument", f"limits are vlad.Limits, not {limits!r}")
+        if optimize not in range(4):
+            raise WrongOption("invalid-argument", f"optimize is one of 0, 1, 2, 3; not {optimize!r}")
         self.path = list(path)
+        self.capabilities = frozenset(capabilities)
+        for name in sorted(self.capabilities - set(CAPABILITIES)):
+            raise VladError(
+                "invalid-argument",
+                f"There is no capability {name}",
+                hint=f"capabilities are {', '.join(CAPABILITIES)}",
+            )
         if device != "cpu":
             device_named(device)  # or an error, now
         self.machine = Machine(
@@ -164,8 +191,9 @@ class Session:
             {**PROCEDURES, **SYSTEM_PROCEDURES},
             limits=limits,
             metered=metered,
-            write=write or (lambda text: sys.stdout.write(text)),
-            read=read or (lambda: sys.stdin.readline()),
+            write=write or self._write_out,
+            read=read or self._read_in,
+            permit=self._permit,
             arguments=arguments,
             find=self._find_data,
             device=device,
@@ -184,6 +212,30 @@ class Session:
         self.library.autoload = self._load_library
         self.module = Module("main", self.library)
         self.module.on_redefine = self._redefined
+
+    @classmethod
+    def confined(cls, **columns: Any) -> Session:
+        """A session for programs of people whom one does not know: they reach nothing outside, and every limit is set. `columns`
+        as for `Session`; what is given there is given."""
+        return cls(**{"limits": Limits(**CONFINED), "capabilities": (), **columns})
+
+    def _permit(self, capability: str, what: str, span: Span | None = None) -> None:
+        """Raises VladError where programs of this session may not do something."""
+        if capability not in self.capabilities:
+            raise VladError(
+                "not-permitted",
+                f"Programs of this session may not {what}",
+                span,
+                hint=f'the capability "{capability}" was not given to it',
+            )
+
+    def _write_out(self, text: str) -> None:
+        self._permit("streams", "write to the standard output")
+        sys.stdout.write(text)
+
+    def _read_in(self) -> str:
+        self._permit("streams", "read the standard input")
+        return sys.stdin.readline()
 
     # Names that every program knows.
 
@@ -225,18 +277,39 @@ class Session:
         """Every name that a program may use here: for suggestions and completion."""
         rows = {name for name, row in TABLE.items() if not row.hidden}
         defined = {name for name, cell in self.module.cells.items() if hasattr(cell, "value")}
-        return rows | set(PROCEDURES) | set(self._library.names()) | {"J"} | defined
+        library = {name for name in self._library.names() if not name.startswith("%")}
+        return rows | set(PROCEDURES) | library | {"J"} | defined
 
     # Evaluating.
 
-    def eval(self, text: str, name: str = "<expression>") -> Any:
-        """Evaluate every form of a text; the value of the last one, as a Python value."""
-        value: Value = UNSPECIFIED
-        with self._lock:
+    def eval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
+        """Evaluate every form of a text; the value of the last one, as a Python value. Reading and converting count for the
+        limits, too: the session's own, or `limits` for this call."""
+        _expect_text(text)
+
+        def evaluate() -> Any:
+            value: Value = UNSPECIFIED
             for item in self._items(Source(name, text), self.module):
                 value = self._execute(item, self.module, None)
             with deep_recursion():
                 return to_python(value, self._calls)
+
+        with self.limited(limits):
+            return self.machine.guarded(evaluate)
+
+    @contextmanager
+    def limited(self, limits: Limits | None) -> Iterator[None]:
+        """`with session.limited(Limits(seconds=1)):` all that is evaluated inside has these limits (None: the session's own).
+        Other threads wait."""
+        with self._lock:
+            if limits is None:
+                yield
+                return
+            counting = self.machine.counting
+            with self.machine.limited(limits), self.tiers.unhurried():
+                if self.machine.counting and not counting:
+                    self.tiers.forget()
+                yield
 
     def run(self, path: str) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
@@ -250,19 +323,27 @@ class Session:
 
     def run_text(self, text: str, name: str = "<expression>") -> None:
         """Run a text as `run` does a file."""
+        _expect_text(text)
         with self._lock:
             self._run(Source(name, text), self.module, self._print)
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a global, as a Python value. Raises KeyError."""
+        """The value of a global, as a Python value. Raises UnknownName, which is a KeyError."""
         with self._lock:
-            cell = self.module.cell(name)
-            if not hasattr(cell, "value"):
-                raise KeyError(name)
-            return to_python(cell.value, self._calls)
+            if name not in self:
+                hint = self._suggestion(name) if isinstance(name, str) else "a name is a string"
+                raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
+            return to_python(self.module.cell(name).value, self._calls)
+
+    def __contains__(self, name: object) -> bool:
+        """Does a name have a value?"""
+        with self._lock:
+            return isinstance(name, str) and hasattr(self.module.cell(name), "value")
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Define a global."""
+        """Define a global. Raises NoCounterpart, which is a TypeError, for a value that the language has not."""
+        if not isinstance(name, str):
+            raise NoCounterpart("invalid-argument", f"A name is a string, not {name!r}")
         with self._lock:
             converted = from_python(value, self._calls)
             cell = self.module.define(name)
@@ -344,7 +425,7 @@ class Session:
         lambda_ = only_lambda(body)
         if lambda_ is not None:
             return self.machine.top_level(lambda_)
-        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), body))
+        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), body, "", span))
         return self._suggesting(lambda: self.tiers.apply(thunk, NIL), span)
 
     def _suggesting(self, evaluate: Callable[[], Value], span: Span | None = None) -> Value:
@@ -372,7 +453,7 @@ class Session:
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
-            self.machine.write(written(value) + "\n")
+            self.machine.write(written(value, self.machine.watch.room()) + "\n")
         if self.machine.metered:
             for name in TABLE:
                 if self.machine.counts.get(name):
@@ -381,6 +462,7 @@ class Session:
     # Files.
 
     def _include(self, item: Include, module: Module, show: Callable[[Value], None] | None) -> None:
+        self._permit("imports", f"include files ({item.path})", item.span)
         found = self._find(item.path, self._folders(item.span), item.span)
         real = os.path.realpath(found)
         if real in self._including:
@@ -402,6 +484,7 @@ class Session:
         if os.path.dirname(found) == self._library.folder:
             self._import_library(os.path.basename(found), prefix, module)
             return
+        self._permit("imports", f"import files ({item.path})", item.span)
         imported = self._modules.get(found) or self._evaluated(found, item)
         for name in imported.handed_out():
             if name in imported.macros:
@@ -449,12 +532,15 @@ class Session:
         return [os.path.dirname(span.source.name), "", *self.path]
 
     def _find(self, name: str, folders: list[str], span: Span | None) -> str:
+        if not isinstance(name, str):
+            raise NoCounterpart("invalid-argument", f"The path of a file is a string, not {name!r}")
         # what stands beside `fit.vlad` as `fit` may be the program that was built of it
         names = [name] if name.endswith(".vlad") else [name + ".vlad", name]
         return self._found(name, names, folders, span)
 
     def _find_data(self, name: str) -> str:
         """The path of a file that a running program names: beside the program, in the working folder, or in those of `-I`."""
+        self._permit("files", "read files")
         beside = [os.path.dirname(self._including[0])] if self._including else []
         return self._found(name, [name], [*beside, "", *self.path], None)
 
@@ -489,7 +575,7 @@ class Session:
                 self._define(cell, self.machine.top_level(lambda_))
                 self._steps.defined.append(Defined(cell, cell.value, item.span))
                 return
-        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), item.body))
+        thunk = self.machine.top_level(make_lambda((Variable("nothing"),), item.body, "", item.span))
         self._steps.steps.append(Step(cell, thunk, item.span, shown and cell is None))
 
     def _read_whole(self, path: str) -> tuple[Source, Steps]:
@@ -632,6 +718,13 @@ def primitive_of(value: Value) -> Primitive | None:
         return None
     found: Primitive | None = look(value)[0].primitive
     return found
+
+
+def _expect_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise NoCounterpart(
+            "invalid-argument", f"A program is a text; this is a Python {type(text).__name__}"
+        )
 
 
 def is_readable(path: str) -> bool:

@@ -13,6 +13,7 @@ own zero. NumPy is imported when the first tensor is made.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import operator
 import sys
@@ -53,9 +54,15 @@ class _Sorts(dict[Any, str]):
 SORT = _Sorts()
 
 
+@functools.cache
 def kind_name(dtype: Any) -> str:
     """A kind of number by the name that the array-API standard has for it."""
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+
+
+def dtype_name(kind: str) -> str:
+    """The same as the language calls it."""
+    return "boolean" if kind == "bool" else kind
 
 
 class NoCondition(TypeError):
@@ -220,40 +227,24 @@ def on_host(array: Array) -> Array:
     return numpy.from_dlpack(array.to_device(default))
 
 
-ENTRIES = {"f": "float64", "i": "int64", "b": "bool"}  # the kinds of number that doubles stand for in loops
-MOST_EXACT = 1 << 53  # up to which all integers are doubles
-
-
-def is_exact(tensor: Tensor) -> bool:
-    """Are the numbers of a tensor of a kind that doubles stand for, and themselves doubles?"""
-    dtype = tensor.like.dtype
-    if kind_name(dtype) != ENTRIES.get(SORT[dtype]):
-        return False
-    if SORT[dtype] != "i" or 0 in tensor.shape:
-        return True
-    xp = namespace(tensor.array)
-    return bool(-MOST_EXACT <= xp.min(tensor.array)) and bool(xp.max(tensor.array) <= MOST_EXACT)
-
-
 def entries(tensor: Tensor) -> Array:
-    """The entries as doubles, one behind the other, in the memory of this process."""
+    """The entries one behind the other, in the memory of this process."""
     numpy = load_numpy()
 
-    return numpy.ascontiguousarray(numpy.asarray(tensor.array), dtype=numpy.float64)
+    return numpy.ascontiguousarray(numpy.asarray(tensor.array))
 
 
 def entries_there(tensor: Tensor, xp: Any) -> Array:
     """The same in the memory of an array library's device."""
     array = tensor.array if namespace(tensor.like) is xp else entries(tensor)
-    return xp.reshape(xp.ascontiguousarray(xp.asarray(array, dtype=xp.float64)), (-1,))
+    return xp.reshape(xp.ascontiguousarray(xp.asarray(array)), (-1,))
 
 
 def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
-    """The tensor of a copy of such entries; `kind` is NumPy's letter."""
+    """The tensor of a copy of such entries."""
     numpy = load_numpy()
 
-    found = numpy.frombuffer(data, dtype=numpy.float64).reshape(shape)
-    return Tensor(found.astype(ENTRIES[kind]))
+    return Tensor(numpy.frombuffer(data, dtype=kind).reshape(shape).copy())
 
 
 def shape_text(shape: Iterable[int]) -> str:
@@ -281,6 +272,15 @@ def frozen(array: Array) -> Array:
 def zeros_like(value: Tensor) -> Tensor:
     """The zero of the tangent space of a tensor of reals."""
     return Tensor(namespace(value.like).zeros_like(value.like))
+
+
+def as_kind_of(tensor: Tensor, like: Tensor) -> Tensor:
+    """The same numbers, of the kind of another tensor."""
+    kind = kind_name(like.like.dtype)
+    if kind_name(tensor.like.dtype) == kind:
+        return tensor
+    xp = namespace(tensor.like)
+    return Tensor(xp.astype(tensor.array, getattr(xp, kind)))
 
 
 def put(like: Tensor, index: Any, array: Array) -> Value:

@@ -358,7 +358,9 @@ class Primitive:
                 call on x alone and `nullary` the value of a call on nothing
     effect      True: may not be dropped, repeated or moved
     keywords    names and default values of `#:name` operands, in the order of the last operands
-    c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean
+    c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean; the same
+                of floats once compile/functions.single has been over it
+    whole       the same for integers, of {operand}s of type unsigned long, where `c` is not that
     with_zero   for a row with `c`: what is known when an operand is the known zero (compile/analyze.py's Walker is the
                 first argument); None where nothing is
     abstract    for a row whose operands are not just reals: its rule on what is known of them, Walker first
@@ -386,6 +388,7 @@ class Primitive:
         "keywords",
         "hidden",
         "c",
+        "whole",
         "with_zero",
         "abstract",
         "array",
@@ -414,6 +417,7 @@ class Primitive:
         keywords: dict[str, Value] | None = None,
         hidden: bool = False,
         c: str = "",
+        whole: str = "",
         with_zero: Callable[..., Any] | None = None,
         abstract: Callable[..., Any] | None = None,
         array: str = "",
@@ -439,6 +443,7 @@ class Primitive:
         self.keywords = keywords or {}
         self.hidden = hidden  # emitted by the system only; no global bears its name
         self.c = c
+        self.whole = whole
         self.with_zero = with_zero
         self.abstract = abstract
         self.array = array

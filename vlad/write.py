@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlad.tensors import SORT, Tensor, kind_name, on_host
+from vlad.tensors import SORT, Tensor, dtype_name, kind_name, on_host
 from vlad.values import ZERO, Code, Deferred, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
@@ -21,9 +21,9 @@ def written(value: Value, limit: int | None = None) -> str:
     return _text(value, limit, True)
 
 
-def displayed(value: Value) -> str:
-    """The text of a value, as `display` shows it: strings without quotes."""
-    return _text(value, None, False)
+def displayed(value: Value, limit: int | None = None) -> str:
+    """The text of a value, as `display` shows it: strings without quotes; at most about `limit` characters."""
+    return _text(value, limit, False)
 
 
 def real_text(value: float) -> str:
@@ -148,7 +148,7 @@ LONGEST_AXIS = 1000
 
 def _tensor(value: Tensor, work: list[object]) -> str:
     """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
-    before, after = tensor_marks("boolean" if SORT[value.like.dtype] == "b" else kind_name(value.like.dtype))
+    before, after = tensor_marks(dtype_name(kind_name(value.like.dtype)))
     if after:
         work.append(after)
     work.append(_Entries(on_host(value.array)))

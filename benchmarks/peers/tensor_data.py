@@ -44,6 +44,11 @@ def regression(rows, columns):
     return 0.1 * np.cos(np.arange(columns)), x, np.where(np.arange(rows) * 7 % 3 > 0, 1.0, -1.0)
 
 
+def floats(data):
+    """The same data as float32."""
+    return lambda: tuple([array.astype(np.float32) for array in data()])
+
+
 # name: the procedure of programs/tensors.vlad, operands
 WORKLOADS = {
     "sum of 3": ("total", lambda: (np.array([1.0, 2.0, 3.0]),)),
@@ -70,6 +75,12 @@ WORKLOADS = {
     "Hessian-vector 10^2": ("hessian-times", lambda: waves(100)),
     "Hessian-vector 10^4": ("hessian-times", lambda: waves(10000)),
     "Hessian-vector 10^6": ("hessian-times", lambda: waves(1000000)),
+    "logsumexp 10^5, float32": ("log-sum", floats(lambda: waves(100000)[:1])),
+    "element-wise 10^5, gradient, float32": ("ratios-gradient", floats(lambda: waves(100000))),
+    "network 784-128-10, 256 rows, gradient, float32": (
+        "network-gradient",
+        floats(lambda: network(784, 128, 10, 256)),
+    ),
 }
 
 

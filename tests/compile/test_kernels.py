@@ -3,10 +3,12 @@ interpreter does."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,77 +21,137 @@ from vlad.compile import kernels, products, toolchain
 from vlad.compile.abi import ffi
 from vlad.compile.blas import product as library_product
 from vlad.compile.emit_c import constant_text
-from vlad.compile.emit_kernels import kernel_lines, loop_order
+from vlad.compile.emit_kernels import kernel_lines, loop_order, products_text
 from vlad.compile.first_order import Each, Leaf, Slot, statements
 from vlad.compile.functions import needed
-from vlad.compile.kernels import compact
+from vlad.compile.indices import compact, cut, pieces, split
 from vlad.compile.products import Matrix, Product, as_product
 from vlad.compile.unit import Unit
 from vlad.convert import from_python
-from vlad.core.kernels import START, Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.kernels import (
+    SIZES,
+    Access,
+    Box,
+    Choice,
+    Kernel,
+    Output,
+    Read,
+    Step,
+    Write,
+    contiguous,
+    start,
+    words,
+)
 
 TABLE = vlad.Session(tier="evaluate").machine.table
 ROWS: dict[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "exp": np.exp, "negate": np.negative,
     "max": lambda a, b: a if a > b or a != a else b, "min": lambda a, b: a if a < b or a != a else b,
-    "<": lambda a, b: np.float64(a < b), "where": lambda c, a, b: a if c != 0 else b,
+    "<": lambda a, b: a < b, "where": lambda c, a, b: a if c != 0 else b, "real": lambda a: a, "abs": np.abs,
+    "modulo": np.remainder, "sign": np.sign, "floor": lambda a: a,
 }  # fmt: skip
+OF_INTEGERS = (
+    "abs",
+    "modulo",
+    "sign",
+    "floor",
+)  # only there in these tests: of reals they are those of the language
+NOT_EXACT = ("exp",)  # not the same to the last bit in every library
 COMBINED = {"+": np.add, "*": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 # What a kernel means.
 
 
-def place(access: Access, index: Sequence[int], values: Sequence[Any]) -> int:
-    at = sum([stride * int(values[value]) for value, stride in access.at])
+def number(value: Any, kind: str) -> Any:
+    """A number as one of a kind. A real that is no integer there is the least one."""
+    if kind.startswith("int") and isinstance(value, np.floating):
+        most = 2.0 ** (8 * SIZES[kind] - 1)
+        fits = -most <= value < most or -most - 1 < value < most
+        return np.dtype(kind).type(int(value) if fits else -int(most))
+    return np.asarray(value).astype(kind)[()]
+
+
+def place(access: Access, index: Sequence[int], value: Callable[[int], Any]) -> int:
+    at = sum([stride * int(value(which)) for which, stride in access.at])
     return access.offset + sum([s * i for s, i in zip(access.strides, index, strict=True)]) + at
 
 
 def interpreted(kernel: Kernel, operands: Sequence[Any]) -> list[Any]:
     """The outputs: arrays of one axis and reals. Operands alike."""
     outputs: list[Any] = []
-    for number, output in enumerate(kernel.outputs):
-        combines = [write.combine for write in kernel.writes if write.output == number and write.combine]
-        start = START[combines[0]] if combines else output.fill
+    for place_of, output in enumerate(kernel.outputs):
+        combines = [write.combine for write in kernel.writes if write.output == place_of and write.combine]
+        first = start(combines[0], output.kind) if combines else output.fill
         if output.base is not None:
+            assert operands[output.base].dtype == output.kind
             outputs.append(np.array(operands[output.base]))
         else:
-            outputs.append(
-                np.full(1 if output.size is None else output.size, np.nan if start is None else start)
-            )
-    with np.errstate(all="ignore"):
-        for index in itertools.product(*map(range, kernel.extents)):
-            for write, value, at in turn(kernel, operands, index):
-                held = outputs[write.output]
+            size = 1 if output.size is None else output.size
+            outputs.append(np.full(size, 99 if first is None else first, output.kind))
+    for index in itertools.product(*map(range, kernel.extents)):
+        for write, value, at in turn(kernel, operands, index):
+            held, kind = outputs[write.output], kernel.outputs[write.output].kind
+            assert write.combine or value.dtype == kind or (kind == "bool" and value in (0, 1))
+            with np.errstate(all="ignore"):
+                value = number(value, kind)
                 held[at] = COMBINED[write.combine](held[at], value) if write.combine else value
-    return [
-        found if o.size is not None else float(found[0])
-        for o, found in zip(kernel.outputs, outputs, strict=True)
-    ]
+    return [answered(o, found) for o, found in zip(kernel.outputs, outputs, strict=True)]
+
+
+def answered(output: Output, found: Any) -> Any:
+    """What was combined as floats has their precision as a real, too."""
+    return (
+        found
+        if output.size is not None
+        else np.float32(found[0])
+        if output.kind == "float32"
+        else float(found[0])
+    )
 
 
 def turn(kernel: Kernel, operands: Sequence[Any], index: Sequence[int]) -> Iterator[tuple[Write, Any, int]]:
-    """What one turn writes, and where."""
-    values: list[Any] = []
-    for read in kernel.reads:
-        if read.access is None:
-            assert read.operand is not None
-            values.append(np.float64(operands[read.operand]))
-        else:
-            where = place(read.access, index, values)
+    """What one turn writes, and where. Only what is needed for it is found."""
+
+    @functools.cache
+    def value(which: int) -> Any:
+        if which < len(kernel.reads):
+            read = kernel.reads[which]
+            if read.access is None:
+                assert read.operand is not None and read.kind == "float64"
+                return np.float64(operands[read.operand])
+            where = place(read.access, index, value)
             assert where >= 0
-            values.append(np.float64(where if read.operand is None else operands[read.operand][where]))
-    for step in kernel.steps:
-        values.append(ROWS[step.row.name](*[values[value] for value in step.values]))
+            entry = number(where, read.kind) if read.operand is None else operands[read.operand][where]
+            assert entry.dtype == read.kind
+            return entry
+        step = kernel.steps[which - len(kernel.reads)]
+        if type(step) is Choice:
+            inside = all(begin <= i < end for i, (begin, end) in zip(index, step.box, strict=True))
+            return value(step.values[0 if inside else 1])
+        assert type(step) is Step
+        pairs = zip([value(one) for one in step.values], step.made_alike, strict=True)
+        with np.errstate(all="ignore"):
+            answer = ROWS[step.row.name](*[number(x, step.kind) if is_made else x for x, is_made in pairs])
+            return number(answer, step.kind)
+
     for write in kernel.writes:
-        yield write, values[write.value], 0 if write.access is None else place(write.access, index, values)
+        yield write, value(write.value), 0 if write.access is None else place(write.access, index, value)
 
 
 def same(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    return len(a) == len(b) and all(
-        np.shape(x) == np.shape(y) and np.allclose(x, y, rtol=1e-9, atol=1e-11, equal_nan=True)
-        for x, y in zip(a, b, strict=True)
-    )
+    return len(a) == len(b) and all(map(alike, a, b))
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Integers exactly; reals up to the order of sums, in which floats have 7 digits."""
+    kind = str(getattr(a, "dtype", "float64"))
+    if np.shape(a) != np.shape(b) or kind != str(getattr(b, "dtype", "float64")):
+        return False
+    if not kind.startswith("float"):
+        return bool(np.array_equal(a, b))
+    tolerance = (1e-9, 1e-11) if kind == "float64" else (1e-3, 1e-2)
+    return bool(np.allclose(a, b, rtol=tolerance[0], atol=tolerance[1], equal_nan=True))
 
 
 # Kernels at random. `pick` chooses one of several: hypothesis, or a generator.
@@ -106,9 +168,11 @@ class Made:
         self.pick = pick
         self.extents = tuple([pick(lengths) for _ in range(pick(range(most + 1)))])
         self.sizes: list[int | None] = []
+        self.kinds: list[str] = []  # of the operands
         self.places: dict[int, int] = {}  # operands that hold places, and below what these are
         self.reads: list[Read] = []
-        self.steps: list[Step] = []
+        self.steps: list[Step | Choice] = []
+        self.guarded: dict[int, Box] = {}  # reads that there are only in a box
         self.outputs: list[Output] = []
         self.writes: list[Write] = []
 
@@ -136,86 +200,155 @@ class Made:
             [s * max(e - 1, 0) for s, e in zip(access.strides, self.extents, strict=True)]
         )
 
-    def operand(self, size: int | None, shared: bool = True) -> int:
-        """The number of an operand with so many entries: one that is there, or a new one."""
+    def kind(self) -> str:
+        return str(self.pick(["float64"] * 4 + ["float32"] * 3 + ["int64", "int64", "int32", "bool"]))
+
+    def kind_of(self, value: int) -> str:
+        one = [*self.reads, *self.steps][value]
+        return self.kind_of(one.values[0]) if type(one) is Choice else one.kind
+
+    def operand(self, size: int | None, shared: bool = True, kind: str | None = None) -> int:
+        """The number of an operand with so many entries: one that is there, or a new one, of this kind or another."""
         alike = [
             n for n, s in enumerate(self.sizes) if (s is None) == (size is None) and n not in self.places
         ]
         number = self.pick([*alike, len(self.sizes)]) if shared else len(self.sizes)
         if number == len(self.sizes):
             self.sizes.append(size)
+            self.kinds.append("float64" if size is None else kind or self.kind())
         elif size is not None:
             self.sizes[number] = max(size, self.sizes[number] or 0)
         return number
 
     def read(self) -> None:
-        kind = self.pick(["array"] * 6 + ["real", "position", "indirect"])
+        kind = self.pick(["array"] * 6 + ["real", "position", "indirect"] + ["guarded"] * 4)
         if kind == "real":
             self.reads.append(Read(self.operand(None), None))
+        elif kind == "guarded":
+            box = self.box()
+            access = self.access()
+            first = sum([s * begin for s, (begin, _) in zip(access.strides, box, strict=True)])
+            last = sum([s * max(end - 1, 0) for s, (_, end) in zip(access.strides, box, strict=True)])
+            self.guarded[len(self.reads)] = box
+            number = self.operand(access.offset + max(last - first, 0) + 1)
+            self.reads.append(Read(number, replace(access, offset=access.offset - first), self.kinds[number]))
         elif kind == "position":
-            self.reads.append(Read(None, self.access()))
+            self.reads.append(Read(None, self.access(), self.pick(["float64", "int64"])))
         elif kind == "indirect":
             below = self.pick([1, 2, 4])
             at = self.operand_of_places(below)
             access, stride = self.access(), self.pick([1, 2, 3])
             number = self.operand(self.last(access) + stride * (below - 1) + 1)
-            self.reads.append(Read(number, Access(access.offset, access.strides, ((at, stride),))))
+            access = Access(access.offset, access.strides, ((at, stride),))
+            self.reads.append(Read(number, access, self.kinds[number]))
         else:
             access = self.access()
-            self.reads.append(Read(self.operand(self.last(access) + 1), access))
+            number = self.operand(self.last(access) + 1)
+            self.reads.append(Read(number, access, self.kinds[number]))
+
+    def box(self) -> Box:
+        """One of indices; empty ones and the whole among them."""
+        found = []
+        for extent in self.extents:
+            begin = self.pick([0, self.pick(range(extent + 1))])
+            found.append((begin, self.pick([extent, self.pick(range(begin, extent + 1))])))
+        return tuple(found)
 
     def operand_of_places(self, below: int) -> int:
         """The number of a read that finds places."""
         access = self.access()
-        number = self.operand(self.last(access) + 1, shared=False)
+        kind = self.pick(["float64", "int64", "int32"])
+        number = self.operand(self.last(access) + 1, shared=False, kind=kind)
         self.places[number] = below
-        self.reads.append(Read(number, access))
+        self.reads.append(Read(number, access, kind))
         return len(self.reads) - 1
+
+    def everywhere(self) -> list[int]:
+        """The values that are there in all turns."""
+        return [n for n in range(len(self.reads) + len(self.steps)) if n not in self.guarded]
+
+    def value(self, kind: str | None = None) -> int:
+        """One of these, of a kind."""
+        return self.pick([n for n in self.everywhere() if kind in (None, self.kind_of(n))])
 
     def step(self) -> None:
         row = TABLE[self.pick(list(ROWS))]
-        count = len(self.reads) + len(self.steps)
-        self.steps.append(Step(row, tuple([self.pick(range(count)) for _ in row.operands])))
+        if self.pick([False, True]):
+            first = self.value()
+            self.steps.append(Choice(self.box(), (first, self.value(self.kind_of(first)))))
+            return
+        kinds = (
+            ["float64", "float32"]
+            if row.name in ("/", *NOT_EXACT)
+            else ["float64", "float32", "int64", "int32"]
+        )
+        kind = self.pick(["int64", "int32"] if row.name in OF_INTEGERS else kinds)
+        if row.name != "real" and kind.startswith("int"):  # that alone makes integers of reals
+            least = [n for n in self.everywhere() if not self.kind_of(n).startswith("float")]
+            if not least:
+                return
+            values = [
+                self.pick(least if is_made else self.everywhere())
+                for is_made in Step(row, (0,) * len(row.operands)).made_alike
+            ]
+        else:
+            values = [self.value() for _ in row.operands]
+        self.steps.append(Step(row, tuple(values), kind))
+
+    def guard(self) -> None:
+        """After the reads: those that are not everywhere, with others in their place elsewhere."""
+        for kind in sorted({self.kind_of(number) for number in self.guarded}):
+            number = self.operand(self.last(Access(0, (0,) * len(self.extents))) + 1, shared=False, kind=kind)
+            self.reads.append(Read(number, Access(0, (0,) * len(self.extents)), kind))
+        for number, box in self.guarded.items():
+            self.steps.append(Choice(box, (number, self.value(self.kind_of(number)))))
+
+    def kind_combined(self, value: int) -> str:
+        """A kind that the sum, or the largest, of values may have."""
+        is_real = self.kind_of(value).startswith("float")
+        return str(self.pick(["float64", "float32"] if is_real else ["float64", "float32", "int64", "int32"]))
 
     def write(self) -> None:
-        number, value = len(self.outputs), self.pick(range(len(self.reads) + len(self.steps)))
+        last = len(self.reads) + len(self.steps) - 1
+        number, value = len(self.outputs), self.pick([self.value(), last]) if self.steps else self.value()
         size = math.prod(self.extents)
         kind = self.pick(["whole", "whole", "real", "some", "some", "apart", "base", "added", "scattered"])
-        combine = self.pick(list(START))
+        combine, total = self.pick(list(COMBINED)), self.kind_combined(value)
         if kind == "real":
-            self.outputs.append(Output(None))
+            self.outputs.append(Output(None, kind=total))
             self.writes.append(Write(number, value, None, combine))
         elif kind in ("some", "added"):  # over some axes
             left = [1 if self.pick([False, True]) else extent for extent in self.extents]
             strides = [0 if n == 1 else s for n, s in zip(left, self.ordered(left), strict=True)]
-            base = self.operand(math.prod(left), shared=False) if kind == "added" else None
-            self.outputs.append(Output(math.prod(left), None, base))
+            base = self.operand(math.prod(left), shared=False, kind=total) if kind == "added" else None
+            self.outputs.append(Output(math.prod(left), None, base, total))
             self.writes.append(Write(number, value, Access(0, tuple(strides)), combine))
         elif kind == "scattered":
             below, stride = self.pick([1, 2, 4]), self.pick([1, 2])
             at = self.operand_of_places(below)
             value, access = self.renumbered(at, value), self.access()
             size = self.last(access) + stride * (below - 1) + 1
-            base = self.operand(size, shared=False)
-            self.outputs.append(Output(size, None, base))
+            base = self.operand(size, shared=False, kind=total)
+            self.outputs.append(Output(size, None, base, total))
             self.writes.append(
                 Write(number, value, Access(access.offset, access.strides, ((at, stride),)), "+")
             )
         else:
             access = Access(0, tuple(self.ordered()))
-            output = Output(size)
+            own = self.kind_of(value)
+            output = Output(size, kind=own)
             if kind != "whole":
                 times, offset = self.pick([1, 2]), self.pick([0, 3])
                 access = Access(offset, tuple([stride * times for stride in access.strides]))
                 size = self.last(access) + 1 + self.pick([0, 2])
-                base = self.operand(size, shared=False) if kind == "base" else None
-                output = Output(size, 0.5 if base is None else None, base)
+                base = self.operand(size, shared=False, kind=own) if kind == "base" else None
+                output = Output(size, float(own != "float32") if base is None else None, base, own)
             self.outputs.append(output)
             self.writes.append(Write(number, value, access))
 
     def renumbered(self, at: int, value: int) -> int:
         """A read was put in at a place: steps and writes count on."""
-        self.steps = [Step(s.row, tuple([v + (v >= at) for v in s.values])) for s in self.steps]
+        self.steps = [replace(s, values=tuple([v + (v >= at) for v in s.values])) for s in self.steps]
         self.writes = [Write(w.output, w.value + (w.value >= at), w.access, w.combine) for w in self.writes]
         return value + (value >= at)
 
@@ -231,10 +364,19 @@ class Made:
         for number, size in enumerate(self.sizes):
             if size is None:
                 found.append(seed.choice(numbers))
-            elif number in self.places:
-                found.append(np.array([float(seed.randrange(self.places[number])) for _ in range(size)]))
+                continue
+            kind = self.kinds[number]
+            if number in self.places:
+                entries = [float(seed.randrange(self.places[number])) for _ in range(size)]
+            elif kind.startswith("int"):
+                most = 1 << (8 * SIZES[kind] - 1)
+                entries = [
+                    seed.choice([-3, -1, 0, 1, 2, 7, *([-most, most - 1, most // 3] if strange else [])])
+                    for _ in range(size)
+                ]
             else:
-                found.append(np.array([seed.choice(numbers) for _ in range(size)]))
+                entries = [seed.choice([0, 1] if kind == "bool" else numbers) for _ in range(size)]
+            found.append(np.array(entries, kind))
         return found
 
 
@@ -243,6 +385,7 @@ def made(pick: Pick) -> tuple[Kernel, list[Any]]:
     it = Made(pick)
     for _ in range(pick([1, 1, 2, 3])):
         it.read()
+    it.guard()
     for _ in range(pick(range(4))):
         it.step()
     for _ in range(pick([1, 1, 1, 2])):
@@ -264,6 +407,36 @@ def test_fewer_axes_are_the_same_turns(one: tuple[Kernel, list[Any]]) -> None:
     assert least.extents == () or 1 not in least.extents
     assert same(interpreted(least, operands), interpreted(kernel, operands))
     assert sorted(loop_order(kernel)) == [axis for axis, extent in enumerate(kernel.extents) if extent != 1]
+
+
+@settings(max_examples=300, deadline=None)
+@given(a_kernel(), st.integers(1, 4))
+def test_an_axis_as_two_is_the_same_turns(one: tuple[Kernel, list[Any]], inner: int) -> None:
+    kernel, operands = one
+    for axis, extent in enumerate(kernel.extents):
+        divided = split(kernel, axis, inner) if extent % inner == 0 else None
+        if divided is not None:
+            assert same(interpreted(divided, operands), interpreted(kernel, operands))
+
+
+@settings(max_examples=400, deadline=None)
+@given(a_kernel())
+def test_pieces_take_each_turn_once(one: tuple[Kernel, list[Any]]) -> None:
+    kernel, operands = one
+    turns = sorted(
+        [index for box in cut(kernel) for index in itertools.product(*[range(*ends) for ends in box])]
+    )
+    assert turns == sorted(itertools.product(*map(range, kernel.extents)))
+    parts = pieces(kernel, range(len(operands)))
+    assert all(type(step) is Step for part, _ in parts for step in part.steps)
+
+    def written(kernel: Kernel, own: Sequence[int]) -> list[str]:
+        indices = itertools.product(*map(range, kernel.extents))
+        found = [one for index in indices for one in turn(kernel, [operands[n] for n in own], index)]
+        return [repr((write.output, at, value)) for write, value, at in found]
+
+    found = [text for part, own in parts for text in written(part, own)]
+    assert sorted(found) == sorted(written(kernel, range(len(operands))))
 
 
 # One kernel of two.
@@ -306,11 +479,13 @@ def a_pair(pick: Pick) -> tuple[Each, Each, dict[Slot, Any]]:
     it = Made(pick, lengths=(1, 2, 3, 4, 6))
     for _ in range(pick([1, 1, 2])):
         it.read()
+    it.guard()
     for _ in range(pick(range(3))):
         it.step()
-    size = math.prod(it.extents)
-    it.outputs.append(Output(size))
-    it.writes.append(Write(0, len(it.reads) + len(it.steps) - 1, Access(0, tuple(it.ordered()))))
+    size, last = math.prod(it.extents), len(it.reads) + len(it.steps) - 1
+    kind = it.kind_of(last)
+    it.outputs.append(Output(size, kind=kind))
+    it.writes.append(Write(0, last, Access(0, tuple(it.ordered()))))
     held: dict[Slot, Any] = {}
 
     def slots(operands: list[Any]) -> list[Slot]:
@@ -326,13 +501,22 @@ def a_pair(pick: Pick) -> tuple[Each, Each, dict[Slot, Any]]:
     reader = Made(pick, lengths=(1,))
     reader.extents = extents
     reader.sizes.append(size)  # of operand 0, which the producer makes
-    reader.reads.append(Read(0, access))
+    reader.kinds.append(kind)
+    if pick([False, False, True]):  # with something around it
+        before = [pick([0, 0, 1, 3]) for _ in extents]
+        reader.extents = tuple([a + n + pick([0, 0, 2]) for a, n in zip(before, extents, strict=True)])
+        reader.guarded[0] = tuple([(a, a + n) for a, n in zip(before, extents, strict=True)])
+        reader.places[0] = 1  # so that nobody else reads it
+        first = sum([s * a for s, a in zip(access.strides, before, strict=True)])
+        access = replace(access, offset=access.offset - first)
+    reader.reads.append(Read(0, access, kind))
     for _ in range(pick(range(3))):
         reader.read()
+    reader.guard()
     for _ in range(pick(range(3))):
         reader.step()
     reader.write()
-    reader.reads = [Read(0, access) if read.operand == 0 else read for read in reader.reads]
+    reader.reads = [Read(0, access, kind) if read.operand == 0 else read for read in reader.reads]
     operands = reader.operands(False)
     consumer = each(reader.kernel(), [producer.slots[0], *slots(operands[1:])])
     return producer, consumer, held
@@ -371,15 +555,16 @@ def test_most_kernels_are_put_into_their_readers() -> None:
 
 def multiplied(product: Product, kernel: Kernel, operands: Sequence[Any]) -> Any:
     """What cblas_dgemm answers for these parameters, once for each index of the batch."""
-    result = np.zeros(kernel.outputs[0].size or 0)
+    result = np.zeros(kernel.outputs[0].size or 0, kernel.outputs[0].kind)
     for index in itertools.product(*[range(kernel.extents[axis]) for axis in product.batch]):
         at = dict(zip(product.batch, index, strict=True))
 
         def matrix(one: Matrix, array: Any, rows: int, columns: int, at: dict[int, int] = at) -> Any:
             assert one.distance >= max(1, rows if one.transposed else columns), "cblas_dgemm refuses it"
-            start = one.access.offset + sum([one.access.strides[axis] * i for axis, i in at.items()])
+            first = one.access.offset + sum([one.access.strides[axis] * i for axis, i in at.items()])
             shape = (columns, rows) if one.transposed else (rows, columns)
-            found = np.lib.stride_tricks.as_strided(array[start:], shape, (8 * one.distance, 8))
+            step = array.itemsize
+            found = np.lib.stride_tricks.as_strided(array[first:], shape, (step * one.distance, step))
             return found.T if one.transposed else found
 
         rows, columns, terms = product.rows, product.columns, product.terms
@@ -393,6 +578,7 @@ def a_product(pick: Pick) -> tuple[Kernel, list[Any]]:
     """Sums of products of entries, mostly laid out as matrices are, or nearly."""
     it = Made(pick, lengths=(2, 3, 4), most=0)
     it.extents = tuple([pick([1, 2, 3, 4]) for _ in range(pick([3, 3, 3, 4]))])
+    kind = pick(["float64", "float32"])
     *batch, i, j, k = range(len(it.extents))
 
     def strides(axes: Sequence[int]) -> tuple[int, ...]:
@@ -406,13 +592,13 @@ def a_product(pick: Pick) -> tuple[Kernel, list[Any]]:
         apart = pick([1, 1, 1, 2, 0])  # 0: overlapping rows
         laid = [s if s <= 1 else s * apart or 1 for s in strides(axes)]
         access = Access(pick([0, 2]), tuple(laid))
-        it.reads.append(Read(it.operand(it.last(access) + 1), access))
-    it.steps.append(Step(TABLE["*"], pick([(0, 1), (1, 0)])))
+        it.reads.append(Read(it.operand(it.last(access) + 1, kind=kind), access, kind))
+    it.steps.append(Step(TABLE["*"], pick([(0, 1), (1, 0)]), kind))
     access = Access(0, strides((*batch, i, j)))
     is_sparse = pick([False] * 4 + [True])
     times, more = (pick([1, 2]), pick([0, 2])) if is_sparse else (1, 0)
     access = Access(access.offset, tuple([stride * times for stride in access.strides]))
-    it.outputs.append(Output(it.last(access) + 1 + more, 0.0 if is_sparse else None))
+    it.outputs.append(Output(it.last(access) + 1 + more, 0.0 if is_sparse else None, kind=kind))
     it.writes.append(Write(0, 2, access, "+"))
     return it.kernel(), it.operands(False)
 
@@ -433,7 +619,7 @@ def test_products_are_read_off_the_strides(data: st.DataObject) -> None:
 COMPILERS = ["cc", *[path for path in [toolchain.boxed_compiler()] if path]]
 HEAD = """union vlad_word { double d; long i; void *p; };
 static char *vlad_top;
-static double *vlad_array(long count) { char *array = vlad_top; vlad_top += 8 * count; return (double *)array; }
+static void *vlad_array(long count) { char *array = vlad_top; vlad_top += 8 * count; return array; }
 """
 
 
@@ -455,10 +641,11 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
         bodies.append("\n".join([*lines, "}"]))
     cases = [f"    case {number}: kernel_{number}(in + 2, out); break;" for number in range(len(all_kernels))]
     return "\n".join([
-        needed(expressions, True), HEAD, runtime_section("products"), *bodies,
-        "void vlad_use(void *gemm, long is_wide) { vlad_gemm = gemm; vlad_gemm_is_wide = is_wide; }",
+        needed(expressions, True), HEAD, products_text(runtime_section("products"), ["float64", "float32"]), *bodies,
+        "void vlad_use(void *gemm, void *gemmf, long is_wide) {",
+        "  vlad_gemm = gemm; vlad_gemmf = gemmf; vlad_gemm_is_wide = is_wide;", "}",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) {", "  vlad_top = in[1].p;",
-        "  if (in[0].i < 0) { vlad_use(in[1].p, in[2].i); return 0; }", "  switch (in[0].i) {", *cases,
+        "  if (in[0].i < 0) { vlad_use(in[1].p, in[2].p, in[3].i); return 0; }", "  switch (in[0].i) {", *cases,
         "  }", "  return 0;", "}\n",
     ])  # fmt: skip
 
@@ -471,7 +658,7 @@ def runtime_section(name: str) -> str:
 
 def ran(library: Any, number: int, kernel: Kernel, operands: Sequence[Any]) -> list[Any]:
     """The outputs of compiled code, which lie in a room of their own."""
-    sizes = [output.size or 0 for output in kernel.outputs]
+    sizes = [words(output.size or 0, output.kind) for output in kernel.outputs]
     room = np.full(sum(sizes) + 8, 77.0)
     given = ffi.new("union vlad_word[]", 2 + len(operands))
     answers = ffi.new("union vlad_word[]", len(kernel.outputs))
@@ -482,12 +669,15 @@ def ran(library: Any, number: int, kernel: Kernel, operands: Sequence[Any]) -> l
             given[index].d = operand
         else:
             kept.append(np.ascontiguousarray(operand))
-            given[index].p = ffi.from_buffer("double[]", kept[-1])
+            given[index].p = ffi.from_buffer(kept[-1])
     library.vlad_call(given, answers)
     found, at = [], 0
     for index, output in enumerate(kernel.outputs):
-        found.append(answers[index].d if output.size is None else room[at : at + output.size].copy())
-        at += output.size or 0
+        if output.size is None:
+            found.append(answered(output, [answers[index].d]))
+        else:
+            found.append(room[at : at + sizes[index]].view(output.kind)[: output.size].copy())
+        at += sizes[index]
     assert (room[at:] == 77.0).all(), "something is written behind the outputs"
     return found
 
@@ -521,8 +711,11 @@ def test_compiled_products_compute_the_same(
     library = toolchain.build(c_text(all_kernels))
     found = library_product()
     assert found.address, "NumPy has brought a BLAS library along"
-    use = ffi.new("union vlad_word[]", 3)
-    use[0].i, use[1].p, use[2].i = -1, ffi.cast("void *", found.address if with_library else 0), found.is_wide
+    use = ffi.new("union vlad_word[]", 4)
+    use[0].i, use[3].i = -1, found.is_wide
+    use[1].p, use[2].p = [
+        ffi.cast("void *", address if with_library else 0) for address in (found.address, found.single)
+    ]
     library.vlad_call(use, ffi.new("union vlad_word[]", 1))
     for number, (kernel, operands) in enumerate(all_kernels):
         assert same(ran(library, number, kernel, operands), interpreted(kernel, operands)), (kernel, operands)
@@ -532,6 +725,7 @@ def test_compiled_products_compute_the_same(
 
 X, M = np.ones((50, 4)), np.ones((128, 128))
 LOSS = "(lambda (w) (let ((z (matmul x w))) (mean (- (softplus z) (* y z)))))"
+STENCIL = "(+ (slice x 0 198) (- (slice x 2 200) (* 2 (slice x 1 199))))"
 LOOPS: dict[str, tuple[tuple[Any, ...], list[str]]] = {
     "(lambda (x) (sum (* x x)))": ((X,), ["(200) * -> sum"]),
     "(lambda (x) (+ 1 (* 2 (transpose x))))": ((X,), ["(4 50) * +"]),
@@ -545,7 +739,16 @@ LOOPS: dict[str, tuple[tuple[Any, ...], list[str]]] = {
     f"(lambda (w x y) ({LOSS} w))": ((X[0], X, X[:, 0]), ["(50 4) * -> sum", "(50) * softplus - -> sum"]),
     f"(lambda (w x y) ((gradient {LOSS}) w))":
         ((X[0], X, X[:, 0]), ["(50 4) * -> sum", "(50) sigmoid / * negate * +", "(4 50) * -> sum"]),
+    # what is put together of parts is not made
+    f"(lambda (x) (let ((x (reshape x '(-1)))) {STENCIL}))": ((X,), ["(198) * - +"]),
+    f"(lambda (x) ((gradient-R (lambda (x) (sum (square {STENCIL})))) (reshape x '(-1))))":
+        ((X,), ["(200) * - + * + negate * * - + * + | | + * - + * + | +"]),
+    f"(lambda (x) (let ((x (reshape x '(-1)))) (concatenate (list #[0] (+ (slice x 1 199) {STENCIL}) #[0]))))":
+        ((X,), ["(200) * - + + | |"]),
+    "(lambda (x) (sum (exp (concatenate (list x (sin x))))))": ((X,), ["(400) sin | exp -> sum"]),
+    "(lambda (x) (sum (* (stack (list x (transpose (reshape x '(4 50))))) 2) #:axis 0))": ((X,), ["(2 50 4) | * -> sum"]),
     # products of the library are of matrices that are there, but for views
+    "(lambda (a b) (matmul a (concatenate (list b b) #:axis 1)))": ((M, M), ["(128 256) |", "(128 256 128) * -> sum"]),
     "(lambda (a b) (matmul (transpose a) (+ b 1)))": ((M, M), ["(16384) +", "(128 128 128) * -> sum"]),
     "(lambda (a b) (matmul (transpose a) (slice b 3 100 #:axis 1)))": ((M, M), ["(128 97 128) * -> sum"]),
 }  # fmt: skip
@@ -553,7 +756,10 @@ LOOPS: dict[str, tuple[tuple[Any, ...], list[str]]] = {
 
 def described(kernel: Kernel) -> str:
     """Its extents, its rows, and what is combined."""
-    words = [f"({' '.join(map(str, kernel.extents))})", *[step.row.name for step in kernel.steps]]
+    words = [
+        f"({' '.join(map(str, kernel.extents))})",
+        *[step.row.name if type(step) is Step else "|" for step in kernel.steps],
+    ]
     combines = [write.combine.replace("+", "sum") for write in kernel.writes if write.combine]
     return " ".join([*words, *(["->", *combines] if combines else [])])
 
@@ -574,4 +780,4 @@ def test_programs_have_as_few_loops_as_can_be(text: str) -> None:
     ]
     assert found == expected
     called = unit.text.count("vlad_product(") - unit.text.count("static void vlad_product(")
-    assert called == sum([line.startswith("(128 ") for line in expected])
+    assert called == sum([line.startswith("(128 ") and line.endswith("sum") for line in expected])

@@ -377,6 +377,9 @@ unused : x -> not used""",
     "(define (f) x)\n(define y (f))\n(define x (real 1))": "1:13: Unbound variable: x",
     "(map (lambda (x) (car x)) (list 1 2))": "1:18: Argument to car is invalid",
     "(length 5)": "1:1: ",
+    "(define (f a b) (+ a b))\n(define (g x) (* 2 (f x)))\n(g 1)": "2:20: f takes 2 arguments and got 1; its parameter list "
+    "is (f a b)",
+    "(define (f a b) (+ a b))\n((gradient f) 1)": "2:1: f takes 2 arguments and got 1",
     "(1 2)": "1:1: The object is not applicable",
     "(define (f x) x)\n(define f 2)": "2:1: f is defined a second time",
     # no mistakes: whether they happen depends on values
@@ -389,10 +392,28 @@ unused : x -> not used""",
 ((hessian f) x)""": "3:1 : real",
     "((nth-derivative sin (read-real)) 1)\n(+ 1 2)": "1:1 : not known, for \n2:1 : 3",
     "(define x ((nth-derivative sin (read-real)) 1))\n(+ 1 x)": "2:1 : not known, for `x` is not known",
-    "(define t (zeros 2 #:dtype 'float32))\n(define (f x) (sum (* t x)))\n(f 2)\n(+ 1 2)": "t : not known, for tensors of other "
-    "kinds than float64 are not compiled yet\n"
-    "f : x -> not used\n3:1 : not known, for `t` is not known\n4:1 : 3",
+    "(define t (zeros 2 #:dtype 'float32))\n(define (f x) (sum (* t x)))\n(f 2)\n(+ 1 2)": "t : tensor (2) float32\n"
+    "f : real -> real\n3:1 : real\n4:1 : 3",
 }
+
+
+PLACES = {
+    '(define (f a b) (* 2 (einsum "ij,j->i" a b)))\n(f #[[1 2] [3 4]] #[1 2 3])': "1:22: Error: Shapes given to einsum",
+    "(define (f l n) (+ 1 (list-ref l n)))\n(f '(1 2) (real 5))": "1:22: Error: Argument to c",
+    "(define (f l n) (+ 1 (list-ref l n)))\n(define (g l n) (+ 2 (list-ref l n)))\n(define n (real 5))\n(f '(1) n)\n(g '(1) n)": (
+        "stdlib/prelude.vlad:"  # which of the two it is, is not known
+    ),
+    "(define (f a b) a)\n(define (g x) (f x))\n(write 1)\n(g 2)": "2:15: Error: f takes 2 arguments and got 1",
+}
+
+
+@pytest.mark.parametrize("text", PLACES)
+def test_a_program_alone_names_the_place_in_its_own_text(text: str, tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [built(tmp_path / "it.vlad", tmp_path)], capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 1 and PLACES[text] in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("text", CHECKS)

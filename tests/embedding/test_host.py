@@ -56,7 +56,13 @@ def test_a_function_is_an_argument_and_an_answer(session: vlad.Session) -> None:
 
 def test_parameters(session: vlad.Session) -> None:
     session["all"] = lambda *arguments: list(arguments)
-    assert session.eval("(list (all) (all 1) (all 1 2) (all '(1 2)) (all 1 '(2)))") == [[], [1.0], [1.0, 2.0], [[1.0, 2.0]], [[1.0, 2.0]]]
+    assert session.eval("(list (all) (all 1) (all 1 2) (all '(1 2)) (all 1 '(2)))") == [
+        [],
+        [1.0],
+        [1.0, 2.0],
+        [[1.0, 2.0]],
+        [[1.0, 2.0]],
+    ]
     session["power"] = lambda x, n=2: x**n
     assert session.eval("(power 3)") == 9.0
     session["now"] = lambda: 3
@@ -116,7 +122,10 @@ def test_an_exception_is_an_error_at_its_place(session: vlad.Session) -> None:
 
     session.define(bad)
     error = error_of(lambda: session.eval("(define (g x)\n  (+ 1 (bad x)))\n(g 2)", "s.vlad"))
-    assert (error.code, error.message) == ("python-error", "The Python function bad failed: ValueError: no way")
+    assert (error.code, error.message) == (
+        "python-error",
+        "The Python function bad failed: ValueError: no way",
+    )
     assert str(error.span) == "s.vlad:2:8"
     assert isinstance(error.__cause__, ValueError)
     assert [line.procedure for line in error.backtrace] == ["g"]
@@ -209,7 +218,10 @@ def test_a_function_is_not_differentiated(session: vlad.Session, mode: str) -> N
     assert "vlad.primitive" in (error.hint or "")
     assert "with-derivative" in (error.hint or "")
     assert error_of(lambda: session.eval("((cdr ((J plain) (J 1))) 1)")).code == "no-derivative"
-    assert error_of(lambda: session.eval(f"({mode.format('(lambda (x) (car (plain (list x))))')} 1)")).code == "no-derivative"
+    assert (
+        error_of(lambda: session.eval(f"({mode.format('(lambda (x) (car (plain (list x))))')} 1)")).code
+        == "no-derivative"
+    )
 
 
 @pytest.mark.parametrize("mode", OPERATORS.values())
@@ -265,7 +277,10 @@ def test_a_host_object_is_not_looked_into(session: vlad.Session) -> None:
     assert error.message == "Argument to + is invalid"
     assert error.hint == "+ takes reals; these are a host object and a real"
     assert error_of(lambda: session.eval("(x 1)")).code == "not-a-procedure"
-    assert session.eval("(map (lambda (p) (p x)) (list pair? procedure? real? string? null? symbol? boolean?))") == [False] * 7
+    assert (
+        session.eval("(map (lambda (p) (p x)) (list pair? procedure? real? string? null? symbol? boolean?))")
+        == [False] * 7
+    )
     with pytest.raises(TypeError, match="a Python Thing has no counterpart"):
         session["y"] = Thing()
 
@@ -340,7 +355,11 @@ def orders(x: float) -> list[float]:
     return [softplus(x), p, p * (1 - p), p * (1 - p) * (1 - 2 * p)]
 
 
-@pytest.mark.parametrize("rules", [*WITH_ORDERS.values(), *OF_ORDER_ONE.values()], ids=[*WITH_ORDERS, *[f"Python {n}" for n in OF_ORDER_ONE]])
+@pytest.mark.parametrize(
+    "rules",
+    [*WITH_ORDERS.values(), *OF_ORDER_ONE.values()],
+    ids=[*WITH_ORDERS, *[f"Python {n}" for n in OF_ORDER_ONE]],
+)
 def test_first_derivatives(rules: dict[str, Any]) -> None:
     session = made(**rules)
     modes = {mode: session.eval(text.format("softplus")) for mode, text in OPERATORS.items()}
@@ -386,9 +405,14 @@ def test_a_rule_in_python_has_no_derivative(rules: dict[str, Any]) -> None:
         for inner in OPERATORS.values():
             error = error_of(lambda text=outer.format(inner.format("softplus")): session.eval(f"({text} 1)"))
             assert error.code == "no-derivative"
-            assert error.message == "There is no second derivative of softplus: its rule is Python's and has no rule of its own"
+            assert (
+                error.message
+                == "There is no second derivative of softplus: its rule is Python's and has no rule of its own"
+            )
     # a second derivative that does not go through it is none of its own
-    assert session.eval("((derivative (lambda (y) ((derivative (lambda (x) (* y (softplus x)))) 1))) 2)") == pytest.approx(logistic(1.0))
+    assert session.eval(
+        "((derivative (lambda (y) ((derivative (lambda (x) (* y (softplus x)))) 1))) 2)"
+    ) == pytest.approx(logistic(1.0))
 
 
 @pytest.mark.parametrize("name", [*WITH_ORDERS, *[f"Python {name}" for name in OF_ORDER_ONE]])
@@ -443,12 +467,15 @@ def test_two_operands(rules: dict[str, Any]) -> None:
 
 def test_a_rule_may_name_its_primitive(session: vlad.Session) -> None:
     """The derivatives of a family are members of the family."""
+
     @vlad.primitive(partials={"n": "zero", "x": "(negate (falling (+ n 1) x))"}, example=(1.0, 1.5))
     def falling(n: float, x: float) -> float:
         return math.gamma(n) / x**n
 
     session.define(falling)
-    assert session.eval("((derivative (derivative (derivative (lambda (x) (falling 1 x))))) 2)") == pytest.approx(-6 / 16)
+    assert session.eval(
+        "((derivative (derivative (derivative (lambda (x) (falling 1 x))))) 2)"
+    ) == pytest.approx(-6 / 16)
 
 
 def test_primitives_may_be_each_others_rules(session: vlad.Session) -> None:
@@ -498,7 +525,11 @@ def test_a_reverse_rule_gives_reverse_mode(session: vlad.Session) -> None:
     np.testing.assert_allclose(for_x, 2 * a.T @ a @ x)
     error = error_of(lambda: vlad.jvp(session["f"], (a, x), (a, x)))
     assert error.message == "matrix_vector has no forward rule, and none can be derived of its reverse rule"
-    error = error_of(lambda: session.eval("(lambda (g x) ((gradient (lambda (x) (sum ((gradient g) x)))) x))")(session.eval("(lambda (x) (sum (square (f #[[1 2] [3 4]] x))))"), x))
+    error = error_of(
+        lambda: session.eval("(lambda (g x) ((gradient (lambda (x) (sum ((gradient g) x)))) x))")(
+            session.eval("(lambda (x) (sum (square (f #[[1 2] [3 4]] x))))"), x
+        )
+    )
     assert "no second derivative of matrix_vector" in error.message
 
 
@@ -514,7 +545,9 @@ def test_a_forward_rule_gives_forward_mode(session: vlad.Session) -> None:
     session.define(product)
     a, x = EXAMPLE
     np.testing.assert_allclose(vlad.jvp(session["product"], (a, x), (a, x))[1], 2 * a @ x)
-    np.testing.assert_allclose(vlad.jvp(session.eval("(lambda (x) (product #[[1 2 3]] x))"), x, x)[1], [[1, 2, 3] @ x])
+    np.testing.assert_allclose(
+        vlad.jvp(session.eval("(lambda (x) (product #[[1 2 3]] x))"), x, x)[1], [[1, 2, 3] @ x]
+    )
     error = error_of(lambda: vlad.grad(session.eval("(lambda (a x) (sum (product a x)))"))(a, x))
     assert error.message == "product has no reverse rule, and none can be derived of its forward rule"
 
@@ -533,7 +566,12 @@ def test_texts_give_arrays_every_order(session: vlad.Session) -> None:
     np.testing.assert_allclose(for_g[1], for_h[1])
     of_x = {name: session.eval(f"(lambda (x) ({name} #[[1 2 3] [0 1 -1]] x))") for name in "gh"}
     np.testing.assert_allclose(vlad.hessian(of_x["g"])(x), vlad.hessian(of_x["h"])(x))
-    third = {name: session.eval("(lambda (g) (gradient (lambda (x) (sum ((gradient (lambda (x) (sum ((gradient g) x)))) x)))))")(of_x[name]) for name in "gh"}
+    third = {
+        name: session.eval(
+            "(lambda (g) (gradient (lambda (x) (sum ((gradient (lambda (x) (sum ((gradient g) x)))) x)))))"
+        )(of_x[name])
+        for name in "gh"
+    }
     np.testing.assert_allclose(third["g"](x), third["h"](x))
 
 
@@ -579,7 +617,10 @@ def _arrays(kept: list[vlad.Session] = []) -> vlad.Session:  # noqa: B006
     if not kept:
         kept.append(vlad.Session())
         kept[0]["cube"] = vlad.primitive(
-            "cube", forward=lambda x, dx: 3 * x * x * dx, reverse=lambda x, s: 3 * x * x * s, example=np.ones(2)
+            "cube",
+            forward=lambda x, dx: 3 * x * x * dx,
+            reverse=lambda x, s: 3 * x * x * s,
+            example=np.ones(2),
         )(lambda x: x**3)
     return kept[0]
 
@@ -600,11 +641,20 @@ def test_operands_that_have_no_tangents(session: vlad.Session) -> None:
 
 def test_answers_of_rules_have_the_right_shape(session: vlad.Session) -> None:
     example = (np.ones(3),)
-    session["f"] = vlad.primitive("f", reverse=lambda x, s: (s * np.ones(3))[: len(x)] if len(x) == 3 else np.ones((2, 2)), example=example)(lambda x: np.sum(x))
+    session["f"] = vlad.primitive(
+        "f",
+        reverse=lambda x, s: (s * np.ones(3))[: len(x)] if len(x) == 3 else np.ones((2, 2)),
+        example=example,
+    )(lambda x: np.sum(x))
     assert vlad.grad(session["f"])(np.zeros(3)).tolist() == [1, 1, 1]
     error = error_of(lambda: vlad.grad(session["f"])(np.zeros(2)))
-    assert error.message == "The Python function f's rule answers what has the shape (2 2), where (2) is expected"
-    session["g"] = vlad.primitive("g", reverse=lambda x, s: s, example=example)(lambda x: x if len(x) == 3 else "no")
+    assert (
+        error.message
+        == "The Python function f's rule answers what has the shape (2 2), where (2) is expected"
+    )
+    session["g"] = vlad.primitive("g", reverse=lambda x, s: s, example=example)(
+        lambda x: x if len(x) == 3 else "no"
+    )
     assert "neither a real nor an array" in error_of(lambda: session["g"](np.zeros(2))).message
     assert error_of(lambda: session.eval("(g (list 1 2))")).message == "Argument to g is invalid"
 
@@ -643,7 +693,9 @@ def test_a_wrong_rule_is_rejected(rules: dict[str, Any]) -> None:
 
 def test_the_message_has_the_numbers() -> None:
     error = rejected(lambda x: x * x, partials="(* 3 x)", example=[2.0])
-    assert error.message.startswith("A derivative rule of f is wrong: by x at (2) it gives 6, finite differences 4")
+    assert error.message.startswith(
+        "A derivative rule of f is wrong: by x at (2) it gives 6, finite differences 4"
+    )
 
 
 def test_wrong_rules_of_arrays_are_rejected() -> None:
@@ -654,22 +706,49 @@ def test_wrong_rules_of_arrays_are_rejected() -> None:
     assert "by x at (#[[-2 -1 0] [1 2 3]] #[0.5 -1 2])" in error.message
     assert "weighted at random" in error.message
     assert rejected(matrix_vector, forward=lambda a, dx: a @ dx, example=EXAMPLE).code == "wrong-derivative"
-    assert rejected(matrix_vector, forward="(matmul a dx)", reverse={"a": "(outer s x)", "x": "(matmul s a)"}, example=EXAMPLE).code == "wrong-derivative"
+    assert (
+        rejected(
+            matrix_vector,
+            forward="(matmul a dx)",
+            reverse={"a": "(outer s x)", "x": "(matmul s a)"},
+            example=EXAMPLE,
+        ).code
+        == "wrong-derivative"
+    )
 
 
-def LOG(x: float) -> float:  # noqa: N802
+def LOG(x: float) -> float:
     return math.log(x)
 
 
-@pytest.mark.parametrize("function", [math.exp, math.sin, lambda x: 1e6 + x * x, lambda x: 1e-6 * math.sin(x), LOG, math.acosh, lambda x: math.sqrt(1 - x * x) / 1e3], ids=range(7))
-def test_right_rules_of_steep_flat_and_partial_functions_are_not(function: Callable[[float], float], session: vlad.Session) -> None:
+@pytest.mark.parametrize(
+    "function",
+    [
+        math.exp,
+        math.sin,
+        lambda x: 1e6 + x * x,
+        lambda x: 1e-6 * math.sin(x),
+        LOG,
+        math.acosh,
+        lambda x: math.sqrt(1 - x * x) / 1e3,
+    ],
+    ids=range(7),
+)
+def test_right_rules_of_steep_flat_and_partial_functions_are_not(
+    function: Callable[[float], float], session: vlad.Session
+) -> None:
     """And what is wrong by a thousandth is, however large the values."""
     h = 1e-6
 
     def exact(x: float) -> float:
         return (function(x + h) - function(x - h)) / (2 * h)
 
-    slopes = {math.exp: math.exp, math.sin: math.cos, LOG: lambda x: 1 / x, math.acosh: lambda x: 1 / math.sqrt(x * x - 1)}
+    slopes = {
+        math.exp: math.exp,
+        math.sin: math.cos,
+        LOG: lambda x: 1 / x,
+        math.acosh: lambda x: 1 / math.sqrt(x * x - 1),
+    }
     if function in slopes:
         right = slopes[function]
         session["f"] = vlad.primitive("f", partials=right)(function)
@@ -680,8 +759,15 @@ def test_right_rules_of_steep_flat_and_partial_functions_are_not(function: Calla
 
 def test_float32_is_checked_as_it_can_be(session: vlad.Session) -> None:
     example = np.array([0.5, 1.0, 2.0], dtype=np.float32)
-    session["f"] = vlad.primitive("f", reverse=lambda x, s: s * np.cos(x), example=example)(lambda x: np.sin(x))
-    assert rejected(lambda x: np.sin(x), reverse=lambda x, s: s * np.cos(x) * np.float32(1.05), example=example).code == "wrong-derivative"
+    session["f"] = vlad.primitive("f", reverse=lambda x, s: s * np.cos(x), example=example)(
+        lambda x: np.sin(x)
+    )
+    assert (
+        rejected(
+            lambda x: np.sin(x), reverse=lambda x, s: s * np.cos(x) * np.float32(1.05), example=example
+        ).code
+        == "wrong-derivative"
+    )
 
 
 BAD = [
@@ -711,7 +797,11 @@ BAD = [
 
 @pytest.mark.parametrize(("function", "rules", "why"), BAD, ids=[why for _, _, why in BAD])
 def test_what_is_not_understood(function: Callable[..., Any], rules: dict[str, Any], why: str) -> None:
-    error = rejected(function, **rules) if "named" not in why and "it has no operands" != why and "it does" not in why else error_of(lambda: vlad.primitive(**rules)(function))
+    error = (
+        rejected(function, **rules)
+        if "named" not in why and "it has no operands" != why and "it does" not in why
+        else error_of(lambda: vlad.primitive(**rules)(function))
+    )
     assert error.code == "invalid-rule"
     assert why in error.message
 
@@ -743,7 +833,11 @@ def test_primitives_of_one_name_are_two(tier: str) -> None:
     session["a"] = vlad.primitive("exp", partials="2", c="2 * {x}")(lambda x: 2 * x)
     session["b"] = vlad.primitive("exp", partials="3", c="3 * {x}")(lambda x: 3 * x)
     assert session.eval("(lambda (x) (list (a x) (b x) (exp x)))")(0.5) == [1.0, 1.5, math.exp(0.5)]
-    assert session.eval("(lambda (x) (map (lambda (f) ((derivative f) x)) (list a b exp)))")(0.5) == [2.0, 3.0, math.exp(0.5)]
+    assert session.eval("(lambda (x) (map (lambda (f) ((derivative f) x)) (list a b exp)))")(0.5) == [
+        2.0,
+        3.0,
+        math.exp(0.5),
+    ]
 
 
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
@@ -751,7 +845,9 @@ def test_a_name_may_come_to_mean_another(tier: str) -> None:
     session = vlad.Session(tier=tier)
     session.eval("(define (g x) (+ 1 (f x)))")
     for factor in (2.0, 3.0):
-        session["f"] = vlad.primitive("f", partials=str(factor), c=f"{factor} * {{x}}")(lambda x, k=factor: k * x)
+        session["f"] = vlad.primitive("f", partials=str(factor), c=f"{factor} * {{x}}")(
+            lambda x, k=factor: k * x
+        )
         assert session["g"](1.0) == 1 + factor
         assert vlad.grad(session["g"])(1.0) == factor
     session["f"] = lambda x: -x
@@ -803,7 +899,9 @@ def test_a_primitive_with_c_is_compiled() -> None:
             (define (entries t) (sum (area (softplus t) #[1 2 3])))""")
     texts = ["looped", "inside", "(derivative-R looped)", "(derivative-F inside)", "(derivative-R (derivative-F looped))",
              "(derivative-R (derivative-R (derivative-R softplus)))"]  # fmt: skip
-    pairs = [(plain.eval(f"(lambda (x) ({text} x))"), compiled.eval(f"(lambda (x) ({text} x))")) for text in texts]
+    pairs = [
+        (plain.eval(f"(lambda (x) ({text} x))"), compiled.eval(f"(lambda (x) ({text} x))")) for text in texts
+    ]
     for x in np.linspace(-2, 2, 9).tolist():
         for a, b in pairs:
             assert b(x) == pytest.approx(a(x), rel=1e-12)
@@ -824,7 +922,11 @@ def test_what_calls_python_is_not_compiled() -> None:
     for text, value, reason in [
         ("(lambda (x) (* 2 (f x)))", 4.0, "the Python function <lambda> is not compiled yet"),
         ("(lambda (x) (softplus x))", softplus(1.0), "the Python function softplus is not compiled yet"),
-        ("(lambda (x) ((derivative h) x))", math.cos(1.0), "derivatives of h that Python computes are not compiled yet"),
+        (
+            "(lambda (x) ((derivative h) x))",
+            math.cos(1.0),
+            "derivatives of h that Python computes are not compiled yet",
+        ),
         ("(lambda (x) (car (cons 1 (list x))))", 1.0, None),
         ("(lambda (y) (car (cons y x)))", 1.0, "host objects are not compiled yet"),
     ]:
@@ -858,7 +960,10 @@ def test_a_program_with_a_rule_in_c_runs_without_python(tmp_path: Any) -> None:
 def test_a_wrong_rule_in_c_is_rejected() -> None:
     error = rejected(math.sin, partials="(cos x)", c="cos({x})", example=[0.5])
     assert error.code == "wrong-rule"
-    assert error.message == f"The rule of f in C is wrong: at (0.5) it gives {math.cos(0.5)}, Python {math.sin(0.5)}"
+    assert (
+        error.message
+        == f"The rule of f in C is wrong: at (0.5) it gives {math.cos(0.5)}, Python {math.sin(0.5)}"
+    )
 
 
 @pytest.mark.parametrize("tier", ["evaluate", "compile", "auto"])
@@ -894,5 +999,3 @@ def test_a_long_program_that_calls_python_runs_once() -> None:
         (define (run n) (let loop ((i 0)) (if (= i n) i (begin (note i) (work 20000) (loop (+ i 1))))))""")
     assert session["run"](200.0) == 200.0
     assert calls == list(map(float, range(200)))
-
-

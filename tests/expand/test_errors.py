@@ -707,7 +707,7 @@ def test_operands_by_name(program: str, expected: list[object]) -> None:
             21,
             "total knows the operands #:axis #:keep, each once and before its value",
         ),
-        ("(total 1 #:axis 3)", 1, "before its keywords, total has the operands a b"),
+        ("(total 1 #:axis 3)", 1, "its parameter list is (total a b #:axis … #:keep …)"),
         ("(let ((total 1)) (total 1 2 #:axis 3))", 29, "total takes no operand #:axis"),
         ("(define (total . x) x) (total 1 2 #:axis 3)", 35, "total takes no operand #:axis"),
     ],

@@ -18,6 +18,7 @@ from vlad import VladError
 from vlad.primitives.elementwise import formula
 from vlad.primitives.numbers import ROWS
 from vlad.values import Primitive
+from vlad.write import written
 
 # Functions of x, and of c where there is one; with the shapes of x and c, or what makes them, and the numbers they take.
 UNARY = {
@@ -337,6 +338,68 @@ def test_kinds_of_number(session: vlad.Session) -> None:
     whole = np.array([1, 2])
     parts = session.eval("(gradient-R (lambda (p) (sum (* (car p) (cdr p)))))")((whole, np.array([3.0, 4.0])))
     assert parts[0].dtype == whole.dtype and list(parts[1]) == [1, 2]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@given(
+    st.sampled_from([32, 64]),
+    st.lists(st.floats(width=32), max_size=5),
+    st.sampled_from(["float64", "float32"]),
+)
+@settings(max_examples=50, deadline=None)
+def test_as_type_cuts_off_or_says_what_does_not_fit(
+    tier: str, bits: int, entries: list[float], kind: str
+) -> None:
+    session = vlad.Session(tier=tier)
+    array = np.array(entries, dtype=kind)
+    least = -(2.0 ** (bits - 1))
+    misfits = [x for x in entries if not (math.isfinite(x) and least <= math.trunc(x) < -least)]
+    as_type = session.eval(f"(lambda (t) (as-type t 'int{bits}))")
+    if not misfits:
+        assert as_type(array).tolist() == [math.trunc(x) for x in entries]
+        return
+    with pytest.raises(VladError, match=f"A value given to as-type is no int{bits}") as caught:
+        as_type(array)
+    assert caught.value.irritants == [written(misfits[0])]
+
+
+KINDS = [np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64")]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_as_type_of_whole_numbers(tier: str, kind: np.dtype[Any]) -> None:
+    """From any kind that Python may hand over, at the ends of what it holds."""
+    session = vlad.Session(tier=tier)
+    ends = [0, 1] if kind.kind == "b" else [int(np.iinfo(kind).min), int(np.iinfo(kind).max)]
+    for bits in (32, 64):
+        as_type = session.eval(f"(lambda (t) (as-type t 'int{bits}))")
+        for end in ends:
+            array = np.array([end], dtype=kind)
+            if -(2 ** (bits - 1)) <= end < 2 ** (bits - 1):
+                assert as_type(array).tolist() == [end] and as_type(array).dtype == f"int{bits}"
+            else:
+                with pytest.raises(VladError, match="A value given to as-type is no"):
+                    as_type(array)
+
+
+MIXED = {
+    "int32 int64": "int64", "int32 float32": "float64", "int64 float32": "float64", "float32 float64": "float64",
+    "boolean int32": "float64", "boolean float32": "float64", "boolean boolean": "float64", "int32 int32": "int32",
+    "float32 float32": "float32", "int64 float64": "float64",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("kinds", MIXED)
+def test_mixed_kinds(kinds: str, tier: str) -> None:
+    """What docs/tensors.md says of them."""
+    session = vlad.Session(tier=tier)
+    a, b = kinds.split()
+    for x, y in ((a, b), (b, a)):
+        assert session.eval(f"(dtype (+ (as-type #[1 2] '{x}) (as-type #[1 2] '{y})))") == MIXED[kinds]
+    expected = a if a.startswith("float") else "float64"
+    assert session.eval(f"(dtype (* 2 (as-type #[1 2] '{a})))") == expected
 
 
 CONSTANT = {

@@ -15,7 +15,7 @@ from typing import Any
 from weakref import ref
 
 from vlad.errors import VladError
-from vlad.tensors import Tensor, added, same_numbers, shape_text, zeros_like
+from vlad.tensors import Tensor, added, as_kind_of, same_numbers, shape_text, zeros_like
 from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, look
 
 Memo = dict[object, Any]
@@ -146,7 +146,8 @@ def _sum_parts(a: Value, b: Value) -> tuple[Value, ...]:
 
 
 def complete(primal: Value, sensitivity: Value) -> Value:
-    """A sensitivity (or tangent) in the full shape of its primal: known zeros become zeros, `()` and the like themselves."""
+    """A sensitivity (or tangent) in the full shape of its primal: known zeros become zeros, `()` and the like themselves; a
+    tensor has the kind of its primal."""
     return _complete(primal, sensitivity, None)
 
 
@@ -196,7 +197,7 @@ def _complete_tensor(primal: Tensor, sensitivity: Value) -> Value:
         return zeros_like(primal)
     if type(sensitivity) is not Tensor or sensitivity.shape != primal.shape:
         raise nonconforming("plus", primal, sensitivity)
-    return sensitivity
+    return as_kind_of(sensitivity, primal)
 
 
 def plus(a: Value, b: Value) -> Value:
@@ -326,9 +327,14 @@ def shape(value: Value, depth: int = 3) -> str:
 
 
 def nonconforming(name: str, a: Value, b: Value) -> VladError:
+    hint = f"the first has the shape {shape(a)}, the second {shape(b)}"
+    if name == "bundle" and type(look(a)) in (Tensor, tuple) and type(b) is float:
+        hint += (
+            "; `derivative` is by one number: by many take `gradient`, or `jvp` with a direction like them"
+        )
     return VladError(
         f"{name}-do-not-conform",
         f"Arguments to {name} do not conform",
-        hint=f"the first has the shape {shape(a)}, the second {shape(b)}",
+        hint=hint,
         irritants=(a, b),
     )

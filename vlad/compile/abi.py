@@ -5,6 +5,7 @@
     int vlad_call(union vlad_word const *, union vlad_word *);
     extern char vlad_direct[];
     extern int volatile vlad_stop;
+    extern long vlad_deepest;
     long vlad_arena_used(void);
     extern char const vlad_digest[];
     extern int (*vlad_host_write)(char const *, long);
@@ -23,7 +24,8 @@ ffi = _cffi_backend.FFI(
     b"\x02\x01\x00\x00\x0d\x07\x00\x00\x0e\x01\x00\x00\x00\x03\x00\x00\x04\x03\x00\x00\x07\x01\x00\x00\x00\x09\x00\x00"
     b"\x15\x03\x00\x00\x00\x01",
     _globals=(
-        b"\x00\x00\x0b\x23vlad_arena_used", 0, b"\x00\x00\x07\x23vlad_call", 0, b"\x00\x00\x0e\x21vlad_digest", 0,
+        b"\x00\x00\x0b\x23vlad_arena_used", 0, b"\x00\x00\x07\x23vlad_call", 0, b"\x00\x00\x02\x21vlad_deepest", 0,
+        b"\x00\x00\x0e\x21vlad_digest", 0,
         b"\x00\x00\x0e\x21vlad_direct", 0, b"\x00\x00\x11\x21vlad_host_read", 0,
         b"\x00\x00\x10\x21vlad_host_write", 0, b"\x00\x00\x12\x21vlad_stop", 0,
     ),

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.compile.refusals import Unbounded, Unsettled
-from vlad.core.kernels import Kernel
+from vlad.core.kernels import SIZES, Kernel
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -48,9 +48,10 @@ from vlad.core.types import (
 )
 from vlad.devices import COMPILED, name_of
 from vlad.errors import VladError
+from vlad.expand.arity import too_few
 from vlad.primitives.kernels import entry_by_entry
 from vlad.source import Span
-from vlad.tensors import ENTRIES, SORT, Tensor, is_exact, is_on_host, kind_name
+from vlad.tensors import Tensor, is_on_host, kind_name
 from vlad.values import (
     FALSE,
     UNSPECIFIED,
@@ -317,15 +318,12 @@ class Walker:
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:
-        kind, name = SORT[value.like.dtype], kind_name(value.like.dtype)
-        where = name_of(value.like)
+        kind, where = kind_name(value.like.dtype), name_of(value.like)
         if where != self.machine.device:
             self.left_out(f"tensors on {where} are in a session on {self.machine.device}")
         self._on_device(where != "cpu" or is_on_host(value))
-        if not is_exact(value):
-            self.left_out(
-                f"tensors of {name}{' beyond what doubles hold' if name == ENTRIES.get(kind) else ''} are"
-            )
+        if kind not in SIZES:
+            self.left_out(f"tensors of {kind} are")
         return self.types.tensor(value.shape, kind)
 
     def _on_device(self, reached: bool = True) -> None:
@@ -453,7 +451,7 @@ class Walker:
 
     def _as_boolean(self, value: Known) -> Result:
         """Only #f is false; a tensor of booleans is none."""
-        if is_tensor(value.type) and value.type.of.kind == "b":
+        if is_tensor(value.type) and value.type.of.kind == "bool":
             return self.fail("A tensor of booleans is no condition")
         return value if value.type.head == "boolean" else self.truth(True)
 
@@ -482,9 +480,12 @@ class Walker:
         operator = Known(type_, operator.leaves)
         return self._fit(type_.of, self.parts(operator), operands, tail)
 
-    def _fit(self, code: Code, fields: list[Known], operands: list[Known], tail: bool) -> Result:
-        """The tuple rule: take the last operand apart, or pack those that are too many."""
+    def _fit(
+        self, code: Code, fields: list[Known], operands: list[Known], tail: bool, given: int = 0
+    ) -> Result:
+        """The tuple rule: take the last operand apart, or pack those that are too many. `given`: how many there were at first."""
         count, arity = len(operands), code.arity
+        given = given or count
         if (
             count == arity == 1
             and not self.counting
@@ -508,8 +509,9 @@ class Walker:
             elif last.type.kind == "pair":
                 parts = self.parts(last)
             else:
-                return self.fail("Argument is not a matching tagged pair with tags ()")
-            return self._fit(code, fields, [*operands[:-1], *parts], tail)
+                error = too_few(self.machine, code, count, given, last.type.of == ())
+                return self.fail(f"{error.message}; {error.hint}")
+            return self._fit(code, fields, [*operands[:-1], *parts], tail, given)
 
         last = operands[-1]
         type_ = self.types.canonical(last.type)

@@ -1,6 +1,7 @@
 """Where products of large matrices come from: the BLAS library that NumPy has brought along, or the system's.
 
-Compiled code calls `cblas_dgemm` of it by its address, which is found once a process. Without one it multiplies itself.
+Compiled code calls `cblas_dgemm` and `cblas_sgemm` of it by their addresses, which are found once a process. Without these it
+multiplies itself.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ SYMBOLS = ("scipy_cblas_dgemm64_", "cblas_dgemm64_", "scipy_cblas_dgemm", "cblas
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`cblas_dgemm`: its address, 0 where there is none, and whether lengths are of 64 bits."""
+    """The addresses of `cblas_dgemm` and `cblas_sgemm`, 0 where there is none, and whether lengths are of 64 bits."""
 
     address: int
+    single: int
     is_wide: bool
 
 
@@ -32,9 +34,10 @@ def product() -> Product:
             continue
         for symbol in SYMBOLS:
             if hasattr(library, symbol):
-                address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
-                return Product(address or 0, symbol.endswith("64_"))
-    return Product(0, False)
+                found = [getattr(library, name) for name in (symbol, symbol.replace("dgemm", "sgemm"))]
+                addresses = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in found]
+                return Product(addresses[0], addresses[1], symbol.endswith("64_"))
+    return Product(0, 0, False)
 
 
 def _candidates() -> list[str]:

@@ -11,7 +11,7 @@ import contextlib
 import json
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from vlad.compile import cache, toolchain
@@ -21,25 +21,26 @@ from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
+from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, value_of
 from vlad.devices import device_named
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.primitives.control import read_real
 from vlad.tensors import (
-    ENTRIES,
-    SORT,
     Tensor,
     entries,
     entries_there,
     from_entries,
-    is_exact,
     is_on_host,
+    kind_name,
     namespace,
 )
 from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
 
 UNLIMITED = 1 << 60  # steps
+LONGEST_CHARACTER = 4  # bytes of UTF-8
+BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack: what a limit of depth leaves
 MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 
 _locks: dict[Any, threading.Lock] = {}
@@ -68,7 +69,11 @@ class Outside:
         return machine
 
     def _write(self, text: Any, length: int) -> int:
+        """Without a text: may so many bytes be written?"""
         try:
+            if text == ffi.NULL:
+                self._machine().watch.expects(length // LONGEST_CHARACTER)
+                return 0
             self._machine().write(ffi.buffer(text, length)[:].decode("utf-8", "surrogatepass"))
         except BaseException as error:  # whatever it is: there is C on the stack
             self.error = error
@@ -147,11 +152,11 @@ class Crossing:
             value, type_ = parts[-1], type_.parts[-1]
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
-        """The pointer to a tensor's entries, as doubles in their order."""
-        if not is_tensor_of(value, layout) or not is_on_host(value) or not is_exact(value):
+        """The pointer to a tensor's entries in their order."""
+        if not is_tensor_of(value, layout) or not is_on_host(value):
             raise Mismatch
         array = entries(value)
-        buffer = ffi.from_buffer("double[]", array)
+        buffer = ffi.from_buffer(array)
         kept.append(buffer)
         pointer = ffi.cast("void *", buffer)
         if array is value.like:
@@ -163,7 +168,8 @@ class Crossing:
         layout = type_.of
         value = self._seen.get((int(ffi.cast("long", pointer)), type_))
         if value is None:
-            value = from_entries(ffi.buffer(pointer, 8 * layout.size), layout.shape, layout.kind)
+            room = ffi.buffer(pointer, layout.size * SIZES[layout.kind])
+            value = from_entries(room, layout.shape, layout.kind)
         return value
 
     def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
@@ -223,10 +229,7 @@ class Crossing:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
                     return member, type_
             elif type(value) is Tensor:
-                if type_.kind == "tensor" and (value.shape, SORT[value.like.dtype]) == (
-                    type_.of.shape,
-                    type_.of.kind,
-                ):
+                if type_.head == ("tensor", value.shape, kind_name(value.like.dtype)):
                     return member, type_
             elif type_.head == self.types.constant(value).head:
                 return member, type_
@@ -311,18 +314,22 @@ class Compiled(Crossing):
         self.cells = cells  # the globals on whose values this relies
         self.outside = outside_of(machine) if interface.acts else None
         self.lock = lock_of(handle)
-        self._in = ffi.new(
-            "union vlad_word[]", len(interface.parameters) + 1 + interface.extra + len(self.given)
-        )
+        self.watch = machine.watch
+        # where the words for places begin
+        self.behind = len(interface.parameters) + interface.extra + len(self.given)
+        self._in = ffi.new("union vlad_word[]", self.behind + len(interface.places) + 1)
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
         if interface.multiplies:
             from vlad.compile.blas import product  # 2 ms, only where matrices are multiplied
 
             first, found = len(interface.parameters) + interface.counts, product()
-            self._in[first].p, self._in[first + 1].i = ffi.cast("void *", found.address), found.is_wide
+            self._in[first].p, self._in[first + 1].p = [
+                ffi.cast("void *", address) for address in (found.address, found.single)
+            ]
+            self._in[first + 2].i = found.is_wide
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
-            self._in[index].p = ffi.from_buffer("double[]", array)
+            self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
         self.handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
@@ -351,13 +358,20 @@ class Compiled(Crossing):
             setattr(self._in[index], "i" if kind == "b" else kind, word)
         if self.stop is not None:
             self.handle.vlad_stop = 0
+        for index in range(len(self.interface.places)):
+            self._in[self.behind + index].p = ffi.NULL  # anywhere: what is answered is copied
         if self.outside is not None:
             self.handle.vlad_host_write = self.outside.write
             self.handle.vlad_host_read = self.outside.read
         if self.steps is not None:
             fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
             self._in[len(self.interface.parameters)].i = fuel
-        status = self._call(self._in, self._out)
+        limits = self.watch.limits
+        if limits.depth is not None and self._is_deep():
+            with self._as_deep_as(limits.depth):
+                status = self._call(self._in, self._out)
+        else:
+            status = self._call(self._in, self._out)
         if status == 0:
             assert self.interface.result is not None
             kinds = self.interface.results
@@ -368,10 +382,28 @@ class Compiled(Crossing):
         if status == OUTSIDE:
             assert self.outside is not None and self.outside.error is not None
             error, self.outside.error = self.outside.error, None
-            raise Failed(error.message) if isinstance(error, VladError) else error
+            if isinstance(error, VladError) and not isinstance(error, LimitExceeded):
+                raise Failed(error.message)
+            raise error
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)
+
+    def _is_deep(self) -> bool:
+        """Has it a stack of its own?"""
+        try:
+            return bool(self.handle.vlad_deepest)
+        except AttributeError:
+            return False
+
+    @contextlib.contextmanager
+    def _as_deep_as(self, depth: int) -> Iterator[None]:
+        """Inside, so many calls may wait for each other: their stack is that much."""
+        before, self.handle.vlad_deepest = self.handle.vlad_deepest, BYTES_A_CALL * (depth + FIRST_CALLS)
+        try:
+            yield
+        finally:
+            self.handle.vlad_deepest = before
 
     def _stop(self) -> None:
         self.handle.vlad_stop = 1
@@ -403,19 +435,17 @@ class Launched(Crossing):
         return self._decode(self.interface.result, leaves)
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
-        if not is_tensor_of(value, layout) or namespace(value.like) is not self.xp or not is_exact(value):
+        if not is_tensor_of(value, layout) or namespace(value.like) is not self.xp:
             raise Mismatch
         return entries_there(value, self.xp)
 
     def _tensor(self, leaf: Any, type_: Type) -> Value:
-        return Tensor(
-            self.xp.astype(self.xp.reshape(leaf, type_.of.shape), ENTRIES[type_.of.kind], copy=False)
-        )
+        return Tensor(self.xp.reshape(leaf, type_.of.shape))
 
 
 def is_tensor_of(value: Value, layout: Layout) -> bool:
     """Has a value the shape and kind?"""
-    return type(value) is Tensor and value.shape == layout.shape and SORT[value.like.dtype] == layout.kind
+    return type(value) is Tensor and (value.shape, kind_name(value.like.dtype)) == (layout.shape, layout.kind)
 
 
 def failure(status: int, failures: tuple[str, ...]) -> BaseException:

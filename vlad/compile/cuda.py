@@ -43,12 +43,10 @@ from vlad.compile.first_order import (
 from vlad.compile.products import Matrix, Product, as_product
 from vlad.compile.refusals import Failed, Unbounded
 from vlad.compile.rewriting import leaf_kind
-from vlad.core.kernels import Kernel, Output, Read, Step, Write
+from vlad.core.kernels import SIZES, Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types
 from vlad.tensors import Tensor, entries_there
 from vlad.values import FALSE, NUMBERS, TRUE, Primitive, Value
-
-WORD = 8  # bytes of an entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,8 @@ def loaded(emission: Emission, xp: Any) -> Callable[..., tuple[Any, ...]]:
     """`xp` is CuPy, which compiles the text now."""
     names: dict[str, Any] = {
         "Failed": Failed, "nan": float("nan"), "inf": float("inf"), "matmul": xp.matmul,
-        "empty": lambda size: xp.empty(size, dtype=xp.float64),
-        "full": lambda size, number: xp.full(size, number, dtype=xp.float64),
+        "empty": lambda size, kind: xp.empty(size, dtype=getattr(xp, kind)),
+        "full": lambda size, number, kind: xp.full(size, number, dtype=getattr(xp, kind)),
         "copy": lambda array: xp.array(array, copy=True),
         "view": lambda array, start, shape, strides: xp.lib.stride_tricks.as_strided(array[start:], shape, strides),
     }  # fmt: skip
@@ -375,12 +373,13 @@ class _Body:
         rooms = [f"room{number}" for number in range(len(found.rooms))]
         for name, output, fill in zip(outputs, statement.kernel.outputs, found.fills, strict=True):
             size = 1 if output.size is None else output.size
-            made = f"empty({size})" if fill is None else f"full({size}, {fill!r})"
+            kind = "float64" if output.size is None else output.kind
+            made = f"empty({size}, {kind!r})" if fill is None else f"full({size}, {fill!r}, {kind!r})"
             self.line(
                 f"{name} = copy({operands[output.base]})" if output.base is not None else f"{name} = {made}"
             )
         for name, size in zip(rooms, found.rooms, strict=True):
-            self.line(f"{name} = empty({size})")
+            self.line(f"{name} = empty({size}, 'float64')")
         actual = [*operands, *outputs, *rooms]
         for launch in found.launches:
             given = "".join([f"{actual[number]}, " for number in launch.parameters])
@@ -396,12 +395,15 @@ class _Body:
         (slot,), (output,) = statement.slots, statement.kernel.outputs
         extents = statement.kernel.extents
         batch = sorted(product.batch, key=lambda axis: -product.result.access.strides[axis])
-        self.line(f"{self.name(slot)} = empty({output.size})")
+        self.line(f"{self.name(slot)} = empty({output.size}, {output.kind!r})")
 
         def view(name: str, one: Matrix, rows: int, columns: int) -> str:
             shape = (*[extents[axis] for axis in batch], rows, columns)
             own = (1, one.distance) if one.transposed else (one.distance, 1)
-            strides = [WORD * stride for stride in (*[one.access.strides[axis] for axis in batch], *own)]
+            strides = [
+                SIZES[output.kind] * stride
+                for stride in (*[one.access.strides[axis] for axis in batch], *own)
+            ]
             return f"view({name}, {one.access.offset}, {shape}, {tuple(strides)})"
 
         left = view(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
-from vlad.compile.emit_kernels import kernel_lines
+from vlad.compile.emit_kernels import C_KINDS, kernel_lines, number_text, products_text
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -50,27 +50,30 @@ from vlad.compile.first_order import (
     makes,
     statements,
 )
-from vlad.compile.functions import ONE, OTHER, TWO, applied, needed
+from vlad.compile.functions import ONE, OTHER, TWO, applied, needed, single
 from vlad.compile.identity import MOST_WRITTEN
 from vlad.compile.products import as_product
 from vlad.compile.rewriting import leaf_kind
+from vlad.core.kernels import SIZES
 from vlad.core.types import Cell
 from vlad.source import Span
-from vlad.tensors import Tensor
+from vlad.tensors import Tensor, kind_name
 from vlad.values import Global
 from vlad.write import LONGEST_AXIS
 
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 STACK_SIZE = 1 << 30
 KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
+LARGE_ANSWER = 4096  # entries of an array that is written where the host wants it
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
 
-def emit(program: Program) -> tuple[str, list[Fail], list[Tensor]]:
-    """The unit's text, its failures by status - FIRST_FAILURE, and the tensors whose entries it is handed with each call."""
+def emit(program: Program) -> tuple[str, list[Fail], list[Tensor], tuple[int, ...]]:
+    """The unit's text, its failures by status - FIRST_FAILURE, the tensors whose entries it is handed with each call, and the
+    results for whose entries it takes places."""
     unit = _Unit(program)
-    return unit.text(unit.exports), unit.failures, unit.given
+    return unit.text(unit.exports), unit.failures, unit.given, tuple(unit.places.values())
 
 
 def emit_program(program: Program, told: Callable[[Fail], str]) -> str:
@@ -226,9 +229,12 @@ class _Unit:
         self.static_lines: list[str] = []
         self.expressions: list[str] = []
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
-        self.multiplies = self.collects = self.has_arrays = self.has_kernels = False
+        self.collects = self.has_arrays = self.has_kernels = False
+        self.multiplies: set[str] = set()  # kinds of numbers of which there are products of matrices
         self.takes: list[str] = []  # what is done with the words that come after the operands
         self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
+        self.places = {} if alone else _answers_made(program.entries[0], self.facts)  # the results' numbers
+        self.static_lines += [f"static void *{_place(index)};" for index in self.places.values()]
         self._data: dict[Data, str] = {}
 
     def text(self, exports: Callable[[], str]) -> str:
@@ -249,7 +255,7 @@ class _Unit:
         if self.has_arrays:
             parts.append(sections["arrays"])
         if self.multiplies:
-            parts.append(sections["products"])
+            parts.append(products_text(sections["products"], self.multiplies))
         if self.collects:
             parts.append(sections["collect"] + self._tables())
         if facts.recursive:
@@ -265,7 +271,10 @@ class _Unit:
                 sections["alone" if self.alone else "host"],
             ]
             if facts.shows_tensors:
-                parts.append(sections["tensors"].replace("@longest@", str(LONGEST_AXIS)))
+                sizes = ", ".join(map(str, SIZES.values()))
+                parts.append(
+                    sections["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes)
+                )
         else:
             parts.append(needed(self.expressions, self.has_kernels))
         parts += self.structures.values()
@@ -355,10 +364,13 @@ class _Unit:
             array = leaf.tensor.array
             self._data[leaf] = name = f"vlad_data_{len(self._data)}"
             if array.size <= MOST_WRITTEN or self.alone:
-                entries = ", ".join([constant_text(float(entry)) for entry in array.reshape(-1).tolist()])
-                self.static_lines.append(f"static const double {name}[] = {{{entries or '0'}}};")
+                kind = kind_name(array.dtype)
+                entries = ", ".join(
+                    [number_text(entry, kind, constant_text) for entry in array.reshape(-1).tolist()]
+                )
+                self.static_lines.append(f"static const {C_KINDS[kind]} {name}[] = {{{entries or '0'}}};")
             else:
-                self.static_lines.append(f"static const double *{name};")
+                self.static_lines.append(f"static const void *{name};")
                 self.given.append(leaf.tensor)
                 self.takes.append(f"{name} = vlad_in[{{}}].p;")
         return f"(void *){self._data[leaf]}"
@@ -480,9 +492,13 @@ static int vlad_begin_once(void) {
         lines = [f"static void {name}(void) {{"]
         first = len(entry.parameters) + self.facts.counts
         if self.multiplies and not self.alone:
-            lines.append(f"  vlad_gemm = vlad_in[{first}].p; vlad_gemm_is_wide = vlad_in[{first + 1}].i;")
-            first += 2
-        lines += [f"  {take.format(number)}" for number, take in enumerate(self.takes, start=first)]
+            words = [f"vlad_in[{first + index}]" for index in range(3)]
+            lines.append(
+                f"  vlad_gemm = {words[0]}.p; vlad_gemmf = {words[1]}.p; vlad_gemm_is_wide = {words[2]}.i;"
+            )
+            first += 3
+        takes = [*self.takes, *[f"{_place(index)} = vlad_in[{{}}].p;" for index in self.places.values()]]
+        lines += [f"  {take.format(number)}" for number, take in enumerate(takes, start=first)]
         if self.facts.counts:
             lines.append(f"  vlad_fuel = vlad_in[{len(entry.parameters)}].i;")
         if len(entry.results) == 0:
@@ -532,7 +548,8 @@ def _list(numbers: Iterable[int]) -> str:
 @cache
 def own_names() -> frozenset[str]:
     """What a unit declares itself: no procedure of a library may bear such a name."""
-    text = "\n".join([*_sections().values(), needed([f"{name}(" for name in [*ONE, *TWO, *OTHER]])])
+    names = [f"{name}(" for name in [*ONE, *TWO, *OTHER, "fma"]]
+    text = "\n".join([*_sections().values(), needed([*names, *map(single, names)])])
     return frozenset(re.findall(r"\b([a-z_]\w*)\(", text)) | {"main"}
 
 
@@ -830,12 +847,15 @@ class _Body:
     def each(self, statement: Each) -> None:
         self.unit.has_arrays |= statement.allocates
         self.unit.has_kernels = True
-        self.unit.multiplies |= as_product(statement.kernel) is not None
+        product = as_product(statement.kernel)
+        if product is not None:
+            self.unit.multiplies.add(product.kind)
         operands = [self.leaf(leaf) for leaf in statement.operands]
         outputs = [self.name(slot) for slot in statement.slots]
         if statement.span is not None:
             self.here = position(statement.span)
             self.line(f"/* {self.here} */")
+        places = self.unit.places
         texts = kernel_lines(
             statement.kernel,
             operands,
@@ -843,6 +863,7 @@ class _Body:
             constant_text,
             self.unit.expressions,
             self.given_up(statement),
+            {self.name(slot): _place(places[slot]) for slot in statement.slots if slot in places},
         )
         for line in texts:
             self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
@@ -890,7 +911,7 @@ class _Body:
                 kind, *lengths = statement.text.split()
                 shape = f"(const long[]){{{', '.join(lengths)}}}"
                 self.line(
-                    f"vlad_put_tensor({self.leaf(statement.operands[0])}, {shape}, {len(lengths)}, {int(kind == 'b')});"
+                    f"vlad_put_tensor({self.leaf(statement.operands[0])}, {shape}, {len(lengths)}, {list(SIZES).index(kind)});"
                 )
             case "out":
                 self.line("vlad_out_line();")
@@ -909,6 +930,28 @@ class _Body:
             self.line(f"{name}->tag = {self.unit.box_tag(statement.member)};")
         for index, leaf in enumerate(statement.leaves):
             self.line(f"{name}->_{index} = {self.leaf(leaf)};")
+
+
+def _answers_made(entry: Function, facts: Facts) -> dict[Slot, int]:
+    """The arrays that are results of an entry, large enough not to be copied, and that it makes once in a call: the number of the
+    result."""
+    is_called = any(entry in callees for callees in facts.callees.values())
+    if is_called or entry in facts.loops or type(entry.body.end) is not Return:
+        return {}
+    made = {
+        slot
+        for statement in entry.body.statements
+        if type(statement) is Each
+        for slot, output in zip(statement.slots, statement.kernel.outputs, strict=True)
+        if output.base is None and (output.size or 0) >= LARGE_ANSWER
+    }
+    numbered = reversed(list(enumerate(entry.body.end.leaves)))
+    return {leaf: index for index, leaf in numbered if type(leaf) is Slot and leaf in made}
+
+
+def _place(index: int) -> str:
+    """Where the host wants the entries of a result; null if it does not care."""
+    return f"vlad_place_{index}"
 
 
 def _only_readers(function: Function) -> dict[Leaf, Each]:

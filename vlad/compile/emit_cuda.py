@@ -5,7 +5,7 @@ combined over some axes is gathered by one thread or by the threads of a block, 
 the GPU idle in parts, which a second launch combines. Which turns meet where does not depend on time, so every run
 answers the same, to the last bit; but `atomicAdd`, for sums at places that are computed, takes them as they come.
 
-Entries are doubles, C's rules for rows are CUDA's as well (functions.c, too), and no product is fused with a sum.
+C's rules for rows are CUDA's as well (functions.c, too), and no product is fused with a sum.
 """
 
 from __future__ import annotations
@@ -16,9 +16,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vlad.compile.emit_c import constant_text
-from vlad.compile.emit_kernels import entry_text, loop_order, position_text, stored_text
-from vlad.compile.functions import applied, definitions, is_for_hosts
-from vlad.core.kernels import START, Access, Kernel, Write
+from vlad.compile.emit_kernels import (
+    C_KINDS,
+    entry_text,
+    gathering_type,
+    loop_order,
+    number_text,
+    position_text,
+    step_text,
+    stored_text,
+)
+from vlad.compile.functions import definitions, is_for_hosts
+from vlad.core.kernels import Access, Box, Choice, Kernel, Step, Write, start
 
 THREADS = 256  # of a block
 FEWEST_THREADS = 32  # that run in step, whether there is something for all of them or not
@@ -60,7 +69,7 @@ class Launch:
 @dataclass(frozen=True, slots=True)
 class Launches:
     """What a kernel becomes. `fills`: what each output holds before, None where that does not matter (or it begins as its
-    base); `rooms`: how many entries each room for parts has."""
+    base); `rooms`: how many words of 8 bytes each room for parts has."""
 
     launches: tuple[Launch, ...]
     fills: tuple[float | None, ...]
@@ -153,7 +162,7 @@ def _is_part(kernel: Kernel, write: Write) -> bool:
 def _fill(kernel: Kernel, number: int) -> float | None:
     combined = [write for write in kernel.writes if write.output == number and write.combine]
     if any(_is_part(kernel, write) for write in combined):
-        return START[combined[0].combine]
+        return start(combined[0].combine, kernel.outputs[number].kind)
     return kernel.outputs[number].fill
 
 
@@ -165,6 +174,7 @@ class _Emitter:
         self.expressions = expressions
         self.found: list[Launch] = []
         self.rooms: list[int] = []
+        self.gathering: list[str] = []  # of what type the numbers in each room are
         self.index = "int" if self._reach() < LARGEST_INT - THREADS else "long"
         self.lines: list[str] = []
 
@@ -201,6 +211,7 @@ class _Emitter:
             len(self.kinds) + len(self.kernel.outputs) + len(self.rooms) + n for n in range(len(group.writes))
         ]
         self.rooms += [places * parts] * len(group.writes)
+        self.gathering += [self._gathers(write) for write in group.writes]
         self._gather(group, threads, places, terms, parts, rooms)
         self._gather_parts(group, places, parts, rooms)
 
@@ -233,7 +244,7 @@ class _Emitter:
         self._indices(1, group.kept, "place")
         self._passed_indices(group)
         for name, write in group.gathering():
-            self.line(1, f"double {name} = {constant_text(START[write.combine])};")
+            self._begin(name, write)
         length = _quotient(terms, parts)
         first = ["threadIdx.x"] if threads > 1 else []
         if parts > 1:
@@ -245,7 +256,7 @@ class _Emitter:
         self._indices(2, group.gathered, "term")
         self._values(2)
         for name, write in group.gathering():
-            self.line(2, stored_text(name, f"x{write.value}", write.combine))
+            self.line(2, stored_text(name, f"x{write.value}", write.combine, self._kind(write)))
         self.line(1, "}")
         self._together(group, threads)
         self._store_gathered(group, "place" if parts == 1 else f"place * {parts} + part", rooms)
@@ -260,10 +271,10 @@ class _Emitter:
         self._indices(1, group.kept, "place")
         self._passed_indices(group)
         for (name, write), room in zip(group.gathering(), rooms, strict=True):
-            self.line(1, f"double {name} = {constant_text(START[write.combine])};")
+            self._begin(name, write)
             self.line(1, f"for ({self.index} part = threadIdx.x; part < {parts}; part += {threads}) {{")
-            self.line(2, f"double x = {self._variable(room)}[place * {parts} + part];")
-            self.line(2, stored_text(name, "x", write.combine))
+            self.line(2, f"{self._gathers(write)} x = {self._variable(room)}[place * {parts} + part];")
+            self.line(2, stored_text(name, "x", write.combine, self._kind(write)))
             self.line(1, "}")
         self._together(group, threads)
         self._store_gathered(group, "", [])
@@ -273,20 +284,33 @@ class _Emitter:
         """What the threads of a block have gathered, combined in pairs; all of them know it then."""
         if threads == 1:
             return
-        self.line(1, f"__shared__ double shared[{threads}];")
         self.line(1, "int own = threadIdx.x;")
         for name, write in group.gathering():
-            self.line(1, "__syncthreads();")
-            self.line(1, f"shared[own] = {name};")
+            shared, type_ = f"shared_{name}", self._gathers(write)
+            both = stored_text(f"{shared}[own]", f"{shared}[own + half]", write.combine, self._kind(write))
+            self.line(1, f"__shared__ {type_} {shared}[{threads}];")
+            self.line(1, f"{shared}[own] = {name};")
             self.line(1, "__syncthreads();")
             self.line(1, f"for (int half = {threads // 2}; half > 0; half /= 2) {{")
-            self.line(
-                2, f"if (own < half) {{ {stored_text('shared[own]', 'shared[own + half]', write.combine)} }}"
-            )
+            self.line(2, f"if (own < half) {{ {both} }}")
             self.line(2, "__syncthreads();")
             self.line(1, "}")
-            self.line(1, f"{name} = shared[0];")
+            self.line(1, f"{name} = {shared}[0];")
         self.line(1, "if (own > 0) return;")
+
+    def _kind(self, write: Write) -> str:
+        return self.kernel.outputs[write.output].kind
+
+    def _gathers(self, write: Write) -> str:
+        return gathering_type(self._kind(write), write.combine)
+
+    def _begin(self, name: str, write: Write) -> None:
+        """The variable in which a write is gathered."""
+        kind = self._kind(write)
+        self.line(
+            1,
+            f"{self._gathers(write)} {name} = {number_text(start(write.combine, kind), kind, constant_text)};",
+        )
 
     def _store_gathered(self, group: _Group, part: str, rooms: Sequence[int]) -> None:
         for number, (name, write) in enumerate(group.gathering()):
@@ -323,9 +347,16 @@ class _Emitter:
         return f"o{number - outputs[0]}" if number < outputs[1] else f"p{number - outputs[1]}"
 
     def _parameter(self, number: int) -> str:
-        if number >= len(self.kinds):
-            return f"double *__restrict__ {self._variable(number)}"
-        return f"double a{number}" if self.kinds[number] == "d" else f"const double *__restrict__ a{number}"
+        outputs, name = number - len(self.kinds), self._variable(number)
+        if outputs >= len(self.kernel.outputs):
+            return f"{self.gathering[outputs - len(self.kernel.outputs)]} *__restrict__ {name}"
+        if outputs >= 0:
+            output = self.kernel.outputs[outputs]
+            return f"{'double' if output.size is None else C_KINDS[output.kind]} *__restrict__ {name}"
+        if self.kinds[number] == "d":
+            return f"double {name}"
+        kind = next((read.kind for read in self.kernel.reads if read.operand == number), "float64")
+        return f"const {C_KINDS[kind]} *__restrict__ {name}"
 
     # Statements.
 
@@ -347,31 +378,83 @@ class _Emitter:
         self._indices(1, group.passed, f"({self.index})pass")
 
     def _values(self, depth: int) -> None:
+        """All values. What is chosen nowhere is not read, for it might not be there; other values may come of that, which nobody
+        takes either."""
         kernel = self.kernel
+        taken = self._taken(depth)
         for number, read in enumerate(kernel.reads):
             if read.operand is None:
                 assert read.access is not None
-                text = f"(double)({position_text(read.access, kernel.extents)})"
+                text = f"({C_KINDS[read.kind]})({position_text(read.access, kernel.extents)})"
             elif read.access is not None:
                 text = entry_text(f"a{read.operand}", read.access, kernel.extents)
+                text = f"{taken[number]} ? {text} : 0" if taken[number] else text
             else:
                 text = f"a{read.operand}" if self.kinds[read.operand] == "d" else f"*a{read.operand}"
-            self.line(depth, f"double x{number} = {text};")
+            self.line(depth, f"{C_KINDS[read.kind]} x{number} = {text};")
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
-            actual = {name: f"x{value}" for name, value in zip(step.row.operands, step.values, strict=True)}
+            if type(step) is Choice:
+                first, second = step.values
+                kind = C_KINDS[kernel.kind_of(number)]
+                self.line(depth, f"{kind} x{number} = c{number} ? x{first} : x{second};")
+                continue
+            assert type(step) is Step
             if is_for_hosts(step.row.c):
                 raise Unfit(f"`{step.row.name}`")
-            self.expressions.append(step.row.c)
-            self.line(depth, f"double x{number} = {applied(step.row.c, actual)};")
+            text = step_text(kernel, step)
+            self.expressions.append(text)
+            self.line(depth, f"{C_KINDS[step.kind]} x{number} = {text};")
+
+    def _taken(self, depth: int) -> list[str]:
+        """For each value the variable that says whether a turn takes it; "" where every turn does. Those of the choices, too."""
+        kernel, first = self.kernel, len(self.kernel.reads)
+        takers: list[list[str]] = [[] for _ in range(first + len(kernel.steps))]  # "": one in every turn
+        for write in kernel.writes:
+            takers[write.value].append("")
+            for value, _ in write.access.at if write.access is not None else ():
+                takers[value].append("")
+        found = [""] * len(takers)
+        for number in reversed(range(len(takers))):
+            if takers[number] and "" not in takers[number]:
+                found[number] = f"t{number}"
+                self.line(depth, f"int t{number} = {' || '.join(dict.fromkeys(takers[number]))};")
+            step = kernel.steps[number - first] if number >= first else None
+            if type(step) is Choice:
+                self.line(depth, f"int c{number} = {_inside(step.box, kernel.extents)};")
+                both = f"{found[number]} && " if found[number] else ""
+                takers[step.values[0]].append(f"({both}c{number})")
+                takers[step.values[1]].append(f"({both}!c{number})")
+            elif step is not None:
+                for value in step.values:
+                    takers[value].append(found[number])
+            else:
+                access = kernel.reads[number].access
+                for value, _ in access.at if access is not None else ():
+                    takers[value].append(found[number])
+        return found
 
     def _store(self, depth: int, write: Write, value: str) -> None:
         access = Access(0, (0,) * len(self.kernel.extents)) if write.access is None else write.access
         place = entry_text(f"o{write.output}", access, self.kernel.extents)
+        kind, is_real = self._kind(write), write.access is None
         if access.at and write.combine:
-            self.line(depth, f"atomicAdd(&{place}, {value});")
+            unsigned = {"int64": "unsigned long long", "int32": "unsigned int"}.get(kind, C_KINDS[kind])
+            self.line(depth, f"atomicAdd(({unsigned} *)&{place}, ({unsigned}){value});")
         else:
             combine = write.combine if _is_part(self.kernel, write) else ""
-            self.line(depth, stored_text(place, value, combine))
+            if is_real and write.combine:  # it has been combined as what it is
+                value = f"({C_KINDS[kind]}){value}"
+            self.line(depth, stored_text(place, value, combine, "float64" if is_real else kind))
+
+
+def _inside(box: Box, extents: Sequence[int]) -> str:
+    """Is a turn in a box?"""
+    tests = []
+    for axis, ((begin, end), extent) in enumerate(zip(box, extents, strict=True)):
+        index = f"i{axis}" if extent != 1 else "0"  # of such an axis there are no indices
+        tests += [f"{index} >= {begin}"] if begin > 0 else []
+        tests += [f"{index} < {end}"] if end < extent else []
+    return " && ".join(tests) or "1"
 
 
 def _mentions(text: str, name: str) -> bool:

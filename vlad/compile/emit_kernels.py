@@ -1,20 +1,26 @@
 """Kernels → C text: nested loops over constant extents, which a C compiler unrolls where short and vectorises where long.
 
-In: a kernel, the names of its operands and of its outputs.  Out: lines. What is combined over the innermost loops is gathered in
-a local variable; sums there may be taken in any order, which `#pragma omp simd` says without leave for anything else.
+In: a kernel, the names of its operands and of its outputs.  Out: lines, one nest of loops for each piece of a kernel that
+chooses (indices.py). What is combined over the innermost loops is gathered in a local variable, sums of floats in a double; sums
+there may be taken in any order, which `#pragma omp simd` says without leave for anything else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from vlad.compile.functions import applied
+from vlad.compile.functions import applied, single
+from vlad.compile.indices import pieces
 from vlad.compile.products import Product, as_product
-from vlad.core.kernels import START, Access, Kernel, Write
+from vlad.core.kernels import Access, Kernel, Output, Step, Write, is_whole, start, words
+from vlad.core.types import is_of_reals
 
 SMALL = 64  # turns of a kernel that is written out, turn by turn
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
+NOWHERE: Mapping[str, str] = {}
 ORDER = {"max": ">", "min": "<"}
+C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}
 
 
 def kernel_lines(
@@ -24,19 +30,71 @@ def kernel_lines(
     real: Callable[[float], str],
     expressions: list[str],
     given_up: Collection[int] = (),
+    places: Mapping[str, str] = NOWHERE,
 ) -> list[str]:
     """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
-    `given_up`: operands that nobody reads later, so that an output may begin as one of them instead of its copy."""
-    return _Emitter(kernel, operands, outputs, real, expressions, given_up).lines()
+    `given_up`: operands that nobody reads later, so that an output may begin as one of them instead of its copy. `places`: the C
+    for where an output is to lie if that is not null."""
+    product = as_product(kernel)
+    if product is not None:
+        array = _array(kernel.outputs[0], outputs[0], places)
+        return [array, *_Emitter(kernel, operands, outputs, real, expressions).product(product)]
+    parts = pieces(kernel, operands)
+    emitters = [_Emitter(*part, outputs, real, expressions, len(parts) > 1) for part in parts]
+    lines = _declared(kernel, operands, outputs, emitters, given_up, places)
+    return [*lines, *[line for emitter in emitters for line in emitter.lines()], *emitters[0].answered()]
+
+
+def _array(output: Output, name: str, places: Mapping[str, str]) -> str:
+    """The declaration of a new array."""
+    text = f"vlad_array({words(output.size or 0, output.kind)}L)"
+    if name in places:
+        text = f"{places[name]} ? {places[name]} : {text}"
+    return f"{C_KINDS[output.kind]} *restrict {name} = {text};"
+
+
+def _declared(
+    kernel: Kernel,
+    operands: Sequence[str],
+    outputs: Sequence[str],
+    emitters: Sequence[_Emitter],
+    given_up: Collection[int],
+    places: Mapping[str, str],
+) -> list[str]:
+    """The outputs, with what they hold before the loops."""
+    lines = []
+    for number, (output, name) in enumerate(zip(kernel.outputs, outputs, strict=True)):
+        combine = next((write.combine for write in kernel.writes if write.output == number), "")
+        if output.size is None:
+            lines += emitters[0].real_output(number)
+            continue
+        base = None if output.base is None else operands[output.base]
+        if output.base in given_up:
+            lines.append(f"{C_KINDS[output.kind]} *restrict {name} = {base};")
+            continue
+        lines.append(_array(output, name, places))
+        if base is not None:
+            text = f"((const {C_KINDS[output.kind]} *){base})[i]"
+        elif combine and not (kernel.turns and emitters[0].gathers_all(number)):
+            text = emitters[0].number(start(combine, output.kind), output.kind)
+        elif output.fill is not None:
+            text = emitters[0].number(output.fill, output.kind)
+        else:
+            continue
+        lines.append(f"for (long i = 0; i < {output.size}; i++) {name}[i] = {text};")
+    return lines
 
 
 class _Emitter:
+    """Writes out the loops of a kernel that chooses nothing, whose outputs are declared."""
+
     def __init__(
         self, kernel: Kernel, operands: Sequence[str], outputs: Sequence[str], real: Callable[[float], str],
-        expressions: list[str], given_up: Collection[int],
+        expressions: list[str], is_piece: bool = False,
     ) -> None:  # fmt: skip
+        """`is_piece`: others write to the same outputs."""
         self.kernel = kernel
-        self.given_up = given_up
+        self.is_piece = is_piece
         self.operands = operands
         self.outputs = outputs
         self.real = real
@@ -81,24 +139,26 @@ class _Emitter:
     def _is_part(self, write: Write, depth: int) -> bool:
         """Is what the innermost loops gather only a part, because there was something before, or an outer loop is summed over as
         well?"""
-        if self.kernel.outputs[write.output].base is not None:
+        if self.is_piece or self.kernel.outputs[write.output].base is not None:
             return True
         return write.access is not None and any(write.access.strides[axis] == 0 for axis in self.axes[:depth])
 
-    def _product(self, product: Product) -> list[str]:
+    def product(self, product: Product) -> list[str]:
         """A call of the library, or one for each index of the axes that all have in common."""
-        (name,), (output,) = self.outputs, self.kernel.outputs
-        self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
+        (name,) = self.outputs
         for depth, axis in enumerate(product.batch):
             self._line(depth, f"for (long i{axis} = 0; i{axis} < {self.kernel.extents[axis]}; i{axis}++)")
-        arrays = [f"(const double *){self.operands[one.operand]}" for one in (product.left, product.right)]
+        real, function = C_KINDS[product.kind], "vlad_product"
+        if product.kind == "float32":
+            function = single(f"{function}(")[:-1]
+        arrays = [f"(const {real} *){self.operands[one.operand]}" for one in (product.left, product.right)]
         starts = [
             self._start(one.access, product.batch) for one in (product.left, product.right, product.result)
         ]
         left, right = product.left, product.right
         self._line(
             len(product.batch),
-            f"vlad_product({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, "
+            f"{function}({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, "
             f"{product.terms}L, {arrays[0]} + {starts[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
             f"{name} + {starts[2]}, {product.result.distance}L);",
         )
@@ -110,41 +170,37 @@ class _Emitter:
         return f"({position_text(Access(access.offset, kept), self.kernel.extents)})"
 
     def lines(self) -> list[str]:
-        kernel = self.kernel
-        product = as_product(kernel)
-        if product is not None:
-            return self._product(product)
-        gathered = {
-            write.output
-            for write, depth in zip(kernel.writes, self.depths, strict=True)
-            if depth is not None and not self._is_part(write, depth)
-        }
-        for number, (output, name) in enumerate(zip(kernel.outputs, self.outputs, strict=True)):
-            if output.size is None:
-                combine = next(write.combine for write in kernel.writes if write.output == number)
-                start = f" = {self.real(START[combine])}" if combine else ""
-                self._line(0, f"double {name}{start};")
-                continue
-            self._line(0, f"double *restrict {name} = vlad_array({output.size}L);")
-            combines = [write.combine for write in kernel.writes if write.output == number and write.combine]
-            if output.base is not None and output.base in self.given_up:
-                self.found[-1] = f"double *restrict {name} = {self.operands[output.base]};"
-                continue
-            if output.base is not None:
-                base = self.operands[output.base]
-                self._line(
-                    0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = ((const double *){base})[i];"
-                )
-                continue
-            fill = output.fill
-            if combines and (number not in gathered or kernel.turns == 0):
-                fill = START[combines[0]]
-            if fill is not None:
-                self._line(0, f"for (long i = 0; i < {output.size}; i++) {name}[i] = {self.real(fill)};")
         self._line(0, "{")
         self._loops(0)
         self._line(0, "}")
         return self.found
+
+    def gathers_all(self, output: int) -> bool:
+        """Is each entry of an output gathered in one variable, so that nothing needs to be there before?"""
+        return any(
+            write.output == output and depth is not None and not self._is_part(write, depth)
+            for write, depth in zip(self.kernel.writes, self.depths, strict=True)
+        )
+
+    def real_output(self, output: int) -> list[str]:
+        """Its declaration, and that of the variable in which it is gathered."""
+        write = next(write for write in self.kernel.writes if write.output == output)
+        name, gathered = self.outputs[output], self._gathered(write)
+        if not write.combine:
+            return [f"double {name};"]
+        own = [f"{self._kind_gathered(write)} {gathered}{self._start_of(write)};"]
+        return own if gathered == name else [f"double {name};", *own]
+
+    def answered(self) -> list[str]:
+        """Reals that were gathered as numbers of another kind."""
+        return [
+            f"{self.outputs[write.output]} = ({C_KINDS[self._kind_of(write)]}){self._gathered(write)};"
+            for write in self.kernel.writes
+            if write.combine and write.access is None and self._gathered(write) != self.outputs[write.output]
+        ]
+
+    def number(self, number: float, kind: str) -> str:
+        return number_text(number, kind, self.real)
 
     def _line(self, depth: int, text: str) -> None:
         self.found.append("  " * depth + text)
@@ -154,9 +210,11 @@ class _Emitter:
         here = [write for write, own in zip(self.kernel.writes, self.depths, strict=True) if own == depth]
         for write in here:
             if write.access is not None:
-                self._line(depth + 1, f"double {self._gathered(write)} = {self.real(START[write.combine])};")
-            if write.combine in ORDER:
-                self._line(depth + 1, f"double {self._gathered(write)}__nan = 0.0;")
+                self._line(
+                    depth + 1, f"{self._kind_gathered(write)} {self._gathered(write)}{self._start_of(write)};"
+                )
+            if self._looks_for_nan(write):
+                self._line(depth + 1, f"{self._kind_gathered(write)} {self._gathered(write)}__nan = 0;")
         self._values(depth)
         if depth == len(self.axes):
             self._writes(depth + 1)
@@ -171,15 +229,13 @@ class _Emitter:
             self._loops(depth + 1)
             self._line(depth + 1, "}")
         for write in here:
-            gathered = self._gathered(write)
-            if write.combine in ORDER:
+            gathered, output, kind = self._gathered(write), self.outputs[write.output], self._kind_of(write)
+            if self._looks_for_nan(write):
                 self._line(depth + 1, f"if ({gathered}__nan) {gathered} = (0.0 / 0.0);")
             if write.access is not None:
-                entry = entry_text(self.outputs[write.output], write.access, self.kernel.extents)
-                self._line(
-                    depth + 1,
-                    stored_text(entry, gathered, write.combine if self._is_part(write, depth) else ""),
-                )
+                combine = write.combine if self._is_part(write, depth) else ""
+                entry = entry_text(output, write.access, self.kernel.extents)
+                self._line(depth + 1, stored_text(entry, gathered, combine, kind))
 
     def _simd(self) -> None:
         """Let the turns of the innermost loop be taken in parallel: outputs are new arrays, so they do not meet."""
@@ -189,7 +245,7 @@ class _Emitter:
         for write, own in zip(self.kernel.writes, self.depths, strict=True):
             if own is not None:
                 clauses.setdefault(write.combine, []).append(self._gathered(write))
-                if write.combine in ORDER:
+                if self._looks_for_nan(write):
                     clauses.setdefault("+", []).append(f"{self._gathered(write)}__nan")
             elif write.combine and write.access is None:
                 return
@@ -199,7 +255,27 @@ class _Emitter:
     def _gathered(self, write: Write) -> str:
         """The variable of what is combined. No other name has two underscores in a row."""
         output = self.outputs[write.output]
-        return output if write.access is None else f"{output}__{write.value}"
+        if write.access is not None:
+            return f"{output}__{write.value}"
+        return output if self._kind_gathered(write) == "double" else f"{output}__all"
+
+    def _kind_of(self, write: Write) -> str:
+        return self.kernel.outputs[write.output].kind
+
+    def _kind_gathered(self, write: Write) -> str:
+        """The type of that variable: sums and products of floats are those of doubles, those of integers wrap."""
+        kind = self._kind_of(write)
+        return (
+            "float" if kind == "float32" and write.combine in ORDER else gathering_type(kind, write.combine)
+        )
+
+    def _start_of(self, write: Write) -> str:
+        kind = self._kind_of(write)
+        return f" = {self.number(start(write.combine, kind), kind)}"
+
+    def _looks_for_nan(self, write: Write) -> bool:
+        """Does the variable not see a nan by itself?"""
+        return write.combine in ORDER and is_of_reals(self._kind_of(write))
 
     def _values(self, level: int) -> None:
         """What is found inside so many loops."""
@@ -209,20 +285,20 @@ class _Emitter:
                 continue
             if read.operand is None:
                 assert read.access is not None
-                text = f"(double)({position_text(read.access, self.kernel.extents)})"
+                text = f"({C_KINDS[read.kind]})({position_text(read.access, kernel.extents)})"
             elif read.access is None:
                 text = self.operands[read.operand]
             else:
-                text = entry_text(
-                    f"((const double *){self.operands[read.operand]})", read.access, self.kernel.extents
-                )
-            self._line(level + 1, f"double x{number} = {text};")
+                array = f"((const {C_KINDS[read.kind]} *){self.operands[read.operand]})"
+                text = entry_text(array, read.access, kernel.extents)
+            self._line(level + 1, f"{C_KINDS[read.kind]} x{number} = {text};")
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
+            assert type(step) is Step
             if self.levels[number] != level:
                 continue
-            actual = {name: f"x{value}" for name, value in zip(step.row.operands, step.values, strict=True)}
-            self.expressions.append(step.row.c)
-            self._line(level + 1, f"double x{number} = {applied(step.row.c, actual)};")
+            text = step_text(kernel, step)
+            self.expressions.append(text)
+            self._line(level + 1, f"{C_KINDS[step.kind]} x{number} = {text};")
 
     def _writes(self, depth: int) -> None:
         kernel = self.kernel
@@ -232,13 +308,38 @@ class _Emitter:
                 if write.combine in ORDER:
                     sign = ORDER[write.combine]
                     self._line(depth, f"{place} = {value} {sign} {place} ? {value} : {place};")
-                    self._line(depth, f"{place}__nan += {value} != {value};")
+                    if self._looks_for_nan(write):
+                        self._line(depth, f"{place}__nan += {value} != {value};")
                     continue
             elif write.access is None:
                 place = self.outputs[write.output]
             else:
                 place = entry_text(self.outputs[write.output], write.access, self.kernel.extents)
-            self._line(depth, stored_text(place, f"x{write.value}", write.combine))
+            self._line(depth, stored_text(place, f"x{write.value}", write.combine, self._kind_of(write)))
+
+
+def step_text(kernel: Kernel, step: Step) -> str:
+    """A step's C, over values x0, x1, … A test compares numbers as they are; what else is done to integers, is to those that
+    wrap."""
+    row, kind = step.row, step.kind
+    wraps = is_whole(kind) and not row.type.endswith("boolean")
+    actual = {}
+    for name, value, alike in zip(row.operands, step.values, step.made_alike, strict=True):
+        own = kernel.kind_of(value)
+        text = f"x{value}"
+        if alike and wraps and is_of_reals(own):
+            text = f"vlad_as_{kind}({text})"
+        elif alike and own != kind:
+            text = f"({C_KINDS[kind]}){text}"
+        actual[name] = f"(unsigned long){text}" if alike and wraps else text
+    if kind == "float32":
+        return applied(single(row.c), actual)
+    return f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps else applied(row.c, actual)
+
+
+def gathering_type(kind: str, combine: str) -> str:
+    """In what numbers of a kind are combined: floats in doubles, integers in those that wrap, or are in order."""
+    return "double" if not is_whole(kind) else "long" if combine in ORDER else "unsigned long"
 
 
 def position_text(access: Access, extents: Sequence[int]) -> str:
@@ -258,14 +359,30 @@ def entry_text(array: str, access: Access, extents: Sequence[int]) -> str:
     return f"{array}[{position_text(access, extents)}]"
 
 
-def stored_text(place: str, value: str, combine: str) -> str:
-    """A value put, or combined with what is there."""
+def stored_text(place: str, value: str, combine: str, kind: str) -> str:
+    """A value put, or combined with what is there, as numbers of a kind."""
     match combine:
         case "":
             return f"{place} = {value};"
         case "max" | "min":  # nan stays, whatever comes
             return f"if ({value} {ORDER[combine]} {place} || {value} != {value}) {place} = {value};"
+    if is_whole(kind):
+        return f"{place} = (unsigned long){place} {combine} (unsigned long){value};"
     return f"{place} = {place} {combine} {value};"
+
+
+def number_text(number: float, kind: str, real: Callable[[float], str]) -> str:
+    """A constant of a kind."""
+    if not is_whole(kind):
+        return real(float(number))
+    return f"(-{-int(number + 1)}L - 1)" if number < 0 else f"{int(number)}L"
+
+
+def products_text(section: str, kinds: Collection[str]) -> str:
+    """The section of runtime.c for products of matrices of numbers of these kinds."""
+    head, begin, rest = section.partition("static void vlad_product(")
+    texts = {"float64": begin + rest, "float32": re.sub(r"\bvlad_gemm\b", "vlad_gemmf", single(begin + rest))}
+    return head + "".join([texts[kind] for kind in sorted(kinds)])
 
 
 def loop_order(kernel: Kernel) -> list[int]:

@@ -65,7 +65,7 @@ Leaf: TypeAlias = "Slot | float | bool | Immediate | Static | Data"
 @final
 class Member:
     """One member of a union: its number, the kinds of its leaves, for pointers also the cells they lead to. The only one of a
-    tensor's cell has no leaves, but so many entries."""
+    tensor's cell has no leaves, but so many words of entries."""
 
     __slots__ = ("cell", "index", "kinds", "cells", "tagged", "name", "entries")
 

@@ -24,6 +24,21 @@ static inline double vlad_modulo(double x, double y) {
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
+/* The same of integers; of a divisor 0 it is 0, as NumPy has it. */
+static inline long vlad_whole_modulo(long x, long y) {
+  if (y == 0 || y == -1) return 0;
+  long r = x % y;
+  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+/* A real without its fraction; of what is no integer the least one, as the processors have it on which NumPy is mostly used. */
+static inline long vlad_as_int64(double x) {
+  return x >= -0x1p63 && x < 0x1p63 ? (long)x : -0x7fffffffffffffffL - 1;
+}
+
+/* The same. */
+static inline long vlad_as_int32(double x) { return x > -0x1.00000002p31 && x < 0x1p31 ? (long)x : -0x80000000L; }
+
 /* truncate(x/y) of the exact quotient. */
 static inline double vlad_quotient(double x, double y) {
   if (x - x == 0 && y - y == 0 && y != 0) return trunc(rint((x - fmod(x, y)) / y) + 0.0);

@@ -14,7 +14,6 @@ ONE = """acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 fabs 
 sinh sqrt tan tanh tgamma trunc""".split()  # noqa: SIM905
 TWO = ["atan2", "copysign", "fmod", "hypot", "pow"]
 OTHER = {
-    "fma": "double fma(double, double, double);",
     "ldexp": "double ldexp(double, int);",
     "ilogb": "int ilogb(double);",
     "snprintf": "int snprintf(char *, unsigned long, const char *, ...);",
@@ -36,9 +35,11 @@ def _definitions() -> dict[str, str]:
         text = file.read()
     found = {}
     for part in re.split(r"\n(?=/\*)", text)[1:]:
-        match = re.search(r"static inline (?:long double|double|int) (vlad_\w+)\(", part)
+        match = re.search(r"static inline (?:long double|double|int|long) (vlad_\w+)\(", part)
         assert match is not None, part
         found[match.group(1)] = part.strip()
+        if match.group(1) in SINGLE:
+            found[f"{match.group(1)}f"] = single(part.strip())
     return found
 
 
@@ -50,6 +51,19 @@ MARK = """#ifdef VLAD_VECTOR_MATH
 #else
 #define VLAD_VECTOR
 #endif"""
+
+
+# The functions of functions.c that are as right for floats, where all in them is of floats.
+SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_sum_error vlad_ratio vlad_sech_squared vlad_sharp_tanh
+vlad_gaussian vlad_product""".split()  # noqa: SIM905
+_SINGLE = re.compile(
+    rf"\b(?:(?:{'|'.join([*ONE, *TWO, 'fma', *SINGLE])})(?=\()|\d+\.\d*(?:e[-+]?\d+)?(?![\w.]))|\bdouble\b"
+)
+
+
+def single(c: str) -> str:
+    """A C text of doubles as one of floats. Functions that are there for doubles only stay: their answers are rounded."""
+    return _SINGLE.sub(lambda match: "float" if match[0] == "double" else f"{match[0]}f", c)
 
 
 def applied(c: str, operands: Mapping[str, str]) -> str:
@@ -73,10 +87,13 @@ def _used(expressions: Iterable[str]) -> set[str]:
 def needed(expressions: Iterable[str], in_loops: bool = False) -> str:
     """The prototypes and definitions that C expressions use; `in_loops`: over arrays."""
     used = _used(expressions)
-    marked = {name: "VLAD_VECTOR " if in_loops and name in VECTOR else "" for name in used}
     lines = [MARK] if in_loops else []
-    lines += [f"{marked[name]}double {name}(double);" for name in ONE if name in used]
-    lines += [f"{marked[name]}double {name}(double, double);" for name in TWO if name in used]
+    for names, parameters in ((ONE, "double"), (TWO, "double, double"), (["fma"], "double, double, double")):
+        for name in names:
+            mark = "VLAD_VECTOR " if in_loops and name in VECTOR else ""
+            prototype = f"double {name}({parameters});"
+            lines += [mark + prototype] if name in used else []
+            lines += [mark + single(prototype)] if f"{name}f" in used else []
     lines += [text for name, text in OTHER.items() if name in used]
     lines += _among(used)
     return "\n".join(lines)

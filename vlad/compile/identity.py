@@ -33,7 +33,7 @@ from vlad.core.nodes import (
 from vlad.core.types import ZERO_REAL
 from vlad.devices import name_of
 from vlad.evaluate.limits import deep_recursion
-from vlad.tensors import Tensor, is_exact, kind_name, on_host
+from vlad.tensors import Tensor, kind_name, on_host
 from vlad.values import (
     FALSE,
     NIL,
@@ -155,13 +155,13 @@ def _atom(value: Value) -> str:
     if type(value) is String:
         return '"' + _spelt(value.text)
     if type(value) is Tensor and value.like.size <= MOST_WRITTEN:
-        return f"{_layout(value)} {' '.join([float(entry).hex() for entry in on_host(value.array).reshape(-1).tolist()])}"
+        entries = on_host(value.array).reshape(-1).tolist()
+        return f"{_layout(value)} {' '.join([e.hex() if type(e) is float else str(e) for e in entries])}"
     raise Nameless
 
 
 def _layout(tensor: Tensor) -> str:
-    exact = "" if is_exact(tensor) else "inexact "
-    return f"tensor {exact}{kind_name(tensor.like.dtype)} {name_of(tensor.like)} {' '.join(map(str, tensor.shape))}"
+    return f"tensor {kind_name(tensor.like.dtype)} {name_of(tensor.like)} {' '.join(map(str, tensor.shape))}"
 
 
 def _spelt(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Which kernels are products of matrices that a BLAS library computes: cblas_dgemm's parameters, read off the strides.
+"""Which kernels are products of matrices that a BLAS library computes: cblas_dgemm's parameters, or cblas_sgemm's, read off the
+strides.
 
 In: a kernel.  Out: a `Product`, or None where it is too small to be worth a call, or laid out in another way.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vlad.core.kernels import Access, Kernel
+from vlad.core.kernels import Access, Kernel, Step
 
 FEWEST = 1 << 13  # multiplications
 
@@ -32,16 +33,22 @@ class Product:
     columns: int
     terms: int
     batch: tuple[int, ...]  # axes of the kernel over each index of which there is a product
+    kind: str  # of all entries
 
 
 def as_product(kernel: Kernel) -> Product | None:
     if (
         kernel.turns < FEWEST or len(kernel.reads) != 2 or len(kernel.steps) != 1 or len(kernel.writes) != 1
-        or kernel.steps[0].row.name != "*" or set(kernel.steps[0].values) != {0, 1}
     ):  # fmt: skip
+        return None
+    (step,) = kernel.steps
+    if type(step) is not Step or step.row.name != "*" or set(step.values) != {0, 1}:
         return None
     (write,), (output,) = kernel.writes, kernel.outputs
     a, b = kernel.reads
+    kinds_of_number = {a.kind, b.kind, step.kind, output.kind}
+    if kinds_of_number not in ({"float64"}, {"float32"}):
+        return None
     is_plain = write.combine == "+" and write.value == 2 and write.access is not None and output.base is None
     if not is_plain or write.access is None or a.access is None or b.access is None:
         return None
@@ -70,7 +77,7 @@ def as_product(kernel: Kernel) -> Product | None:
         return None
     if not _is_whole(write.access, [i, j, *batch], extents, output.size):
         return None
-    return Product(left, right, result, extents[i], extents[j], extents[k], tuple(batch))
+    return Product(left, right, result, extents[i], extents[j], extents[k], tuple(batch), output.kind)
 
 
 def _matrix(operand: int, access: Access, row: int, column: int, extents: Sequence[int]) -> Matrix | None:

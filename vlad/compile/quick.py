@@ -1,6 +1,6 @@
 """Arrays and floats of Python straight to machine code, and back.
 
-In: a compiled procedure whose operands are reals and tensors of reals, and whose answer is one, or a list of such.
+In: a compiled procedure whose operands are reals and tensors, and whose answer is one, or a list of such.
 Out: a callable that Python's `Procedure` asks first. It answers NotImplemented for whatever it is not made for, errors included:
 then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept there
 only (tiers.py asks).
@@ -13,7 +13,8 @@ from typing import Any
 
 from vlad.compile.abi import ffi
 from vlad.compile.interrupts import Interruptible
-from vlad.core.types import has_tangents, is_tensor
+from vlad.core.kernels import SIZES
+from vlad.core.types import is_tensor
 
 Quick = Callable[[tuple[Any, ...]], Any]
 
@@ -32,40 +33,57 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
         return None  # that is `vlad_direct`
     import numpy
 
-    shapes = [type_.of.shape if is_tensor(type_) else None for type_ in interface.operands]
-    count, float64, ndarray = len(shapes), numpy.dtype(numpy.float64), numpy.ndarray
+    dtypes = {kind: numpy.dtype(kind) for kind in SIZES}
+    shapes = [
+        (type_.of.shape, dtypes[type_.of.kind]) if is_tensor(type_) else (None, None)
+        for type_ in interface.operands
+    ]
+    count, ndarray = len(shapes), numpy.ndarray
     from_buffer, memmove, empty = ffi.from_buffer, ffi.memmove, numpy.empty
-    places = list(enumerate(shapes))
+    places = [(index, *wanted) for index, wanted in enumerate(shapes)]
 
     def taken(index: int, type_: Any) -> Callable[[], Any]:
         word = answers[index]
         if not is_tensor(type_):
             return lambda: word.d
-        shape, size = type_.of.shape, 8 * type_.of.size
+        shape, dtype = type_.of.shape, dtypes[type_.of.kind]
+        size = type_.of.size * SIZES[type_.of.kind]
 
         def array() -> Any:
-            found = empty(shape)
+            found = empty(shape, dtype)
             memmove(from_buffer(found), word.p, size)
             found.setflags(write=False)
             return found
 
         return array
 
-    takers = [taken(index, type_) for index, type_ in enumerate(elements)]
+    targets = {index: compiled.behind + at for at, index in enumerate(interface.places)}
+    fresh: dict[int, Any] = {}  # the arrays to which the call under way writes itself
+
+    def placed(index: int) -> Callable[[], Any]:
+        def array() -> Any:
+            words[targets[index]].p = ffi.NULL
+            found = fresh.pop(index)
+            found.setflags(write=False)
+            return found
+
+        return array
+
+    takers = [placed(i) if i in targets else taken(i, type_) for i, type_ in enumerate(elements)]
     only = takers[0] if result.kind != "pair" else None
 
     def called(arguments: tuple[Any, ...]) -> Any:
         if len(arguments) != count:
             return NotImplemented
         with lock:
-            for index, wanted in places:
+            for index, wanted, dtype in places:
                 argument = arguments[index]
                 if wanted is None:
                     if type(argument) is not float:
                         return NotImplemented
                     words[index].d = argument
                     continue
-                if type(argument) is not ndarray or argument.dtype is not float64 or argument.shape != wanted:
+                if type(argument) is not ndarray or argument.dtype is not dtype or argument.shape != wanted:
                     return NotImplemented
                 if not argument.flags.aligned:
                     return NotImplemented
@@ -73,6 +91,10 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
                     words[index].p = from_buffer(argument)  # the array outlives the call: the caller holds it
                 except ValueError:
                     return NotImplemented  # its entries do not lie side by side
+            for index, target in targets.items():
+                type_ = elements[index].of
+                fresh[index] = found = empty(type_.shape, dtypes[type_.kind])
+                words[target].p = from_buffer(found)
             if stop is None:
                 status = call(words, answers)
             else:
@@ -87,7 +109,7 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
 
 
 def _elements(types: Any, type_: Any) -> list[Any] | None:
-    """The type itself, or those of the elements of a list: reals and tensors of reals. None where there are others."""
+    """The type itself, or those of the elements of a list: reals and tensors. None where there are others."""
     found = []
     while type_.kind == "pair":
         found.append(types.canonical(type_.parts[0]))
@@ -100,4 +122,4 @@ def _elements(types: Any, type_: Any) -> list[Any] | None:
 
 
 def _is_number(type_: Any) -> bool:
-    return bool(type_.kind == "real" or (is_tensor(type_) and has_tangents(type_)))
+    return bool(type_.kind == "real" or is_tensor(type_))

@@ -9,6 +9,7 @@ which member it is only where several are boxed.
 from __future__ import annotations
 
 from vlad.compile.first_order import Leaf, Member
+from vlad.core.kernels import words
 from vlad.core.types import Cell, Known, Layout, Type, Types, cells_of, found
 from vlad.values import FALSE, ZERO
 
@@ -46,7 +47,9 @@ class Representation:
     def _entries(self, layout: Layout) -> None:
         """What a pointer to entries leads to, for whoever asks by the cell."""
         if layout.cell not in self.members:
-            self.members[layout.cell] = [Member(layout.cell, 0, "", (), "tensor", layout.size)]
+            self.members[layout.cell] = [
+                Member(layout.cell, 0, "", (), "tensor", words(layout.size, layout.kind))
+            ]
 
     def members_of(self, union: Type) -> list[tuple[Member, Type]]:
         cell = found(union.of)

@@ -52,18 +52,18 @@ __attribute__((destructor)) static void vlad_close_arena(void) {
 long vlad_arena_used(void) { return vlad_top - vlad_base; }
 
 /* section: arrays
-   The entries of tensors lie in the same area, however many they are. */
-static inline double *vlad_array(long count) {
+   The entries of tensors lie in the same area, however many words they take. */
+static inline void *vlad_array(long count) {
   char *array = vlad_top;
   if (__builtin_expect(vlad_end - array < 8 * count, 0)) vlad_fail(VLAD_OUT_OF_MEMORY);
   vlad_top = array + 8 * count;
-  return (double *)array;
+  return array;
 }
 
 /* section: products
    c = a b of matrices in rows, either of them transposed: m rows, n columns, sums of k terms. By the BLAS library whose
-   cblas_dgemm the host has found, if any. */
-static void *vlad_gemm;
+   cblas_dgemm and cblas_sgemm the host has found, if any. */
+static void *vlad_gemm, *vlad_gemmf;
 static long vlad_gemm_is_wide;
 static void vlad_product(int ta, int tb, long m, long n, long k, const double *a, long lda, const double *b, long ldb, double *c,
                          long ldc) {
@@ -150,13 +150,14 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
 
 /* section: deep
    Recursion that is not in tail position runs on a stack of its own, mapped when touched, with an end that is checked. */
-static char *vlad_stack, *vlad_stack_end;
+static char *vlad_stack, *vlad_stack_end, *vlad_stack_floor;
+long vlad_deepest = VLAD_STACK_SIZE; /* bytes that a call may take of it */
 #define VLAD_ENTER() do { if ((char *)__builtin_frame_address(0) < vlad_stack_end) vlad_fail(VLAD_TOO_DEEP); } while (0)
 static void vlad_open_stack(void) {
   for (unsigned long size = VLAD_STACK_SIZE; size >= 1UL << 20; size >>= 1) {
     char *area = mmap(0, size, 3, VLAD_MAP, -1, 0);
     if (area != (char *)-1) {
-      vlad_stack_end = area + 65536;
+      vlad_stack_floor = area;
       vlad_stack = area + size - 64;
       return;
     }
@@ -165,9 +166,11 @@ static void vlad_open_stack(void) {
 }
 int madvise(void *, unsigned long, int);
 static void vlad_trim_stack(void) {
-  if (vlad_stack) madvise(vlad_stack_end - 65536, vlad_stack - vlad_stack_end, 4);
+  if (vlad_stack) madvise(vlad_stack_floor, vlad_stack - vlad_stack_floor - 65536, 4);
 }
 static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
+  char *end = vlad_stack_floor + 65536;
+  vlad_stack_end = vlad_stack - end > vlad_deepest ? vlad_stack - vlad_deepest : end;
 #if defined(__x86_64__) && defined(__GNUC__)
   __asm__ volatile("movq %%rsp, %%rbx\n\tmovq %0, %%rsp\n\tcall *%1\n\tmovq %%rbx, %%rsp"
                    : : "r"(vlad_stack), "r"(procedure)
@@ -202,9 +205,11 @@ void *realloc(void *, unsigned long);
 void *memcpy(void *, const void *, unsigned long);
 static char *vlad_line;
 static long vlad_filled, vlad_room;
+static int vlad_may_fill(long); /* may a line be so long? */
 static void vlad_put(const char *text, long length) {
   if (vlad_filled + length > vlad_room) {
     long room = 2 * vlad_room + length + 256;
+    if (!vlad_may_fill(vlad_filled + length)) vlad_fail(VLAD_OUTSIDE);
     char *line = realloc(vlad_line, room);
     if (!line) vlad_fail(VLAD_OUT_OF_MEMORY);
     vlad_line = line;
@@ -249,14 +254,16 @@ static void vlad_put_quoted(double x) { /* as within quotes */
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }
 
 /* section: tensors
-   The entries of one, axis by axis; long axes are cut in the middle. */
-static void vlad_put_tensor(const double *entries, const long *shape, long rank, int is_boolean) {
+   The entries of one, axis by axis; long axes are cut in the middle. The kinds are numbered as in core/kernels.SIZES. */
+static void vlad_put_tensor(const char *entries, const long *shape, long rank, int kind) {
   if (rank == 0) {
-    if (is_boolean) vlad_put_boolean(*entries != 0.0);
-    else vlad_put_real(*entries);
+    if (kind == 4) vlad_put_boolean(*entries);
+    else vlad_put_real(kind == 0 ? *(const double *)entries : kind == 1 ? *(const float *)entries :
+                       kind == 2 ? *(const long *)entries : *(const int *)entries);
     return;
   }
-  long size = 1;
+  static const long sizes[] = {@sizes@};
+  long size = sizes[kind];
   for (long axis = 1; axis < rank; axis++) size *= shape[axis];
   vlad_put("[", 1);
   for (long i = 0; i < shape[0]; i++) {
@@ -265,7 +272,7 @@ static void vlad_put_tensor(const double *entries, const long *shape, long rank,
       vlad_put("\342\200\246 ", 4);
       i = shape[0] - 3;
     }
-    vlad_put_tensor(entries + i * size, shape + 1, rank - 1, is_boolean);
+    vlad_put_tensor(entries + i * size, shape + 1, rank - 1, kind);
   }
   vlad_put("]", 1);
 }
@@ -274,6 +281,7 @@ static void vlad_put_tensor(const double *entries, const long *shape, long rank,
    The outside is a Python program, which answers 0 where all went well. */
 int (*vlad_host_write)(const char *, long);
 int (*vlad_host_read)(double *);
+static int vlad_may_fill(long length) { return !vlad_host_write(0, length); }
 static void vlad_out_line(void) {
   long length = vlad_filled;
   vlad_filled = 0;
@@ -309,6 +317,7 @@ static void vlad_flush(void) {
   }
   vlad_waiting = 0;
 }
+static int vlad_may_fill(long length) { return 1; }
 static void vlad_out_line(void) {
   static int watched = -1;
   if (watched < 0) watched = isatty(1);

@@ -39,7 +39,7 @@ from vlad.compile.representation import Representation
 from vlad.core.kernels import Kernel
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
-from vlad.primitives.kernels import repeated
+from vlad.primitives.kernels import filled, kind_of
 from vlad.source import Span
 from vlad.values import ZERO, Code, Deferred, Global, Primitive, Value, character_list, look
 
@@ -224,6 +224,10 @@ class Specializer(Walker):
         return Known(result, (slot,))
 
     def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
+        for read in kernel.reads:
+            assert read.operand is None or read.kind == (kind_of(operands[read.operand]) or "float64"), kernel
+        for output, result in zip(kernel.outputs, results, strict=True):
+            assert output.size is None or output.kind == result.of.kind, kernel
         slots = tuple([Slot(self.layout.kinds(result), self._name()) for result in results])
         leaves = tuple([self._scalar(operand, "d") for operand in operands])
         self.block.statements.append(Each(slots, kernel, leaves, self.span))
@@ -308,7 +312,7 @@ class Specializer(Walker):
         if to.kind == "string":
             return self.characters(value).leaves
         if to.kind == "tensor":
-            return repeated(self, Known(self.types.zero_real), to.of.shape).leaves
+            return filled(self, to.of.shape, 0.0, to.of.kind).leaves
         if to.kind in ("real", "boolean"):
             if from_.kind == to.kind:
                 return value.leaves

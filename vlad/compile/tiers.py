@@ -21,7 +21,8 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from vlad.compile.beside import BESIDE
@@ -216,6 +217,7 @@ class Tiers:
     def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
         """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why, or where a
         global was redefined meanwhile."""
+        from vlad.compile import toolchain
         from vlad.compile.calls import compile_call  # 25 ms, only where something is worth compiling
 
         meanings = self._meanings
@@ -228,7 +230,8 @@ class Tiers:
             return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
-            warn_once(f"running without compiling: {unavailable}")
+            if not toolchain.ending:
+                warn_once(f"running without compiling: {unavailable}")
             return None
         except Exception as error:
             if RAISING:
@@ -259,6 +262,20 @@ class Tiers:
                 entry.listeners.append(_take_back(weakref.ref(procedure)))
                 return
 
+    @contextmanager
+    def unhurried(self) -> Iterator[None]:
+        """Inside, Python's callables take the way on which limits are kept."""
+        entries = list(self.entries.values())
+        quicks = [entry.quicks[:] for entry in entries]
+        for entry in entries:
+            entry.quicks.clear()
+        try:
+            yield
+        finally:
+            for entry, found in zip(entries, quicks, strict=True):
+                if self.entries.get(id(entry.f)) is entry:  # and was not forgotten meanwhile
+                    entry.quicks += found
+
     def shown(self, f: Value, stage: str) -> str:
         """The types of a procedure, or its C or CUDA text, for operands that are reals; or why there are none."""
         from vlad.compile.unit import Unit
@@ -279,13 +296,25 @@ class Tiers:
     def redefined(self, cell: Global, primitive: bool = False) -> None:
         """A global's value changed: what was compiled on the strength of the old one is forgotten. Who used a primitive is
         not known, for it left no trace: then all is."""
+        if primitive:
+            self.forget()
+            return
         with self._lock:
             self._meanings += 1
         for key, entry in list(self.entries.items()):
-            if primitive or cell in entry.cells or entry.reason is not None:
+            if cell in entry.cells or entry.reason is not None:
                 self.entries.pop(key).forgotten()
         if self.hot is not None:
-            self.hot.redefined(None if primitive else cell)
+            self.hot.redefined(cell)
+
+    def forget(self) -> None:
+        """Start anew: nothing that was compiled is right any longer."""
+        with self._lock:
+            self._meanings += 1
+        for key in list(self.entries):
+            self.entries.pop(key).forgotten()
+        if self.hot is not None:
+            self.hot.redefined(None)
 
     # Running.
 

@@ -47,6 +47,7 @@ class Compiler:
 
 _running: set[subprocess.Popen[bytes]] = set()
 _folders: set[str] = set()
+ending = False  # has the program ended? Then nobody wants to know what became of a compiler
 _found: Compiler | Unavailable | None = None
 
 
@@ -183,6 +184,8 @@ def _folder() -> Iterator[str]:
 @atexit.register
 def _leave_nothing() -> None:
     """At the end of the program: a compiler that still runs for nobody, and its folder."""
+    global ending
+    ending = True
     for process in list(_running):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -61,12 +61,13 @@ class Unit:
             self.cuda: cuda.Emission | None = None  # what runs on a GPU
             failures: list[Fail] = []
             self.given: list[Tensor] = []
+            places: tuple[int, ...] = ()
             if analysis.machine.device == "cuda" and analysis.types.has_tensors:
                 crossing = [*root.operands, *([root.result] if root.result is not None else [])]
                 self.cuda = cuda.emit(self.program, analysis.types, crossing)
                 self.text = self.cuda.text
             else:
-                self.text, failures, self.given = emit_c.emit(self.program)
+                self.text, failures, self.given, places = emit_c.emit(self.program)
             self.interface = Interface(
                 specializer.layout,
                 root.operands[: len(operands)],
@@ -79,5 +80,6 @@ class Unit:
                 "(vlad_stop, 0)" in self.text,
                 "double vlad_direct(" in self.text,
                 "static long vlad_fuel;" in self.text,
-                "static void *vlad_gemm;" in self.text,
+                "static void *vlad_gemm," in self.text,
+                places,
             )

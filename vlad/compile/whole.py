@@ -7,7 +7,7 @@ once, and loaded where it is used. Raises VladError where a program cannot stand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from vlad.compile.first_order import (
     Statement,
     Store,
     TailInvoke,
+    blocks,
     inner_blocks,
     statements,
 )
@@ -36,8 +37,8 @@ from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import improved
 from vlad.core.types import Known, Recursion, TooLarge, Type, described
 from vlad.errors import VladError
-from vlad.evaluate.explain import in_library
 from vlad.evaluate.limits import deep_recursion
+from vlad.evaluate.tail_calls import in_library
 from vlad.primitives.control import WRITTEN
 from vlad.primitives.indexing import OUT_OF_RANGE
 from vlad.primitives.random import NO_KEY, NO_RANGE
@@ -386,11 +387,42 @@ def _told(fail: Fail) -> str:
     return str(VladError("failed", fail.what, fail.span, hint=hint))
 
 
+def _name_places(program: Program) -> None:
+    """Give the errors in the library's procedures, and in primitives that are called as values, the place in the program from
+    which they are come to, where there is but one."""
+    calls: dict[Function, dict[str, tuple[Function, Span | None]]] = {}
+    for function in program.functions:
+        for block in blocks(function.body):
+            for node in (*block.statements, block.end):
+                if isinstance(node, Invoke | TailInvoke):
+                    calls.setdefault(node.function, {})[str(node.span)] = function, node.span
+    for function in program.functions:
+        for block in blocks(function.body):
+            if type(block.end) is Fail:
+                block.end.span = _only_place(function, block.end.span, calls)
+
+
+def _only_place(
+    function: Function,
+    span: Span | None,
+    calls: Mapping[Function, Mapping[str, tuple[Function, Span | None]]],
+) -> Span | None:
+    own, seen = span, {function}
+    while own is None or in_library(own):
+        found = [*calls.get(function, {}).values()]
+        if len(found) != 1 or found[0][0] in seen:
+            return span
+        function, own = found[0]
+        seen.add(function)
+    return own
+
+
 def program_text(machine: Any, steps: Steps) -> str:
     """The C text of a program that stands alone. Raises VladError."""
     whole = Whole.of(machine, steps)
     program = whole.program()
     check_order(program)
+    _name_places(program)
     return emit_c.emit_program(improved(program, whole.layout), _told)
 
 
@@ -438,6 +470,7 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
             header.append(f"int {base}{suffix}_rows(long rows, const double *arguments, double *results);\n")
     program = whole.program(*instances)
     check_order(program)
+    _name_places(program)
     program = improved(program, whole.layout)
     returning = returning_functions(program.functions)
     for entry, one in zip(program.entries[1:], owners, strict=True):

@@ -4,10 +4,13 @@
                 results written, or added up, into new arrays and reals
     Access      where an entry is, as an affine function of the indices. So a transposed, repeated or cut array is not made: who
                 reads it, reads the original elsewhere
+    Choice      one value in a box of the indices, another one elsewhere. So what is put together of parts is not made, either
 
-Entries are doubles, whatever their kind is to the language (booleans are 0 and 1). The rows' type rules (primitives/kernels.py)
-make kernels, compile/kernels.py puts them into each other, compile/emit_kernels.py writes them out. Compared by content: equal
-kernels on the same operands are the same computation.
+Every value has a kind of number, by the name that the array-API standard has for it: one that is read that of its array, one that
+is computed that in which its row is applied, to operands that are made numbers of this kind first. Integers wrap, booleans are 0
+and 1, and a test answers 0 or 1 of the kind in which it compares. Which kind that is, tier 0's own rules say when they are asked
+(primitives/kernels.py). The rows' type rules make kernels, compile/kernels.py puts them into each other, compile/emit_kernels.py
+writes them out. Compared by content: equal kernels on the same operands are the same computation.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 
 from vlad.values import Primitive
 
@@ -39,32 +42,57 @@ class Read:
 
     operand: int | None
     access: Access | None
+    kind: str = "float64"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A value: a scalar row of values before it. Values are numbered, reads first, then steps."""
+    """A value: a scalar row of values before it. Values are numbered, reads first, then steps and choices. The row `real` makes
+    its operand one of another kind: a real without its fraction an integer, and one that is none the least integer."""
 
     row: Primitive
     values: tuple[int, ...]
+    kind: str = "float64"
+
+    @property
+    def made_alike(self) -> tuple[bool, ...]:
+        """For each value: is it made a number of the step's kind? A condition is taken as it is."""
+        return tuple([kind != "any" for kind in self.row.type.split()[: len(self.values)]])
+
+
+Box: TypeAlias = (
+    "tuple[tuple[int, int], ...]"  # of indices: along each axis from one up to but without another
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value: where the indices are in a box the first of two values before it, elsewhere the second, which is of the same kind.
+    Only the one that is taken is found; the other may be a read of what is not there."""
+
+    box: Box
+    values: tuple[int, int]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A new array of so many entries; None: a real. What it holds before the loops: the contents of an operand of the same
-    size (`base`), else `fill`; None where every entry is written."""
+    """A new array of so many entries of a kind; None: a real, which was combined as a number of this kind. What it holds before
+    the loops: the contents of an operand of the same size (`base`), else `fill`; None where every entry is written."""
 
     size: int | None
     fill: float | None = None
     base: int | None = None
+    kind: str = "float64"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A value is stored, or combined with what is there: by "+", "*", "max" or "min". A real has no access."""
+    """A value is stored, or combined with what is there: by "+", "*", "max" or "min". A real has no access. A value that is
+    stored has the kind of the output, but for 0 and 1 as booleans; one that is combined is made a number of it."""
 
     output: int
     value: int
@@ -72,7 +100,27 @@ class Write:
     combine: str = ""
 
 
-START = {"+": 0.0, "*": 1.0, "max": -math.inf, "min": math.inf}  # of what is combined
+SIZES = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "bool": 1}  # bytes of an entry, by kind
+
+
+def start(combine: str, kind: str) -> float:
+    """What numbers of a kind are combined with first."""
+    if combine in ("+", "*"):
+        return float(combine == "*")
+    if not is_whole(kind):
+        return -math.inf if combine == "max" else math.inf
+    most = 1 << (8 * SIZES[kind] - 1)
+    return -most if combine == "max" else most - 1
+
+
+def is_whole(kind: str) -> bool:
+    """Are these integers?"""
+    return kind.startswith("int")
+
+
+def words(size: int, kind: str) -> int:
+    """The memory that so many entries take, in words of 8 bytes."""
+    return -(-size * SIZES[kind] // 8)
 
 
 @final
@@ -80,13 +128,19 @@ START = {"+": 0.0, "*": 1.0, "max": -math.inf, "min": math.inf}  # of what is co
 class Kernel:
     extents: tuple[int, ...]
     reads: tuple[Read, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Step | Choice, ...]
     outputs: tuple[Output, ...]
     writes: tuple[Write, ...]
 
     @property
     def turns(self) -> int:
         return math.prod(self.extents)
+
+    def kind_of(self, value: int) -> str:
+        if value < len(self.reads):
+            return self.reads[value].kind
+        step = self.steps[value - len(self.reads)]
+        return self.kind_of(step.values[0]) if type(step) is Choice else step.kind
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:

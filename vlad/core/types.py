@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from vlad.tensors import shape_text
+from vlad.tensors import dtype_name, shape_text
 from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, String, Value
 from vlad.write import atom_text
 
@@ -69,8 +69,8 @@ class Cell:
 
 
 class Layout:
-    """What is known of a tensor: its lengths and the kind of its numbers, as NumPy's letter: f reals, i integers, b booleans.
-    `cell` is what a pointer to its entries leads to."""
+    """What is known of a tensor: its lengths and the kind of its numbers, one of core/kernels.SIZES. `cell` is what a pointer to
+    its entries leads to."""
 
     __slots__ = ("shape", "kind", "cell")
 
@@ -181,7 +181,7 @@ class Types:
     def pair(self, car: Type, cdr: Type) -> Type:
         return self._make("pair", None, (car, cdr), "pair")
 
-    def tensor(self, shape: tuple[int, ...], kind: str = "f") -> Type:
+    def tensor(self, shape: tuple[int, ...], kind: str = "float64") -> Type:
         layout = self._layouts.get((shape, kind))
         if layout is None:
             self._cells += 1
@@ -195,7 +195,7 @@ class Types:
     @property
     def has_points(self) -> bool:
         """Are there tensors that are not of reals, and have no tangents therefore?"""
-        return any(kind != "f" for _, kind in self._layouts)
+        return any(not is_of_reals(kind) for _, kind in self._layouts)
 
     def closure(self, code: Any, parts: tuple[Type, ...]) -> Type:
         return self._make("closure", code, parts, code)
@@ -472,12 +472,13 @@ def is_tensor(type_: Type) -> bool:
     return type_.kind == "tensor"
 
 
-DTYPES = {"f": "float64", "i": "int64", "b": "boolean"}  # by Layout.kind, as the language calls them
+def is_of_reals(kind: str) -> bool:
+    return kind.startswith("float")
 
 
 def has_tangents(tensor: Type) -> bool:
     """Is it one of reals? Any other stands for its own zero."""
-    return bool(tensor.of.kind == "f")
+    return is_of_reals(tensor.of.kind)
 
 
 def is_real(type_: Type) -> bool:
@@ -519,7 +520,8 @@ def shown(type_: Type, depth: int = 5) -> str:
     if type_.kind in ("real", "boolean", "string"):
         return type_.kind
     if type_.kind == "tensor":
-        return f"tensor {shape_text(type_.of.shape)}{'' if type_.of.kind == 'f' else ' ' + type_.of.kind}"
+        kind = "" if type_.of.kind == "float64" else f" {dtype_name(type_.of.kind)}"
+        return f"tensor {shape_text(type_.of.shape)}{kind}"
     if type_.kind == "constant":
         if type_.of is ZERO or type_.of is ZERO_REAL:
             return "zero" if type_.of is ZERO else "0"

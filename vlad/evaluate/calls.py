@@ -11,7 +11,8 @@ takes no C stack, so depth is bounded by memory and by the limit of limits.py.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
@@ -133,6 +134,7 @@ class Machine:
         metered: bool = False,
         arguments: Iterable[str] = (),
         find: Callable[[str], str] = str,
+        permit: Callable[[str, str], object] = lambda capability, what: None,
         device: str = "cpu",
     ) -> None:
         self.table = table
@@ -142,9 +144,10 @@ class Machine:
         self.counting = metered or self.limits.fuel is not None
         self.counts: dict[str, int] = {}
         self.steps: list[float] = [0, float("inf")]
-        self.write = write
+        self.write = self._counting_writer(write)
         self.read = read
         self.find = find  # the path of a file that a program names
+        self.permit = permit  # raises where the program may not do something outside
         self.arguments = list_of(
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once
@@ -174,6 +177,7 @@ class Machine:
         self.makers = {"tail": self.tail_code, "forward": self.forward_code}
         self._ad: tuple[Basis, Rules] | None = None
         self.watch = Watch(self.limits, self.steps)
+        self._made: WeakSet[Code] = WeakSet()  # all codes, for counting may begin later
 
     # Codes.
 
@@ -200,6 +204,7 @@ class Machine:
         code.tail = code.forward = None
         code.closed = None if environment else (code,)
         self.await_first_call(code)
+        self._made.add(code)
         return code
 
     def await_first_call(self, code: Code) -> None:
@@ -440,6 +445,13 @@ class Machine:
             self._pending_words = line.split()[::-1]
         return self._pending_words.pop()
 
+    def _counting_writer(self, write: Callable[[str], object]) -> Callable[[str], object]:
+        def counted(text: str) -> object:
+            self.watch.writes(text)
+            return write(text)
+
+        return counted
+
     def _exhausted(self) -> None:
         raise out_of_fuel()
 
@@ -460,11 +472,34 @@ class Machine:
                 done()
             return result
 
-        return self.guarded(evaluate)
+        return self.guarded(evaluate, beginning=(f, argument))
 
-    def guarded(self, run: Callable[[], Value], stop: Callable[[], object] | None = None) -> Value:
+    @contextmanager
+    def limited(self, limits: Limits) -> Iterator[None]:
+        """Inside, these limits hold in place of the machine's own; not within an evaluation that has begun."""
+        before = self.limits
+        if limits.fuel is not None and not self.counting:
+            self._count_from_now_on()
+        self.limits = self.watch.limits = limits
+        try:
+            yield
+        finally:
+            self.limits = self.watch.limits = before
+
+    def _count_from_now_on(self) -> None:
+        """Code that counts its steps is another one: what was emitted is emitted again when it is called next."""
+        self.counting = True
+        for code in list(self._made):
+            self.await_first_call(code)
+
+    def guarded(
+        self,
+        run: Callable[[], Value],
+        stop: Callable[[], object] | None = None,
+        beginning: tuple[Value, Value] | None = None,
+    ) -> Value:
         """The answer of `run`, under this machine's limits and with its errors. Where a limit is reached, `stop` is called,
-        in another thread: it tells code that is not Python's to end."""
+        in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the call."""
         try:
             with self.watch:
                 self.watch.stop = stop
@@ -476,7 +511,7 @@ class Machine:
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            found = explained(self, error)
+            found = explained(self, error, beginning)
             raise found from found.__cause__  # an exception of a Python function that the program called
 
 

@@ -589,7 +589,9 @@ class _Emitter:
         self.operations.append((variable, call))
         name = self.local(variable)
         # via a variable: calling an attribute directly takes Python's slow way for methods
+        operations = self.operations
         self.line(f"{name} = (e := {function})({', '.join([closure, *arguments])})")
+        self.operations = operations  # an error behind a tail call is found on this line
         self.line(f"if {name} is T: {name} = bounce()")
 
     def test(self, atom: Atom) -> str:

@@ -7,22 +7,31 @@ evaluation, never before: checks cost nothing while nothing is wrong. The line t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import FrameType, TracebackType
 from typing import Any
 
 from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
 from vlad.devices import is_failure
 from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.emit_python import Emission, Operation
+from vlad.evaluate.emit_python import MOST_OPERANDS, Emission, Operation
 from vlad.evaluate.limits import too_deep
-from vlad.source import Span
+from vlad.evaluate.tail_calls import Arrival, in_library, is_of_library, lost_call
+from vlad.expand.arity import NO_PAIR, arguments_in, as_written, of_row, signature, too_few, wrong_number
+from vlad.expand.patterns import ProcedureSpan
+from vlad.reader.parser import Form, Keyword, Name, read
+from vlad.source import Source, Span
 from vlad.tensors import NoCondition
-from vlad.values import Backtrace, Code, Global, Value, is_procedure
+from vlad.values import NIL, Backtrace, Code, Global, Value, is_procedure, look
+from vlad.write import written
 
 LONGEST_BACKTRACE = 12
+MOST_ADAPTERS = 50  # that are asked whether a wrong number of arguments went through them
+Frames = list[tuple[FrameType, int]]
+Beginning = tuple[Value, Value]  # of an evaluation: the procedure, and its argument
 
 
-def explained(machine: Any, error: Exception) -> VladError:
+def explained(machine: Any, error: Exception, beginning: Beginning | None = None) -> VladError:
     """The error of the language that a Python exception in emitted code stands for."""
     frames = emitted_frames(error.__traceback__)
     if isinstance(error, VladError):
@@ -35,35 +44,58 @@ def explained(machine: Any, error: Exception) -> VladError:
         found = VladError("device-failed", f"The device cuda failed: {type(error).__name__}: {error}")
     else:
         found = _meaning(machine, error, frames)
-    return located(found, error, frames)
+    counted = _miscounted(machine, found, frames, beginning) or Counted(found, frames)
+    error.__traceback__ = None
+    return _placed(machine, counted, beginning)
 
 
-def located(
-    found: VladError, error: BaseException, frames: list[tuple[FrameType, int]] | None = None
-) -> VladError:
-    """Add the position and the backtrace."""
-    frames = emitted_frames(error.__traceback__) if frames is None else frames
-    for frame, line in reversed(frames):
+def located(found: VladError, error: BaseException) -> VladError:
+    """Add the position and the backtrace to an error that came from outside."""
+    counted = Counted(found, emitted_frames(error.__traceback__))
+    error.__traceback__ = None
+    return _placed(None, counted, None)
+
+
+def _placed(machine: Any, counted: Counted, beginning: Beginning | None) -> VladError:
+    """The error, with the place in the user's text, if any, and the backtrace."""
+    found, arrival = counted.error, counted.arrival
+    for frame, line in reversed(counted.frames):
         emission = emission_of(frame)
         if emission is None:
             continue
-        span = _span(emission.sites.get(line, []))
+        operations = emission.sites.get(line, [])
+        if arrival is not None and machine is not None and _wants_place(found):
+            _add_lost_call(machine, found, _Replay(machine, emission, frame).beginning(operations), arrival)
+        span = _span(operations)
         if span is not None and (found.span is None or (in_library(found.span) and not in_library(span))):
             found.span = span
-        if len(found.backtrace) < LONGEST_BACKTRACE:
-            _extend(found.backtrace, emission.code, span)
-    error.__traceback__ = None
+        _extend(found.backtrace, emission.code, span)
+        arrival = Arrival(emission.code)
+    if arrival is not None and machine is not None and _wants_place(found):
+        _add_lost_call(machine, found, beginning, arrival)
     found.__traceback__ = None
     return found
 
 
-def _meaning(machine: Any, error: Exception, frames: list[tuple[FrameType, int]]) -> VladError:
+def _wants_place(found: VladError) -> bool:
+    return found.span is None or in_library(found.span)
+
+
+def _add_lost_call(machine: Any, found: VladError, beginning: Beginning | None, arrival: Arrival) -> None:
+    """The place of the tail call by which one frame became another."""
+    lost = None if beginning is None else lost_call(machine, *beginning, arrival)
+    if lost is not None:
+        code, found.span = lost
+        _extend(found.backtrace, code, found.span)
+
+
+def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
     if not frames:
         raise error
     frame, line = frames[-1]
     emission = emission_of(frame)
-    if emission is None:
-        return _tuple_mismatch(frame)
+    if emission is None:  # an adapter
+        return VladError("no-matching-pair", NO_PAIR)
     if isinstance(error, NoCondition):
         return VladError(
             "not-a-condition",
@@ -76,20 +108,146 @@ def _meaning(machine: Any, error: Exception, frames: list[tuple[FrameType, int]]
     return found
 
 
-def _tuple_mismatch(frame: FrameType) -> VladError:
-    code: Code = (
-        frame.f_locals["native"].__globals__["FAMILY"].emissions[frame.f_locals["native"].__name__].code
-    )
+# Numbers of arguments.
+
+
+class Counted:
+    """An error, with the frames around the place that it is about, and what the call there entered."""
+
+    __slots__ = ("error", "frames", "arrival")
+
+    def __init__(self, error: VladError, frames: Frames, arrival: Arrival | None = None) -> None:
+        self.error = error
+        self.frames = frames
+        self.arrival = arrival
+
+
+def _miscounted(
+    machine: Any, found: VladError, frames: Frames, beginning: Beginning | None
+) -> Counted | None:
+    """What an error really is, if it is that a procedure was given too many arguments or too few."""
+    if type(found) is not VladError or found.code == "user-error" or not frames:
+        return None
+    counted = _at_primitive(machine, found, frames)
+    asked = 0
+    for index in range(len(frames) - 1, -1, -1):
+        if counted is not None or asked == MOST_ADAPTERS:
+            return counted
+        if emission_of(frames[index][0]) is None:
+            counted = _at_adapter(machine, found, frames, index, beginning)
+            asked += 1
+    return counted
+
+
+def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | None:
+    """In the innermost frame: a primitive was called with more operands than it takes, or one that folds with none; or a
+    procedure without parameters was entered with an argument."""
+    frame, line = frames[-1]
+    emission = emission_of(frame)
+    if emission is None:
+        return None
+    base, parameters = emission.code.base, machine.core_of(emission.code).parameters
+    operations = emission.sites.get(line, [])
+    replay = _Replay(machine, emission, frame)
+    replay.do_again(operations, ("cons",))
+    if base.primitive is not None and base.primitive.variadic and replay.value(parameters[-1]) == NIL:
+        error = wrong_number(of_row(base.primitive), 0, _reason(found))
+        return Counted(error, frames[:-1], Arrival(emission.code))
+    failed = _last(operations, found.span)
+    if failed is None:
+        return None
+    if isinstance(failed.span, ProcedureSpan):
+        given = arguments_in(replay.value(failed.operands[0]))
+        return _without_parameters(machine, failed.span, given, found, frames)
+    taken, count = of_row(failed.primitive), _written_operands(failed)
+    if count is None or taken.rest or 0 < count <= taken.count:
+        return None
+    is_packed = count > len(failed.primitive.operands)
+    if is_packed and written(replay.value(failed.operands[-1]), 200) not in found.irritants:
+        return None  # it is meant to take as many as there are, such as indices
+    return Counted(wrong_number(taken, count, found.message, failed.span), frames)
+
+
+def _without_parameters(
+    machine: Any, span: ProcedureSpan, given: int, found: VladError, frames: Frames
+) -> Counted:
+    emission = emission_of(frames[-1][0])
+    assert emission is not None
+    own = machine.core_of(emission.code.base).span
+    error = wrong_number(as_written(span), given, found.message)
+    if not isinstance(own, ProcedureSpan) or own.parameters is not span.parameters:
+        error.span = span  # the procedure was put in the place of its call
+        return Counted(error, frames)
+    around = len(frames) - 1
+    while around and emission_of(frames[around - 1][0]) is None:  # adapters
+        around -= 1
+    return Counted(error, frames[:around], Arrival(emission.code))
+
+
+def _at_adapter(
+    machine: Any, found: VladError, frames: Frames, index: int, beginning: Beginning | None
+) -> Counted | None:
+    """A call with another number of operands than the procedure has parameters: did it fail there, or is what did not fit
+    there what was wrong later?"""
+    frame = frames[index][0]
+    operands = frame.f_locals
+    native = getattr(operands["native"], "__wrapped__", operands["native"])  # the compiler may watch it
+    code: Code = native.__globals__["FAMILY"].emissions[native.__name__].code
+    taken = signature(machine, code)
     given = int(frame.f_code.co_name[-1:])
-    takes = (
-        f"{tell(code)} takes {code.arity} arguments" if code.arity > 1 else f"{tell(code)} takes an argument"
-    )
-    return VladError(
-        "no-matching-pair",
-        "Argument is not a matching tagged pair with tags ()",
-        hint=f"{takes}; it was given {given}",
-        irritants=(frame.f_locals[f"x{given - 1}"],) if f"x{given - 1}" in frame.f_locals else (),
-    )
+    parts = [operands[f"x{i}"] for i in range(max(given, code.arity)) if f"x{i}" in operands]
+    more = code.arity - code.base.arity  # parameters of derivatives come first
+    arrival = Arrival(code, given)
+    if len(parts) < code.arity:
+        error = too_few(machine, code, len(parts), given, look(parts[-1]) == NIL)
+        if error.code == "no-matching-pair":
+            error.irritants.append(written(parts[-1], 200))
+        return Counted(error, frames[:index], arrival)
+    last = look(parts[-1])
+    for part in reversed(parts[code.arity - 1 : -1]):
+        last = (part, last)
+    got = len(parts) - more
+    if given <= code.arity or given == MOST_OPERANDS:  # then the last may be packed
+        got += arguments_in(parts[-1]) - 1
+        if given < code.arity and arguments_in(parts[-1]) == 1 and type(last) is tuple:
+            if index == 0 and beginning is not None and look(beginning[0])[0] is code:
+                return None  # Python hands over one argument, whatever it was called with
+            got = given - more  # a list, taken apart
+    if taken.count <= got <= code.base.arity:
+        taken_apart = given < code.arity and code.base.primitive is not None and index == len(frames) - 2
+        if taken_apart and written(parts[given - 1], 200) in found.irritants:
+            found.reason = f"{taken.text} was given one pair for several parameters, and took it apart"
+        return None
+    is_hidden = is_of_library(machine, code) and not code.base.name
+    if taken.rest or is_hidden or type(last) is not tuple or written(last, 200) not in found.irritants:
+        return None
+    return Counted(wrong_number(taken, got, _reason(found)), frames[:index], arrival)
+
+
+def _reason(found: VladError) -> str:
+    return found.message if found.span is None else f"{found.message}, at {found.span}"
+
+
+def _last(operations: list[Operation], span: Span | None) -> Apply | None:
+    """The application at a place; without one, the last that has a place."""
+    for _, rhs in reversed(operations):
+        if isinstance(rhs, Apply) and rhs.span is not None and span in (None, rhs.span):
+            return rhs
+    return None
+
+
+def _written_operands(applied: Apply) -> int | None:
+    """How many operands a call of a primitive has in the text, not counting those by name; None where it does not stand there."""
+    if type(applied.span) is not Span:  # a macro's text is not what was called
+        return None
+    form = next(iter(read(Source("", applied.span.text))), None)
+    if not isinstance(form, Form) or form.tail is not None or not form.items:
+        return None
+    head, *operands = form.items
+    if not isinstance(head, Name) or head.symbol.name != applied.primitive.name:
+        return None
+    named = sum([isinstance(operand, Keyword) for operand in operands])
+    return len(operands) - 2 * named
 
 
 def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
@@ -117,9 +275,9 @@ def emission_of(frame: FrameType) -> Emission | None:
     return None if family is None else family.emissions.get(frame.f_code.co_name)
 
 
-def emitted_frames(traceback: TracebackType | None) -> list[tuple[FrameType, int]]:
+def emitted_frames(traceback: TracebackType | None) -> Frames:
     """Frames of emitted code and adapters, outermost first; of a very deep stack the two ends."""
-    frames: list[tuple[FrameType, int]] = []
+    frames: Frames = []
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename in ("<vlad>", "<vlad adapter>"):
             frames.append((traceback.tb_frame, traceback.tb_lineno))
@@ -127,11 +285,6 @@ def emitted_frames(traceback: TracebackType | None) -> list[tuple[FrameType, int
                 del frames[1000:2000]
         traceback = traceback.tb_next
     return frames
-
-
-def in_library(span: Span) -> bool:
-    """People look for the mistake in their own text first."""
-    return span.source.name.startswith("stdlib/") or span.source.name == "<core>"
 
 
 def _span(operations: list[Operation]) -> Span | None:
@@ -145,9 +298,13 @@ def _span(operations: list[Operation]) -> Span | None:
 
 def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
     """A line for each procedure; one that calls itself over and over is told once."""
+    if len(backtrace) >= LONGEST_BACKTRACE:
+        return
     if code.derived in ("tag", "backpropagator") or not (code.name or code.derived):
         return
     if code.name.startswith("%"):  # the library's own helpers
+        return
+    if span is None and getattr(code.lambda_, "span", None) is None:  # a primitive, which the message names
         return
     name = tell(code)
     if not backtrace or backtrace[-1].procedure != name:
@@ -167,7 +324,7 @@ class _Replay:
         if isinstance(atom, Constant):
             return atom.value
         if isinstance(atom, GlobalReference):
-            return atom.cell.value
+            return getattr(atom.cell, "value", None)
         assert isinstance(atom, Variable)
         if atom in self.again:
             return self.again[atom]
@@ -181,6 +338,23 @@ class _Replay:
             if member is atom:
                 return (self.machine.code_of(lambda_, self.emission.code.family), *closure[1:])
         return None
+
+    def beginning(self, operations: list[Operation]) -> Beginning | None:
+        """What a line that calls a procedure called, and with which argument."""
+        if not operations or not isinstance(operations[-1][1], Call):
+            return None
+        call = operations[-1][1]
+        self.do_again(operations, self.machine.entry_rows)
+        *first, argument = [self.value(operand) for operand in call.operands]
+        for operand in reversed(first):
+            argument = (operand, argument)
+        return self.value(call.operator), argument
+
+    def do_again(self, operations: list[Operation], names: Iterable[str]) -> None:
+        """The applications of these primitives, so that their values are known: on the line they may have none yet."""
+        for variable, rhs in operations:
+            if isinstance(rhs, Apply) and rhs.primitive.name in names:
+                self._one(variable, rhs)
 
     def error(self, operations: list[Operation]) -> VladError | None:
         for variable, rhs in operations:

@@ -1,4 +1,4 @@
-"""What may end an evaluation from outside: fuel, time, memory, depth. Off, they cost nothing.
+"""What may end an evaluation from outside: fuel, time, memory, depth, output. Off, they cost nothing.
 
 Called by calls.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
 depth is Python's own recursion limit, for emitted code calls Python functions from Python functions and so does not use the
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from vlad.errors import LimitExceeded
+from vlad.errors import LimitExceeded, WrongOption
 from vlad.source import Span
 
 DEFAULT_DEPTH = (
@@ -70,11 +70,11 @@ def deep_recursion() -> Iterator[None]:
 class Limits:
     """Limits of each evaluation. None is unlimited.
 
-    fuel: procedure entries and loop turns. seconds: wall-clock time. memory: megabytes of resident memory of the
-    process. depth: nested calls that are not tail calls.
+    fuel: procedure entries and loop turns. seconds: wall-clock time. memory: megabytes by which the process's resident
+    memory may grow. depth: nested calls that are not tail calls. output: characters written.
     """
 
-    __slots__ = ("fuel", "seconds", "memory", "depth")
+    __slots__ = ("fuel", "seconds", "memory", "depth", "output")
 
     def __init__(
         self,
@@ -82,11 +82,17 @@ class Limits:
         seconds: float | None = None,
         memory: float | None = None,
         depth: int | None = None,
+        output: int | None = None,
     ) -> None:
+        given = {"fuel": fuel, "seconds": seconds, "memory": memory, "depth": depth, "output": output}
+        for name, amount in given.items():
+            if amount is not None and (isinstance(amount, bool) or not isinstance(amount, int | float)):
+                raise WrongOption("invalid-argument", f"The limit {name} is a number or None, not {amount!r}")
         self.fuel = fuel
         self.seconds = seconds
         self.memory = memory
         self.depth = depth
+        self.output = output
 
     @property
     def are_watched(self) -> bool:
@@ -128,6 +134,14 @@ def out_of_fuel() -> LimitExceeded:
     return LimitExceeded("out-of-fuel", "The evaluation ran out of fuel", hint="`fuel` sets the limit")
 
 
+def too_much_output(most: int) -> LimitExceeded:
+    return LimitExceeded(
+        "too-much-output",
+        f"The evaluation writes more than {most} characters",
+        hint="`output` sets the limit",
+    )
+
+
 def raise_in(thread: int, kind: type[BaseException] | None) -> None:
     """Raise an exception in another thread, at its next step; None takes one back that was not raised yet."""
     import ctypes  # 3 ms, only where a limit is reached or a tier is changed
@@ -143,6 +157,7 @@ class Watch:
         self.limits = limits
         self.steps = steps
         self.active = 0
+        self.written = 0  # characters, since the outermost evaluation began
         self.reason: LimitExceeded | None = None
         self.stop: Callable[[], object] | None = None  # also called where a limit is reached
         self._done = threading.Event()
@@ -152,6 +167,7 @@ class Watch:
         self.active += 1
         if self.active == 1:
             self.reason = None
+            self.written = 0
             _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
             fuel = self.limits.fuel
             self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
@@ -172,6 +188,22 @@ class Watch:
                     self._interrupt(threading.get_ident(), None)  # too late: the evaluation had ended
             _interpreter.leave()
 
+    def room(self) -> int | None:
+        """How many more characters may be written; None: as many as one likes."""
+        return None if self.limits.output is None else self.limits.output - self.written
+
+    def expects(self, count: int) -> None:
+        """Raises LimitExceeded where so many more characters would be too many."""
+        room = self.room()
+        if room is not None and count > room:
+            assert self.limits.output is not None
+            raise too_much_output(self.limits.output)
+
+    def writes(self, text: str) -> None:
+        """Count what is written. Raises LimitExceeded before it is too much."""
+        self.expects(len(text))
+        self.written += len(text)
+
     def _start(self) -> None:
         self._done.clear()
         target = threading.get_ident()
@@ -180,7 +212,7 @@ class Watch:
 
     def _watch(self, target: int) -> None:
         end = math.inf if self.limits.seconds is None else time.monotonic() + self.limits.seconds
-        most = math.inf if self.limits.memory is None else self.limits.memory
+        most = math.inf if self.limits.memory is None else resident_megabytes() + self.limits.memory
         while not self._done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
             if time.monotonic() >= end:
                 message = f"The evaluation took longer than {self.limits.seconds} seconds"

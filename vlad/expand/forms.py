@@ -28,6 +28,7 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.errors import VladError
+from vlad.expand.arity import of_row, wrong_number
 from vlad.expand.macros import (
     ExpandedSpan,
     Expansions,
@@ -39,7 +40,7 @@ from vlad.expand.macros import (
     user_span,
 )
 from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom, as_result, for_effect
-from vlad.expand.patterns import Patterns, invalid_parameter
+from vlad.expand.patterns import Patterns, ProcedureSpan, invalid_parameter
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
 from vlad.source import Span
@@ -372,9 +373,9 @@ class _Expander:
             known = " ".join(["#:" + name for name in row.keywords]) if row is not None else ""
             hint = f"{text_of(form.items[0])} knows the operands {known}, each once and before its value"
             raise VladError("unknown-keyword", message, item.span, hint=hint)
-        if len(operands) != len(row.operands) - len(row.keywords):
-            needed = " ".join(row.operands[: len(row.operands) - len(row.keywords)])
-            raise invalid(form, f"before its keywords, {row.name} has the operands {needed}")
+        taken = of_row(row)
+        if len(operands) != taken.count:
+            raise wrong_number(taken, len(operands), span=form.span)
         operands += [named.get(name, Constant(default)) for name, default in row.keywords.items()]
         return Call(operator, tuple(operands), form.span)
 
@@ -390,13 +391,10 @@ class _Expander:
         inner = scope.inner()
         out: Out = []
         patterns = Patterns(inner, self.module.primitives, parameters)
-        if isinstance(parameters, Form):
-            variables = patterns.parameters(parameters.items, parameters.tail, out)
-        else:
-            variables = patterns.parameters((parameters,), None, out)
+        variables = patterns.parameters(name, out)
         result = self.body(body, inner, out, whole)
         inner.leave()
-        return make_lambda(variables, result, name, whole.span)
+        return make_lambda(variables, result, name, ProcedureSpan(whole.span, name, parameters))
 
     def body(self, forms: tuple[Syntax, ...], scope: Scope, out: Out, whole: Form) -> Body:
         """A body: definitions, which see each other, and expressions; the value is the last one's."""

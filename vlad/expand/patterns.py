@@ -24,6 +24,19 @@ def invalid_parameter(syntax: Syntax, hint: str = SHAPES) -> VladError:
     return VladError("invalid-parameter", f"Invalid parameter: {text_of(syntax)}", syntax.span, hint=hint)
 
 
+class ProcedureSpan(Span):
+    """The extent of a procedure, or of its parameter list, which knows its name ('' for none) and its parameters as they are
+    written: errors show them."""
+
+    __slots__ = ("name", "parameters", "use")
+
+    def __init__(self, span: Span, name: str, parameters: Syntax) -> None:
+        super().__init__(span.source, span.start, span.end)
+        self.name = name
+        self.parameters = parameters
+        self.use: Span | None = getattr(span, "use", None)  # as an ExpandedSpan has it
+
+
 class Patterns:
     """Binds the variables of one parameter list in a scope."""
 
@@ -52,12 +65,15 @@ class Patterns:
         else:
             self.destructure(pattern, variable, out)
 
-    def parameters(self, patterns: tuple[Syntax, ...], tail: Syntax | None, out: Out) -> tuple[Variable, ...]:
-        """The variables of a lambda, and into `out` what takes them apart."""
-        patterns = patterns if tail is None else (*patterns, tail)
+    def parameters(self, name: str, out: Out) -> tuple[Variable, ...]:
+        """The variables of a lambda with that name, and into `out` what takes them apart."""
+        patterns: tuple[Syntax, ...] = (self.whole,)
+        if isinstance(self.whole, Form):
+            tail = self.whole.tail
+            patterns = self.whole.items if tail is None else (*self.whole.items, tail)
         if not patterns:
             nothing = Variable("nothing")
-            self.expect(nothing, Constant(NIL), self.whole.span, out)
+            self.expect(nothing, Constant(NIL), ProcedureSpan(self.whole.span, name, self.whole), out)
             return (nothing,)
         patterns = self.flat(patterns)
         variables = []

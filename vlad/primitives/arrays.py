@@ -16,7 +16,7 @@ from vlad.devices import current, device_of
 from vlad.errors import VladError
 from vlad.primitives.kernels import plain
 from vlad.primitives.numbers import invalid
-from vlad.tensors import SORT, Array, Tensor, namespace, shape_text
+from vlad.tensors import SORT, Array, Tensor, made, namespace, on_host, shape_text
 from vlad.values import FALSE, ZERO, Primitive, Symbol, Value, look
 
 KINDS = {"boolean": "bool"} | {name: name for name in ("float64", "float32", "int64", "int32")}
@@ -31,6 +31,12 @@ def array_of(name: str, value: Value, beside: Array | None = None) -> Array:
     if type(value) is float:
         return (current() if beside is None else device_of(beside)).asarray(value)
     raise invalid(name, "a tensor", value)
+
+
+def first_entry(array: Array, wrong: Array) -> Value:
+    """The first entry of an array at which another, of booleans, holds: for an error."""
+    xp = namespace(array)
+    return made(on_host(xp.reshape(array, (-1,)))[on_host(xp.reshape(wrong, (-1,)))][0])
 
 
 def part_at(array: Array, axis: int, index: int | slice) -> Array:
@@ -125,19 +131,29 @@ def axes_of(name: str, axis: Value, rank: int) -> tuple[int, ...] | None:
     parts = [axis] if type(axis) is float else elements(name, axis)
     found = tuple([axis_of(name, part, rank) for part in parts])
     if len(set(found)) < len(found):
-        raise VladError("invalid-argument", f"Argument to {name} is invalid", hint="each axis is named once")
+        raise VladError(
+            "invalid-argument",
+            f"Argument to {name} is invalid",
+            hint="each axis is named once",
+            irritants=(axis,),
+        )
     return found
 
 
 def dtype_of(name: str, dtype: Value, xp: Any) -> Any:
     """The library's object for a kind of number. Raises VladError."""
+    return getattr(xp, named_kind(name, dtype))
+
+
+def named_kind(name: str, dtype: Value) -> str:
+    """The array-API standard's name of a kind of number. Raises VladError."""
     kind = KINDS.get(dtype.name) if type(dtype) is Symbol else None
     if kind is None:
         raise VladError(
             "invalid-argument", f"Argument to {name} is invalid",
             hint=f"the kinds of number are {', '.join(KINDS)}", irritants=(dtype,),
         )  # fmt: skip
-    return getattr(xp, kind)
+    return kind
 
 
 def _left_out(name: str) -> Callable[..., Any]:

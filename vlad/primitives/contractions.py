@@ -20,7 +20,7 @@ from vlad.devices import device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, constant, dimensions, row
 from vlad.primitives.elementwise import library, unlike
-from vlad.primitives.kernels import is_number, known, loops, shape_of
+from vlad.primitives.kernels import asked_kind, is_number, kind_of, known, loops, shape_of
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Array, Tensor, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, String, Value, list_of, look
@@ -130,8 +130,15 @@ def _abstract_contract(w: Any, a: Any, b: Any, labels: Any, like: Any) -> Any:
         access(term, shape_of(x)) if is_tensor(x.type) else None for term, x in ((left, a), (right, b))
     ]
     is_diagonal = len(set(result)) < len(result)
+
+    def kind(x: Any, term: str, other: str) -> str:
+        """As what it is multiplied: a real as an array of reals, a tensor that has axes for itself as its sums over these."""
+        own, is_summed = kind_of(x) or "float64", any(label not in other + result for label in term)
+        return asked_kind(w.machine.table["sum"].value, (own,), -1.0, FALSE) if is_summed else own
+
     return loops(
         w, extents, [a, b], accesses, dims, steps=[(w.machine.table["*"], (0, 1))],
+        among=[kind(a, left, right), kind(b, right, left)],
         write=access(result, dims) if dims else None, combine="+", fill=0.0 if is_diagonal else None,
     )  # fmt: skip
 
@@ -218,6 +225,8 @@ def _abstract_plan(w: Any, spec: Any, ts: Any) -> Any:
         operands.append(first)
     if ts.type.of != ():
         operands.append(ts)
+    if any(x.type.kind == "union" for x in operands):
+        return w.unbounded("`einsum` is compiled where the shapes of its tensors are known")
     if len(operands) != len(terms) or not all(is_number(x) for x in operands):
         return w.fail("Argument to einsum is invalid")
     shapes = tuple([shape_of(x) for x in operands])
@@ -243,8 +252,10 @@ def _read(text: str) -> tuple[list[str], str | None]:
     result = sides[1] if len(sides) == 2 else None
     letters = (result or "").replace("...", "")
     for letter in letters:
-        if letters.count(letter) > 1 or letter not in sides[0]:
-            raise _malformed(text, f"the result has {letter} once, and an operand has it")
+        if letter not in sides[0]:
+            raise _malformed(text, f"the result has {letter}, and no term has it")
+        if letters.count(letter) > 1:
+            raise _malformed(text, f"the result has {letter} more than once")
     return terms, result
 
 
@@ -252,6 +263,11 @@ def _malformed(text: str, hint: str) -> VladError:
     return VladError(
         "invalid-argument", "Argument to einsum is invalid", hint=hint, irritants=(String(text),)
     )
+
+
+def told(count: int, one: str, several: str = "") -> str:
+    """A number of things in words."""
+    return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 def _operands(ts: Value, count: int) -> list[Value]:
@@ -266,7 +282,7 @@ def _operands(ts: Value, count: int) -> list[Value]:
     if len(found) != count:
         raise VladError(
             "invalid-argument", "Argument to einsum is invalid",
-            hint=f"the specification is of {count} tensors; there are {len(found)}",
+            hint=f"the specification has {told(count, 'term')}, one for each tensor; it was given {told(len(found), 'tensor')}",
         )  # fmt: skip
     return found
 
@@ -298,7 +314,10 @@ def _without_dots(term: str, rank: int) -> str:
     """A name for each axis; those of `...` are numbered from the last one on."""
     count = rank - len(term.replace("...", ""))
     if count < 0 or (count and "..." not in term):
-        raise _Unlike(f"the term {term or 'without letters'} is that of another rank than {rank}")
+        letters = told(len(term.replace("...", "")), "letter")
+        raise _Unlike(
+            f'the term "{term}" has {letters}, one for each axis; its tensor has {told(rank, "axis", "axes")}'
+        )
     return term.replace("...", "".join([chr(_UNNAMED + place) for place in range(count - 1, -1, -1)]))
 
 
@@ -310,8 +329,13 @@ def _lengths(terms: list[str], shapes: tuple[Shape, ...]) -> Lengths:
             if known == 1 != length and ord(label) >= _UNNAMED:
                 lengths[label] = length
             elif known != length and (length != 1 or ord(label) < _UNNAMED):
-                name = f"axis {label}" if ord(label) < _UNNAMED else "an axis of `...`"
-                raise _Unlike(f"{name} has the lengths {known} and {length}")
+                if ord(label) < _UNNAMED:
+                    raise _Unlike(
+                        f"axis {label} has the lengths {known} and {length}; only axes of `...` are broadcast"
+                    )
+                raise _Unlike(
+                    f"an axis of `...` has the lengths {known} and {length}, which are to be equal or 1"
+                )
     return lengths
 
 

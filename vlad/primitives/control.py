@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import DTYPES, Recursion, is_tensor
+from vlad.core.types import Recursion, is_tensor
 from vlad.errors import VladError
+from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
+from vlad.tensors import dtype_name
 from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 
@@ -43,12 +45,12 @@ def _is_list(value: Value) -> bool:
 
 
 def _write(machine: Any, x: Value) -> Value:
-    machine.write(written(x) + "\n")
+    machine.write(written(x, machine.watch.room()) + "\n")
     return x
 
 
 def _display(machine: Any, x: Value) -> Value:
-    machine.write(displayed(x))
+    machine.write(displayed(x, machine.watch.room()))
     return UNSPECIFIED
 
 
@@ -61,12 +63,8 @@ def _write_string(machine: Any, x: Value) -> Value:
 
 def _expect_nothing(name: str, argument: Value) -> None:
     if look(argument) != NIL:
-        raise VladError(
-            "not-equivalent",
-            "Argument is not an equivalent value for ()",
-            hint=f"{name} takes no argument",
-            irritants=(argument,),
-        )
+        reason = "Argument is not an equivalent value for ()"
+        raise wrong_number(Signature(name, f"({name})", 0, False), arguments_in(argument), reason)
 
 
 def _newline(machine: Any, nothing: Value) -> Value:
@@ -157,7 +155,7 @@ def _shows(quoting: bool) -> Recursion:
                 w, [(whole, w.part(x, piece - 1)) if type(piece) is int else piece for piece in pieces]
             )
         if is_tensor(x.type):
-            before, after = tensor_marks(DTYPES[x.type.of.kind])
+            before, after = tensor_marks(dtype_name(x.type.of.kind))
             text = f"{x.type.of.kind} {' '.join(map(str, x.type.of.shape))}"
             return (
                 w.effect("text", text=before)

@@ -60,7 +60,7 @@ def _abstract_not(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.kind == "boolean":
             return w.compute(w.machine.table["not"], [x], w.types.boolean)
-        if is_tensor(x.type) and x.type.of.kind == "b":
+        if is_tensor(x.type) and x.type.of.kind == "bool":
             return w.fail("A tensor of booleans is no condition")
         return w.truth(x.type.of is FALSE)
 
@@ -161,7 +161,7 @@ def _no_pair(value: Value) -> VladError:
     return VladError(
         "no-matching-pair",
         "Argument is not a matching tagged pair with tags ()",
-        hint="the parameter list takes a pair apart here: too few arguments, or a list too short",
+        hint="a parameter takes a pair or a list apart here; this is none, or too short",
         irritants=(value,),
     )
 
@@ -169,7 +169,7 @@ def _no_pair(value: Value) -> VladError:
 def _expect_constant(x: Value, d: Value) -> Value:
     if not equal(x, d):
         hint = (
-            "this procedure takes no argument"
+            "a parameter takes a list apart here; this is longer, or no list"
             if d == ()
             else "a constant among the parameters allows only itself"
         )

@@ -76,6 +76,7 @@ def _known(array: Array, path: str) -> Array:
 
 
 def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
+    machine.permit("files", "write files")
     name = _text("save-tensor", "the name of a file and a tensor", path)
     suffix = os.path.splitext(name)[1]
     if suffix not in _SUFFIXES:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous
-from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
+from vlad.core.types import has_tangents, is_known_zero, is_of_reals, is_real, is_tensor
 from vlad.devices import add_at, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     FIRST,
     array_of,
     axis_of,
+    first_entry,
     row,
     whole,
 )
@@ -21,15 +22,20 @@ from vlad.primitives.elementwise import apart, elementwise, is_elementwise
 from vlad.primitives.kernels import (
     Shape,
     answer_of,
+    as_kind,
+    as_number,
     broadcast_shape,
+    conversion,
     copied,
     entry_by_entry,
     is_number,
+    kind_of,
     known,
     loops,
-    reduced,
+    put_together,
     shape_of,
     unfit,
+    whole_places,
 )
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
@@ -137,11 +143,13 @@ def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, strides: 
         return copied(w, t, shape, Access(offset, inner))
     count = len(at)
     indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
-    reads = (*[Read(number, None) for number in range(count)], Read(count, Access(offset, inner, indirect)))
+    kind = t.type.of.kind
+    part = Read(count, Access(offset, inner, indirect), kind)
+    reads = (*[Read(number, None) for number in range(count)], part)
     size = math.prod(shape) if shape else None
     write = Write(0, count, Access(0, contiguous(shape)) if shape else None)
-    kernel = Kernel(shape, reads, (), (Output(size),), (write,))
-    return answer_of(w, kernel, [*[place for _, place in at], t], shape, t.type.of.kind)
+    kernel = Kernel(shape, reads, (), (Output(size, kind=kind),), (write,))
+    return answer_of(w, kernel, [*[place for _, place in at], t], shape, kind)
 
 
 MOST_PUT = (
@@ -164,13 +172,18 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
         return unfit(w, x, rest)
 
     def put_at(offset: int, at: list[Any]) -> Any:
+        if not at:
+            part = x, (*[1] * len(places), *rest), _index(offset, shape)
+            return put_together(w, shape, [part], kind=kind_of(like))
         count = len(at)
         indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
         own = broadcast(shape_of(x), rest) if is_tensor(x.type) else None
-        reads = (*[Read(number, None) for number in range(count)], Read(count, own))
-        write = Write(0, count, Access(offset, inner, indirect))
-        kernel = Kernel(rest, reads, (), (Output(math.prod(shape), 0.0),), (write,))
-        return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(shape)])[0]
+        kind = like.type.of.kind
+        steps = conversion(w, count, kind_of(x), kind)
+        reads = (*[Read(number, None) for number in range(count)], Read(count, own, kind_of(x) or "float64"))
+        write = Write(0, count + len(steps), Access(offset, inner, indirect))
+        kernel = Kernel(rest, reads, tuple(steps), (Output(math.prod(shape), 0.0, kind=kind),), (write,))
+        return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(shape, kind)])[0]
 
     return _at(w, "tensor-ref", shape, places, put_at)
 
@@ -182,7 +195,7 @@ def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: 
     if not 0 <= begin <= end <= length or by < 1:
         raise VladError(
             "out-of-range", f"Slice given to {name} is out of range: from {begin} to {end} by {by}",
-            hint=f"axis {at} has the length {length}",
+            hint=f"axis {at} has the length {length}: 0 <= start <= stop <= {length}, and a step is 1 or more",
         )  # fmt: skip
     return (*[slice(None)] * at, slice(begin, end, by))
 
@@ -216,8 +229,19 @@ def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
     own, write = _range(w, shape, bounds)
     if not is_number(x) or broadcast_shape([shape_of(x), own]) != own:
         return unfit(w, x, own)
+    if math.prod(own) and write.strides == contiguous(shape):
+        return put_together(w, shape, [(x, own, _index(write.offset, shape))], kind=kind_of(like))
     access = broadcast(shape_of(x), own) if is_tensor(x.type) else None
-    return loops(w, own, [x], [access], shape, write=write, fill=0.0)
+    return loops(w, own, [x], [access], shape, write=write, fill=0.0, kind=kind_of(like))
+
+
+def _index(offset: int, shape: Shape) -> Shape:
+    """The index of the entry that lies behind so many others."""
+    found = []
+    for stride in contiguous(shape):
+        place, offset = divmod(offset, stride)
+        found.append(place)
+    return tuple(found)
 
 
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
@@ -228,16 +252,19 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
     if SORT[found.dtype] == "f":
         with quiet():
             rounded = xp.astype(found, xp.int64)
-        if not bool(xp.all(xp.astype(rounded, found.dtype) == found)):
+        is_broken = xp.astype(rounded, found.dtype) != found
+        if bool(xp.any(is_broken)):
             raise VladError(
-                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers"
-            )
+                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers",
+                irritants=(first_entry(found, is_broken),),
+            )  # fmt: skip
         found = rounded
     if SORT[found.dtype] not in "iu":
         raise invalid(name, "whole numbers as indices", indices)
-    if found.size and not bool(xp.all((found >= -length) & (found < length))):
+    is_outside = (found < -length) | (found >= length)
+    if bool(xp.any(is_outside)):
         raise VladError(
-            "out-of-range", f"Index given to {name} is out of range",
+            "out-of-range", OUT_OF_RANGE[name], irritants=(first_entry(found, is_outside),),
             hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
         )  # fmt: skip
     return found
@@ -257,7 +284,7 @@ def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
 
 def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
     """The rule on the indices, counted from the start; where one is no index of an axis of this length, an error."""
-    if not is_number(indices) or (is_tensor(indices.type) and indices.type.of.kind == "b"):
+    if not is_number(indices) or kind_of(indices) == "bool":
         return w.fail(f"Argument to {name} is invalid")
     table, zero, most = w.machine.table, w.constant(0.0), w.constant(float(length))
 
@@ -266,38 +293,6 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
         return rule(w.apply(table["where"], [w.apply(table["<"], [places, zero]), later, places]))
 
     return whole_places(w, OUT_OF_RANGE[name], indices, -length, length, from_start)
-
-
-def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
-    """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
-    table, shape = w.machine.table, shape_of(places)
-    if is_tensor(places.type):
-        places = type(places)(w.types.tensor(shape), places.leaves)
-
-    def of_all(combine: str, x: Any) -> Any:
-        return reduced(w, x, range(len(shape)), False, combine) if shape else x
-
-    rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
-    tests = [
-        w.apply(table["<="], [w.constant(float(least)), of_all("min", places)]),
-        w.apply(table["<"], [of_all("max", places), w.constant(float(end))]),
-        w.apply(table["="], [of_all("max", rest), w.constant(0.0)]),
-    ]  # fmt: skip
-    key = w.key
-
-    def tested(number: int) -> Any:
-        if number == len(tests) or 0 in shape:
-            return rule(places)
-        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
-
-    def answered(number: int, test: Any) -> Any:
-        if test.type.kind == "constant":
-            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
-        return w.branch(
-            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
-        )
-
-    return tested(0)
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
@@ -319,7 +314,7 @@ def _abstract_gather(w: Any, t: Any, indices: Any, axis: Any) -> Any:
     def parts(places: Any) -> Any:
         whole, index, part = _along(shape, shape_of(places), at)
         accesses = [index if is_tensor(places.type) else None, part]
-        return loops(w, whole, [places, t], accesses, whole, kind=t.type.of.kind)
+        return loops(w, whole, [places, t], accesses, whole)
 
     return _abstract_indices(w, "gather", indices, shape[at], parts)
 
@@ -329,8 +324,12 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
         return t
     shape = shape_of(t)
     at = axis_of("scatter-add", known(w, axis), len(shape))
-    if t.type.of.kind != "f" or not is_number(updates):
-        return w.left_out("tensors of integers are")
+    if not is_tensor(t.type) or not is_number(updates):
+        return w.fail("Argument to scatter-add is invalid")
+    more = kind_of(updates) or "float64"
+    kind = "float64" if is_of_reals(more) and not has_tangents(t.type) else t.type.of.kind
+    if kind == "bool":
+        return w.left_out("sums of booleans, added at indices, are")
 
     def added(places: Any) -> Any:
         whole, index, part = _along(shape, shape_of(places), at)
@@ -339,10 +338,13 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
                 f"Shapes given to scatter-add do not fit: {shape_text(whole)} and {shape_text(shape_of(updates))}"
             )
         own = Access(0, contiguous(whole)) if is_tensor(updates.type) else None
-        reads = (Read(0, index if is_tensor(places.type) else None), Read(1, own))
-        outputs = (Output(math.prod(shape), None, 2),)
-        kernel = Kernel(whole, reads, (), outputs, (Write(0, 1, part, "+"),))
-        return w.loops(kernel, [places, updates, t], [w.types.tensor(shape)])[0]
+        place = Read(0, index if is_tensor(places.type) else None, kind_of(places) or "float64")
+        steps = conversion(w, 1, more, kind)
+        outputs = (Output(math.prod(shape), None, 2, kind),)
+        kernel = Kernel(
+            whole, (place, Read(1, own, more)), tuple(steps), outputs, (Write(0, 1 + len(steps), part, "+"),)
+        )
+        return w.loops(kernel, [places, updates, as_kind(w, t, kind)], [w.types.tensor(shape, kind)])[0]
 
     return _abstract_indices(w, "scatter-add", indices, shape[at], added)
 
@@ -412,11 +414,9 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
         """A condition that is known chooses between shapes, too: then it is a number like another."""
         if a.type.of is ZERO is b.type.of:
             return w.known_zero
-        if is_boolean(c):
-            c = w.constant(1.0 if c.type.of is TRUE else 0.0) if c.type.kind == "constant" else w.as_real(c)
         if not is_number(a) or not is_number(b):
             return w.fail("Argument to where is invalid")
-        return entry_by_entry(w, w.machine.table["where"], [c, a, b])
+        return entry_by_entry(w, w.machine.table["where"], [as_number(w, c), a, b])
 
     for number in (a, b):
         type_ = w.types.canonical(number.type)

@@ -1,23 +1,38 @@
 """What the type rules of tensors have in common: `w` is the compiler's Walker (compile/analyze.py), an operand what it knows.
 
-A rule says of which shape the answer is and by which loops (core/kernels.py) it comes about. Shapes and axes are known when a
-program is compiled; what is known only when it runs is for tier 0.
+A rule says of which shape and kind the answer is and by which loops (core/kernels.py) it comes about. Shapes and axes are known
+when a program is compiled; what is known only when it runs is for tier 0. How kinds of number mix is stated nowhere here:
+`asked_kind` asks the rows' own rules.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, broadcast, contiguous
-from vlad.core.types import is_real, is_tensor, value_of
+from vlad.core.kernels import (
+    Access,
+    Choice,
+    Kernel,
+    Output,
+    Read,
+    Step,
+    Write,
+    broadcast,
+    contiguous,
+    is_whole,
+)
+from vlad.core.types import has_tangents, is_real, is_tensor, value_of
 from vlad.errors import VladError
-from vlad.tensors import shape_text
-from vlad.values import ZERO, Primitive, Value
+from vlad.tensors import Tensor, kind_name, load_numpy, shape_text
+from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
 
 Shape = tuple[int, ...]
+Kind = str | None  # of the entries of a tensor; None: a real, which takes on the kind of what it meets
 
 
 def plain(rule: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Any]:
@@ -44,6 +59,28 @@ def plain(rule: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..
 def shape_of(x: Any) -> Shape:
     """() for a real."""
     return x.type.of.shape if is_tensor(x.type) else ()
+
+
+def kind_of(x: Any) -> Kind:
+    return x.type.of.kind if is_tensor(x.type) else None
+
+
+@functools.cache
+def asked_kind(rule: Callable[..., Value], kinds: tuple[Kind, ...], *more: Value) -> str:
+    """The kind of what a row's rule answers for tensors of these kinds, and more operands: it is asked, of tensors without
+    entries whose last axis has the length 1. What all are, float64 and reals, they stay."""
+    if set(kinds) <= {None, "float64"}:
+        return "float64"
+    numpy = load_numpy()
+
+    operands = [1.0 if kind is None else Tensor(numpy.empty((0, 1), kind)) for kind in kinds]
+    return kind_name(rule(*operands, *more).like.dtype)
+
+
+def kind_of_step(w: Any, row: Primitive, kinds: Sequence[Kind]) -> str:
+    """The kind in which a row is applied: that of what it answers; a test's operands are made alike as those of a sum."""
+    is_test = row.type.endswith("boolean")
+    return asked_kind((w.machine.table["+"] if is_test else row).value, tuple(kinds))
 
 
 def is_number(x: Any) -> bool:
@@ -82,25 +119,39 @@ def loops(
     shape: Shape,
     *,
     steps: Sequence[tuple[Primitive, tuple[int, ...]]] = (),
+    among: Sequence[Kind] = (),
     write: Access | None = None,
     combine: str = "",
     fill: float | None = None,
     base: int | None = None,
-    kind: str = "f",
+    kind: Kind = None,
 ) -> Any:
-    """One kernel with one answer of a shape: the last value, written in the order of the extents or where `write` says. A
-    shape of rank 0 answers a real."""
-    reads = tuple([Read(index, access) for index, access in enumerate(accesses)])
+    """One kernel with one answer of a shape: the last value, written in the order of the extents or where `write` says, as a
+    number of a kind; where none is said, of its own. `among`: the kinds that what is read counts as in the steps, if not its own.
+    A shape of rank 0 answers a real."""
+    read = [(index, access) for index, access in enumerate(accesses) if index != base]
+    kinds = list(among) or [kind_of(operands[index]) for index, _ in read]
+    made = []
+    for row, values in steps:
+        kinds.append(kind_of_step(w, row, [kinds[value] for value in values]))
+        made.append(Step(row, values, kinds[-1] or "float64"))
+    kind = kind or kinds[-1] or "float64"
+    if not combine:
+        made += conversion(w, len(kinds) - 1, kinds[-1], kind)
     size = math.prod(shape) if shape else None
     if write is None and shape:
         write = Access(0, contiguous(extents))
-    if base is not None:
-        reads = tuple([read for read in reads if read.operand != base])
+    reads = [Read(index, access, kind_of(operands[index]) or "float64") for index, access in read]
     kernel = Kernel(
-        tuple(extents), reads, tuple([Step(row, values) for row, values in steps]),
-        (Output(size, fill, base),), (Write(0, len(reads) + len(steps) - 1, write, combine),),
+        tuple(extents), tuple(reads), tuple(made),
+        (Output(size, fill, base, kind),), (Write(0, len(reads) + len(made) - 1, write, combine),),
     )  # fmt: skip
     return answer_of(w, kernel, operands, shape, kind)
+
+
+def conversion(w: Any, value: int, kind: Kind, wanted: str) -> list[Step]:
+    """The step, if any, that makes a value one of the wanted kind; as booleans 0 and 1 stay what they are."""
+    return [] if wanted in (kind or "float64", "bool") else [Step(w.machine.table["real"], (value,), wanted)]
 
 
 def answer_of(w: Any, kernel: Kernel, operands: Sequence[Any], shape: Shape, kind: str) -> Any:
@@ -108,7 +159,7 @@ def answer_of(w: Any, kernel: Kernel, operands: Sequence[Any], shape: Shape, kin
     if shape:
         return w.loops(kernel, operands, [w.types.tensor(shape, kind)])[0]
     (number,) = w.loops(kernel, operands, [w.types.real])
-    return w.apply(w.machine.table["="], [number, w.constant(1.0)]) if kind == "b" else number
+    return w.apply(w.machine.table["="], [number, w.constant(1.0)]) if kind == "bool" else number
 
 
 def entry_by_entry(w: Any, row: Primitive, operands: Sequence[Any]) -> Any:
@@ -117,12 +168,16 @@ def entry_by_entry(w: Any, row: Primitive, operands: Sequence[Any]) -> Any:
     shape = broadcast_shape(shapes)
     if shape is None:
         return w.fail(f"Shapes given to {row.name} do not fit: {' and '.join(map(shape_text, shapes))}")
-    is_test = row.type.endswith("boolean")
-    if not is_test and any(is_tensor(x.type) and x.type.of.kind == "i" for x in operands):
-        return w.left_out("tensors of integers are")
+    kind = kind_of_step(w, row, [kind_of(x) for x in operands])
+    if is_whole(kind) and not row.whole and CALLS.search(row.c):
+        return w.left_out(f"`{row.name}` of integers is")
     accesses = [broadcast(shape_of(x), shape) if is_tensor(x.type) else None for x in operands]
     steps = [(row, tuple(range(len(operands))))]
-    return loops(w, shape, operands, accesses, shape, steps=steps, kind="b" if is_test else "f")
+    is_test = row.type.endswith("boolean")
+    return loops(w, shape, operands, accesses, shape, steps=steps, kind="bool" if is_test else kind)
+
+
+CALLS = re.compile(r"\w\(")  # a function of C, which is one of reals
 
 
 def broadcast_shape(shapes: Sequence[Shape]) -> Shape | None:
@@ -136,18 +191,73 @@ def broadcast_shape(shapes: Sequence[Shape]) -> Shape | None:
     return tuple(lengths)
 
 
-def copied(w: Any, x: Any, shape: Shape, access: Access) -> Any:
-    """The entries of a tensor that an access finds, over a shape; a real is repeated."""
+def copied(w: Any, x: Any, shape: Shape, access: Access, kind: Kind = None) -> Any:
+    """The entries of a tensor that an access finds, over a shape; a real is repeated. As numbers of a kind, or of their own."""
     if not is_tensor(x.type):
-        return loops(w, shape, [x], [None], shape) if shape else x
-    return loops(w, shape, [x], [access], shape, kind=x.type.of.kind)
+        return loops(w, shape, [x], [None], shape, kind=kind) if shape else x
+    return loops(w, shape, [x], [access], shape, kind=kind)
 
 
-def repeated(w: Any, x: Any, shape: Shape) -> Any:
+def repeated(w: Any, x: Any, shape: Shape, kind: Kind = None) -> Any:
     """Broadcast to a shape."""
     if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
         return unfit(w, x, shape)
-    return copied(w, x, shape, broadcast(shape_of(x), shape))
+    return copied(w, x, shape, broadcast(shape_of(x), shape), kind)
+
+
+def as_kind(w: Any, x: Any, kind: Kind) -> Any:
+    """A tensor with its entries as numbers of a kind. What is no tensor stays what it is."""
+    if kind_of(x) in (None, kind):
+        return x
+    return copied(w, x, shape_of(x), Access(0, contiguous(shape_of(x))), kind)
+
+
+def as_numbers(w: Any, x: Any) -> Any:
+    """A tensor to compute with: booleans as 0 and 1, which are float64."""
+    return as_kind(w, x, "float64") if kind_of(x) == "bool" else x
+
+
+def as_number(w: Any, x: Any) -> Any:
+    """A boolean as 1 or 0, to compute with in loops; what is none stays what it is."""
+    if x.type.head != "boolean":
+        return x
+    return w.as_real(x) if x.type.kind == "boolean" else w.constant(1.0 if x.type.of is TRUE else 0.0)
+
+
+def as_reals(w: Any, x: Any) -> Any:
+    """A tensor of reals: itself, or its numbers as float64."""
+    return as_kind(w, x, "float64") if is_tensor(x.type) and not has_tangents(x.type) else x
+
+
+def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
+    """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
+    table, shape = w.machine.table, shape_of(places)
+
+    def of_all(combine: str, x: Any) -> Any:
+        return reduced(w, x, range(len(shape)), False, combine) if shape else x
+
+    tests = [
+        w.apply(table["<="], [w.constant(float(least)), of_all("min", places)]),
+        w.apply(table["<"], [of_all("max", places), w.constant(float(end))]),
+    ]  # fmt: skip
+    if not is_whole(kind_of(places) or "float64"):
+        rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
+        tests.append(w.apply(table["="], [of_all("max", rest), w.constant(0.0)]))
+    key = w.key
+
+    def tested(number: int) -> Any:
+        if number == len(tests) or 0 in shape:
+            return rule(places)
+        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
+
+    def answered(number: int, test: Any) -> Any:
+        if test.type.kind == "constant":
+            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
+        return w.branch(
+            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
+        )
+
+    return tested(0)
 
 
 def unfit(w: Any, x: Any, shape: Shape) -> Any:
@@ -156,9 +266,43 @@ def unfit(w: Any, x: Any, shape: Shape) -> Any:
     return w.fail(f"A sensitivity of shape {shape_text(shape_of(x))} does not fit {shape_text(shape)}")
 
 
-def filled(w: Any, shape: Shape, number: float, kind: str = "f") -> Any:
-    """A tensor of one number."""
+def filled(w: Any, shape: Shape, number: float, kind: Kind = None) -> Any:
+    """A tensor of one number, of this kind."""
     return loops(w, shape, [w.constant(number)], [None], shape, kind=kind)
+
+
+def put_together(
+    w: Any, shape: Shape, parts: Sequence[tuple[Any, Shape, Shape]], fill: float = 0.0, kind: Kind = None
+) -> Any:
+    """A tensor of a shape: each part over a shape of its own with its first entry at an index; `fill` where none is. As numbers
+    of a kind, or of the first part's."""
+    operands = [*[part for part, _, _ in parts], w.constant(fill)]
+    kind = kind or kind_of(parts[0][0]) or "float64"
+    reads = []
+    for number, (part, own, first) in enumerate(parts):
+        access = None
+        if is_tensor(part.type):
+            access = broadcast(shape_of(part), own)
+            access = replace(access, offset=-sum([s * i for s, i in zip(access.strides, first, strict=True)]))
+        reads.append(Read(number, access, kind_of(part) or "float64"))
+    reads.append(Read(len(parts), None))
+    steps: list[Step | Choice] = []
+
+    def alike(value: int) -> int:
+        made = conversion(w, value, reads[value].kind, kind)
+        steps.extend(made)
+        return len(reads) + len(steps) - 1 if made else value
+
+    elsewhere = alike(len(parts))
+    for number, (_, own, first) in enumerate(parts):
+        box = tuple([(begin, begin + length) for begin, length in zip(first, own, strict=True)])
+        steps.append(Choice(box, (alike(number), elsewhere)))
+        elsewhere = len(reads) + len(steps) - 1
+    kernel = Kernel(
+        shape, tuple(reads), tuple(steps), (Output(math.prod(shape), kind=kind),),
+        (Write(0, elsewhere, Access(0, contiguous(shape))),),
+    )  # fmt: skip
+    return w.loops(kernel, operands, [w.types.tensor(shape, kind)])[0]
 
 
 def reshaped(w: Any, x: Any, shape: Shape) -> Any:
@@ -166,18 +310,24 @@ def reshaped(w: Any, x: Any, shape: Shape) -> Any:
     if not is_tensor(x.type):
         return copied(w, x, shape, Access(0, ()))
     if not shape:
-        return loops(w, (), [x], [Access(0, ())], (), kind=x.type.of.kind)
+        return copied(w, x, (), Access(0, ()))
     return type(x)(w.types.tensor(shape, x.type.of.kind), x.leaves)
 
 
 def reduced(w: Any, x: Any, axes: Sequence[int], keep: bool, combine: str) -> Any:
     """The entries combined over some axes. Booleans count as 0 and 1."""
-    shape = shape_of(x)
+    shape, rule = shape_of(x), w.machine.table[REDUCTIONS[combine]].value
     left = tuple([1 if axis in axes else length for axis, length in enumerate(shape)])
     strides = [0 if axis in axes else stride for axis, stride in enumerate(contiguous(left))]
     result = left if keep else tuple([length for axis, length in enumerate(shape) if axis not in axes])
     write = Access(0, tuple(strides)) if result else None
-    return loops(w, shape, [x], [Access(0, contiguous(shape))], result, write=write, combine=combine)
+    return loops(
+        w, shape, [x], [Access(0, contiguous(shape))], result, write=write, combine=combine,
+        kind=asked_kind(rule, (kind_of(x),), -1.0, FALSE),
+    )  # fmt: skip
+
+
+REDUCTIONS = {"+": "sum", "*": "prod", "max": "maximum", "min": "minimum"}
 
 
 def every(w: Any, tests: Any) -> Any:

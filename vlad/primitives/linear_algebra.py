@@ -18,6 +18,7 @@ from vlad.primitives.arrays import (
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
     Shape,
+    as_reals,
     broadcast_shape,
     is_number,
     known,
@@ -47,8 +48,6 @@ def _abstract_matmul(w: Any, a: Any, b: Any) -> Any:
     """Sums over the last axis of one and the last but one of the other."""
     if not is_tensor(a.type) or not is_tensor(b.type):
         return w.fail("Argument to matmul is invalid")
-    if a.type.of.kind == b.type.of.kind == "i":
-        return w.left_out("tensors of integers are")
     own_a, own_b = shape_of(a), shape_of(b)
     rows, columns = _as_matrices(own_a, own_b)
     batch = broadcast_shape([rows[:-2], columns[:-2]])
@@ -77,7 +76,10 @@ def _abstract_dot(w: Any, a: Any, b: Any) -> Any:
         return w.fail(
             f"Shapes given to dot do not fit: {shape_text(shape_of(a))} and {shape_text(shape_of(b))}"
         )
-    return reduced(w, w.apply(w.machine.table["*"], [a, b]), [0], False, "+")
+    own = [Access(0, (1,)), Access(0, (1,))]
+    return loops(
+        w, shape_of(a), [a, b], own, (), steps=[(w.machine.table["*"], (0, 1))], combine="+",
+    )  # fmt: skip
 
 
 def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
@@ -91,7 +93,7 @@ def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
 def _abstract_norm(w: Any, t: Any) -> Any:
     if not is_number(t):
         return w.fail("Argument to norm is invalid")
-    table = w.machine.table
+    table, t = w.machine.table, as_reals(w, t)
     squares = w.apply(table["*"], [t, t])
     total = reduced(w, squares, range(len(shape_of(t))), False, "+") if is_tensor(t.type) else squares
     return w.apply(table["sqrt"], [total])

@@ -15,15 +15,38 @@ from functools import lru_cache
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
-from vlad.core.types import is_tensor
 from vlad.devices import device_named, device_of
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, constant, dimensions, elements, length_of, reals, row, whole
+from vlad.primitives.arrays import (
+    array_of,
+    constant,
+    dimensions,
+    elements,
+    first_entry,
+    length_of,
+    reals,
+    row,
+    whole,
+)
 from vlad.primitives.elementwise import library
-from vlad.primitives.indexing import OUT_OF_RANGE, whole_places
-from vlad.primitives.kernels import Shape, copied, is_number, known, loops, shape_of
+from vlad.primitives.indexing import OUT_OF_RANGE
+from vlad.primitives.kernels import (
+    Shape,
+    as_numbers,
+    as_reals,
+    asked_kind,
+    copied,
+    is_number,
+    kind_of,
+    known,
+    loops,
+    put_together,
+    shape_of,
+    whole_places,
+)
+from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, numbers, quiet, shape_text
-from vlad.values import FALSE, Primitive, Symbol, Value, look
+from vlad.values import FALSE, Primitive, String, Symbol, Value, look
 
 Pair = tuple[int, int]
 
@@ -57,14 +80,17 @@ class Axis:
 
 def _pair(name: str, value: Value, what: str, least: int) -> Pair:
     """Two whole numbers, for height and width, or one for both."""
+    wrong = VladError(
+        "invalid-argument", f"Argument to {name} is invalid", irritants=(value,),
+        hint=f"{what} is a whole number from {least} on, or a list of two: for the height and the width",
+    )  # fmt: skip
     value = look(value)
+    if type(value) is not float and type(value) is not tuple:
+        raise wrong
     parts = [value, value] if type(value) is float else elements(name, value)
     found = [whole(name, part, what) for part in parts]
     if len(found) != 2 or min(found) < least:
-        raise VladError(
-            "invalid-argument", f"Argument to {name} is invalid", irritants=(value,),
-            hint=f"{what} is a whole number from {least} on, or a list of two: for the height and the width",
-        )  # fmt: skip
+        raise wrong
     return found[0], found[1]
 
 
@@ -78,7 +104,7 @@ def _paddings(name: str, padding: Value, axes: list[tuple[int, int, int, int]]) 
             for length, window, stride, dilation in axes
         ]
         return [(number // 2, number - number // 2) for number in missing]
-    if type(padding) is Symbol:
+    if type(padding) is Symbol or type(padding) is String:
         raise VladError(
             "invalid-argument", f"Argument to {name} is invalid", irritants=(padding,),
             hint="the padding is 'valid, 'same, a whole number, or a list of two",
@@ -93,12 +119,14 @@ def _axes(
     strides, dilations = _pair(name, stride, "the stride", 1), _pair(name, dilation, "the dilation", 1)
     given = list(zip(shape[-2:], window, strides, dilations, strict=True))
     found = []
-    for (length, size, step, apart), pad in zip(given, _paddings(name, padding, given), strict=True):
+    pads = _paddings(name, padding, given)
+    for what, (length, size, step, apart), pad in zip(("height", "width"), given, pads, strict=True):
         room = length + sum(pad) - (size - 1) * apart - 1
         if room < 0:
             raise VladError(
                 "wrong-shape", f"Window given to {name} does not fit: {shape_text(window)} in {shape_text(shape[-2:])}",
-                hint="with its dilation it is larger than the image with its padding",
+                hint=f"the {what} of the image with its padding is {length + sum(pad)}, and a window needs "
+                f"{(size - 1) * apart + 1}" + (f" with a dilation of {apart}" if apart > 1 else ""),
             )  # fmt: skip
         found.append(Axis(length, size, step, apart, pad, room // step + 1))
     return found
@@ -155,19 +183,29 @@ class Convolution:
         return self.axes[0].starts, self.axes[1].starts
 
 
+def _misfit(x: tuple[int, ...], w: tuple[int, ...], groups: int) -> str:
+    """Why images and filters of these shapes do not go together; '' where they do."""
+    if len(x) != 4 or len(w) != 4:
+        return (
+            f"images have 4 axes, (number, channels, height, width), and here {len(x)}; "
+            f"filters (channels out, channels in, height, width), and here {len(w)}"
+        )
+    if x[1] != w[1] * groups:
+        divided = f" divided by the {groups} groups" if groups > 1 else ""
+        return f"the channels of the images, axis 1, are {x[1]}{divided}; those that a filter takes, its axis 1, are {w[1]}"
+    return f"{w[0]} filters, axis 0, cannot be divided into {groups} groups" if w[0] % groups else ""
+
+
 def _convolution(x: tuple[int, ...], w: tuple[int, ...], geometry: tuple[Value, ...]) -> Convolution:
     stride, padding, dilation, groups = geometry
     parts = whole("conv2d", groups, "the number of groups")
     if parts < 1:
         raise VladError(
-            "invalid-argument", "Argument to conv2d is invalid", hint="there is at least one group"
-        )
-    if len(x) != 4 or len(w) != 4 or x[1] != w[1] * parts or w[0] % parts:
-        hint = (
-            "images (number, channels, height, width) and filters (channels out, channels in / groups, height, width)"
-            if len(x) != 4 or len(w) != 4
-            else f"with {parts} groups, images have {parts} times as many channels as a filter; {parts} divides the filters"
-        )
+            "invalid-argument", "Argument to conv2d is invalid", irritants=(groups,),
+            hint="the number of groups is a whole number from 1 on",
+        )  # fmt: skip
+    hint = _misfit(x, w, parts)
+    if hint:
         raise VladError(
             "wrong-shape",
             f"Shapes given to conv2d do not fit: {shape_text(x)} and {shape_text(w)}",
@@ -243,21 +281,14 @@ def _with_padding(w: Any, x: Any, axes: list[Axis], fill: float = 0.0) -> Any:
     if not any(sum(axis.padding) for axis in axes):
         return x
     room = (*shape[:-2], height.padded, width.padded)
-    write = Access(_first(axes), contiguous(room))
-    return loops(w, shape, [x], [Access(0, contiguous(shape))], room, write=write, fill=fill)
+    first = (*[0] * len(shape[:-2]), height.padding[0], width.padding[0])
+    return put_together(w, room, [(x, shape, first)], fill)
 
 
 def _without_padding(w: Any, x: Any, axes: list[Axis]) -> Any:
-    shape = shape_of(x)
-    return copied(
-        w, x, (*shape[:-2], *[axis.length for axis in axes]), Access(_first(axes), contiguous(shape))
-    )
-
-
-def _first(axes: list[Axis]) -> int:
-    """Where, in an image with its padding, the image begins."""
-    height, width = axes
-    return height.padding[0] * width.padded + width.padding[0]
+    shape, (height, width) = shape_of(x), axes
+    first = height.padding[0] * width.padded + width.padding[0]
+    return copied(w, x, (*shape[:-2], height.length, width.length), Access(first, contiguous(shape)))
 
 
 def _turns(by: Convolution) -> tuple[Shape, Access, Access, Access]:
@@ -279,7 +310,7 @@ def _abstract_conv2d(w: Any, x: Any, f: Any, *geometry: Any) -> Any:
     by = _convolution(shape_of(x), shape_of(f), tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
     shape = (by.images, by.groups * by.filters, *by.windows)
-    operands = [_with_padding(w, x, by.axes), f]
+    operands = [_with_padding(w, as_numbers(w, x), by.axes), f]
     return _summed(w, extents, operands, [image, filter_], shape, answer)
 
 
@@ -295,7 +326,8 @@ def _abstract_filters(w: Any, s: Any, x: Any, dims: Any, *geometry: Any) -> Any:
     shape = dimensions("conv2d", known(w, dims))
     by = _convolution(shape_of(x), shape, tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
-    return _summed(w, extents, [s, _with_padding(w, x, by.axes)], [answer, image], shape, filter_)
+    operands = [s, _with_padding(w, as_numbers(w, x), by.axes)]
+    return _summed(w, extents, operands, [answer, image], shape, filter_)
 
 
 def _summed(
@@ -331,16 +363,15 @@ def _abstract_max_pool(w: Any, x: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "max-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
     shape, answer = _answers_of(extents)
-    return loops(
-        w, extents, [_with_padding(w, x, axes, -math.inf)], [image], shape, write=answer, combine="max"
-    )
+    padded = _with_padding(w, as_reals(w, x), axes, -math.inf)
+    return loops(w, extents, [padded], [image], shape, write=answer, combine="max")
 
 
 def _abstract_patches(w: Any, x: Any, fill: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "max-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
     shape = (*extents[:-4], extents[-4] * extents[-3], *extents[-2:])
-    padded = _with_padding(w, x, axes, float(known(w, fill)))
+    padded = _with_padding(w, as_reals(w, x), axes, float(known(w, fill)))
     return loops(w, extents, [padded], [image], shape, write=Access(0, contiguous(extents)))
 
 
@@ -355,37 +386,40 @@ def _unpooled(
     w: Any, y: Any, read: Access, shape: Shape, axes: list[Axis], extents: Shape, image: Access
 ) -> Any:
     room = (*shape[:-2], *[axis.padded for axis in axes])
-    total = loops(w, extents, [y], [read], room, write=image, combine="+", fill=0.0)
+    total = loops(w, extents, [as_numbers(w, y)], [read], room, write=image, combine="+", fill=0.0)
     return _without_padding(w, total, axes)
 
 
-def _counted(w: Any, axes: list[Axis]) -> Any:
+def _counted(w: Any, like: Any, axes: list[Axis]) -> Any:
+    """How many entries of the image each window has, as numbers of the kind that a tensor has."""
     down, across = [list(_entries(axis)) for axis in axes]
-    there = device_named(w.machine.device)
-    return w.value(Tensor(there.asarray([[a * b for b in across] for a in down], there.xp.float64)))
+    there, kind = device_named(w.machine.device), like.type.of.kind
+    counts = [[a * b for b in across] for a in down]
+    return w.value(Tensor(there.asarray(counts, getattr(there.xp, kind))))
 
 
 def _abstract_avg_pool(w: Any, x: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "avg-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
     shape, answer = _answers_of(extents)
-    total = loops(
-        w, extents, [_with_padding(w, x, axes)], [image], shape, write=answer, combine="+", fill=0.0
-    )
-    return w.apply(w.machine.table["/"], [total, _counted(w, axes)])
+    padded = _with_padding(w, as_numbers(w, x), axes)
+    kind = asked_kind(w.machine.table["sum"].value, (kind_of(padded),), -1.0, FALSE)
+    total = loops(w, extents, [padded], [image], shape, write=answer, combine="+", fill=0.0, kind=kind)
+    return w.apply(w.machine.table["/"], [total, _counted(w, total, axes)])
 
 
 def _abstract_unpool(w: Any, s: Any, dims: Any, *geometry: Any) -> Any:
     shape = dimensions("avg-pool", known(w, dims))
     axes = _geometry(w, "avg-pool", shape, geometry)
     extents, image = _window_turns(shape, axes)
-    shares = w.apply(w.machine.table["/"], [s, _counted(w, axes)])
+    s = as_numbers(w, s)
+    shares = w.apply(w.machine.table["/"], [s, _counted(w, s, axes)])
     return _unpooled(w, shares, _answers_of(extents)[1], shape, axes, extents, image)
 
 
 def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
     count, shape = length_of("one-hot", known(w, n)), shape_of(labels)
-    if not is_number(labels) or (is_tensor(labels.type) and labels.type.of.kind == "b"):
+    if not is_number(labels) or kind_of(labels) == "bool":
         return w.fail(OUT_OF_RANGE["one-hot"])
 
     def of_places(places: Any) -> Any:
@@ -393,7 +427,7 @@ def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
         own = Access(0, (*contiguous(shape), 0)) if shape else None
         entry = Access(0, (*[0] * len(shape), 1))
         kernel = Kernel(
-            room, (Read(0, own), Read(None, entry)), (Step(w.machine.table["="], (0, 1)),),
+            room, (Read(0, own, kind_of(places) or "float64"), Read(None, entry)), (Step(w.machine.table["="], (0, 1)),),
             (Output(math.prod(room)),), (Write(0, 2, Access(0, contiguous(room))),),
         )  # fmt: skip
         return w.loops(kernel, [places], [w.types.tensor(room)])[0]
@@ -475,11 +509,12 @@ def _one_hot(labels: Value, n: Value) -> Value:
     found = array_of("one-hot", labels)
     count = length_of("one-hot", n)
     xp = library("one-hot", labels)
-    if SORT[found.dtype] == "b" or not bool(
-        xp.all((found >= 0) & (found < count) & (found == xp.round(found)))
-    ):
+    if SORT[found.dtype] == "b":
+        raise invalid("one-hot", "labels that are whole numbers", labels)
+    is_none = (found < 0) | (found >= count) | (found != xp.round(found))
+    if bool(xp.any(is_none)):
         raise VladError(
-            "out-of-range", OUT_OF_RANGE["one-hot"],
+            "out-of-range", OUT_OF_RANGE["one-hot"], irritants=(first_entry(found, is_none),),
             hint=f"labels are whole numbers from 0 to {count - 1}",
         )  # fmt: skip
     return made(xp.astype(found[..., None] == device_of(found).make("arange", count), xp.float64))

@@ -1,6 +1,7 @@
 """The rows of the reals: arithmetic, comparisons, elementary and special functions.
 
-A row states its partial derivatives once, in the language; both modes and every order follow (values.Primitive). `python` is the
+A row states its partial derivatives once, in the language; both modes and every order follow (values.Primitive). Where constants
+are chosen between, `broadcast-like` makes a tensor of them one of the result's kind. `python` is the
 fast form, valid when an operand is known to be real; `value` is the complete rule. Values follow IEEE arithmetic and the C
 library: no operation on reals ends in an error (docs/conventions.md has kinks and singular points).
 """
@@ -294,10 +295,17 @@ def _reals(
 
 
 def _function(
-    name: str, doc: str, rule: Rule1, partial: str, c: str = "", array: str = "", hidden: bool = False
+    name: str,
+    doc: str,
+    rule: Rule1,
+    partial: str,
+    c: str = "",
+    array: str = "",
+    whole: str = "",
+    hidden: bool = False,
 ) -> Primitive:
     """A real function of one real."""
-    return _reals(name, "x", doc, rule, partials={"x": partial}, hidden=hidden, c=c, array=array)
+    return _reals(name, "x", doc, rule, partials={"x": partial}, hidden=hidden, c=c, array=array, whole=whole)
 
 
 def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str) -> Primitive:
@@ -485,7 +493,7 @@ ROWS: list[Primitive] = [
               "1 / (1 + xp.exp(-x))"),
     _function("softplus", "log(1 + exp x), without overflow.", softplus, "(sigmoid x)",
               "log1p(exp(-fabs({x}))) + ({x} > 0 ? {x} : 0)", "xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, 0.0)"),
-    _function("relu", "x where it is above 0, else 0.", lambda x: 0.0 if x <= 0 else x, "(where (> x 0) 1 0)",
+    _function("relu", "x where it is above 0, else 0.", lambda x: 0.0 if x <= 0 else x, "(broadcast-like (where (> x 0) 1 0) x)",
               "({x} <= 0 ? 0 : {x})", "xp.where(x <= 0, 0.0, x)"),
     _function("gelu", "x times the normal distribution's share below x.", gelu,
               """(+ (* 0.5 (erfc (* x -0.7071067811865476)))
@@ -553,7 +561,7 @@ ROWS: list[Primitive] = [
     # where a formula has no value it is asked for another point, so that what is not chosen has derivatives
     _reals("expt", "x y", "x to the y.", power,
         partials={
-            "x": """(let ((none (where (= x 0) (where (= y 0) 1 0) 0)))
+            "x": """(let ((none (broadcast-like (where (= x 0) (where (= y 0) 1 0) 0) r)))
                 (let ((slope (* y (power-log (+ x none) y 1 0)))) (where (= none 1) 0 slope)))""",
             "y": "(where (> x 0) (power-log (where (> x 0) x 1) y 0 1) (* 0 r))",
         },
@@ -562,7 +570,7 @@ ROWS: list[Primitive] = [
     _reals("power-log", "x y n m", "x to the (y - n), times log x to the m, for constant n and m.", power_log,
         partials={
             "x": """(let ((next (+ n 1)))
-                      (let ((none (where (= x 0) (where (= y n) 1 0) 0)))
+                      (let ((none (broadcast-like (where (= x 0) (where (= y n) 1 0) 0) r)))
                        (let ((first (where (= none 1) 0 (* (- y n) (power-log (+ x none) y next m)))))
                         (if (= m 0) first (+ first (* m (power-log x y next (- m 1))))))))""",
             "y": "(where (> x 0) (power-log (where (> x 0) x 1) y n (+ m 1)) (* 0 r))",
@@ -571,23 +579,27 @@ ROWS: list[Primitive] = [
         array="x ** (y - n) * log_of_positive(xp, x) ** m", hidden=True,
         c="vlad_power_log({x}, {y}, {n}, {m})",
     ),
-    _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs"),
+    _function("abs", "Absolute value.", abs, "(sign x)", "fabs({x})", "abs", "(long){x} < 0 ? -{x} : {x}"),
     _reals("max", "x y", "The larger one; nan if either is.", larger,
-        partials={"x": "(where (> x y) 1 (where (= x y) 0.5 0))", "y": "(where (> y x) 1 (where (= x y) 0.5 0))"},
+        partials={"x": "(broadcast-like (where (> x y) 1 (where (= x y) 0.5 0)) r)",
+                  "y": "(broadcast-like (where (> y x) 1 (where (= x y) 0.5 0)) r)"},
         variadic="left", unary="(max x x)", c="vlad_max({x}, {y})", array="maximum",
+        whole="(long){x} > (long){y} ? {x} : {y}",
     ),
     _reals("min", "x y", "The smaller one; nan if either is.", smaller,
-        partials={"x": "(where (< x y) 1 (where (= x y) 0.5 0))", "y": "(where (< y x) 1 (where (= x y) 0.5 0))"},
+        partials={"x": "(broadcast-like (where (< x y) 1 (where (= x y) 0.5 0)) r)",
+                  "y": "(broadcast-like (where (< y x) 1 (where (= x y) 0.5 0)) r)"},
         variadic="left", unary="(min x x)", c="vlad_min({x}, {y})", array="minimum",
+        whole="(long){x} < (long){y} ? {x} : {y}",
     ),
-    _function("floor", "The largest integer not above x.", floor, "zero", "floor({x})", "floor"),
-    _function("ceiling", "The smallest integer not below x.", ceiling, "zero", "ceil({x})", "ceil"),
-    _function("truncate", "x without its fraction.", truncate, "zero", "trunc({x})", "trunc"),
-    _function("round", "The nearest integer, halves to even.", _integral(round), "zero", "rint({x})", "round"),
-    _function("sign", "-1, 0 or 1.", sign, "zero", "vlad_sign({x})", "sign"),
+    _function("floor", "The largest integer not above x.", floor, "zero", "floor({x})", "floor", "{x}"),
+    _function("ceiling", "The smallest integer not below x.", ceiling, "zero", "ceil({x})", "ceil", "{x}"),
+    _function("truncate", "x without its fraction.", truncate, "zero", "trunc({x})", "trunc", "{x}"),
+    _function("round", "The nearest integer, halves to even.", _integral(round), "zero", "rint({x})", "round", "{x}"),
+    _function("sign", "-1, 0 or 1.", sign, "zero", "vlad_sign({x})", "sign", "((long){x} > 0) - ((long){x} < 0)"),
     _reals("modulo", "x y", "x - y floor(x/y): the sign of y.", modulo,
         partials={"x": "1", "y": "(round (/ (- r x) y))"},
-        c="vlad_modulo({x}, {y})", array="remainder",
+        c="vlad_modulo({x}, {y})", array="remainder", whole="vlad_whole_modulo({x}, {y})",
     ),
     _reals("remainder", "x y", "x - y truncate(x/y): the sign of x.", remainder,
         partials={"x": "1", "y": "(round (/ (- r x) y))"}, c="fmod({x}, {y})",

@@ -22,10 +22,13 @@ from vlad.core.types import is_real, is_tensor
 from vlad.devices import Device, current, stable_order
 from vlad.errors import VladError
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
-from vlad.primitives.indexing import whole_places
-from vlad.primitives.kernels import known
+from vlad.primitives.kernels import (
+    conversion,
+    known,
+    whole_places,
+)
 from vlad.primitives.numbers import invalid, only_reals
-from vlad.primitives.tensors import MOST_LISTED, abstract_split, split_tensor
+from vlad.primitives.shaping import MOST_LISTED, abstract_split, split_tensor
 from vlad.tensors import Array, Tensor, made, namespace, on_host
 from vlad.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
 
@@ -316,18 +319,18 @@ def _of_words(
     parts: tuple[int, ...],
     steps: list[Step],
     *more: Any,
-    kind: str = "f",
+    kind: str = "float64",
 ) -> Any:
     """A tensor, or a real, of what steps make of parts of words. Values of the steps: the place, k, m, the purpose, three parts'
     numbers, `more`, then the parts asked for."""
     place = Access(0, contiguous(shape))
     given = [k, m, *[w.constant(float(number)) for number in (purpose, WHOLE, HIGH, LOW)], *more]
     reads = (Read(None, place), *[Read(number, None) for number in range(len(given))])
-    own = [Step(WORD, (1, 2, 0, 3, 4 + part)) for part in parts]
+    own = [*[Step(WORD, (1, 2, 0, 3, 4 + part)) for part in parts], *steps]
+    own += conversion(w, len(reads) + len(own) - 1, "float64", kind)
     size = math.prod(shape) if shape else None
-    values = len(reads) + len(own) + len(steps)
-    write = Write(0, values - 1, place if shape else None)
-    kernel = Kernel(shape, reads, (*own, *steps), (Output(size),), (write,))
+    write = Write(0, len(reads) + len(own) - 1, place if shape else None)
+    kernel = Kernel(shape, reads, tuple(own), (Output(size, kind=kind),), (write,))
     return w.loops(kernel, given, [w.types.tensor(shape, kind) if shape else w.types.real])[0]
 
 
@@ -386,7 +389,7 @@ def _abstract_integer(w: Any, key: Any, low: Any, high: Any, dims: Any) -> Any:
 
     def drawn(k: Any, m: Any) -> Any:
         steps = [Step(BELOW, (9, 10, 7)), Step(add, (11, 8))]
-        return _of_words(w, k, m, INTEGER, shape, (HIGH, LOW), steps, *more, kind="i")
+        return _of_words(w, k, m, INTEGER, shape, (HIGH, LOW), steps, *more, kind="int64")
 
     return _with_key(w, "random-integer", key, drawn)
 
@@ -414,12 +417,12 @@ def _abstract_permutation(w: Any, key: Any, n: Any) -> Any:
         line = Access(0, (1,))
         put = Kernel(
             (count,),
-            (Read(0, line), Read(None, line)),
+            (Read(0, line), Read(None, line, "int64")),
             (),
-            (Output(count, 0.0),),
+            (Output(count, 0.0, kind="int64"),),
             (Write(0, 1, Access(0, (0,), ((0, 1),))),),
         )
-        return w.loops(put, [ranks], [w.types.tensor((count,), "i")])[0]
+        return w.loops(put, [ranks], [w.types.tensor((count,), "int64")])[0]
 
     return _with_key(w, "permutation", key, drawn)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
-from vlad.core.types import is_tensor
+from vlad.core.types import has_tangents, is_tensor
 from vlad.devices import device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
@@ -23,8 +23,12 @@ from vlad.primitives.arrays import (
 )
 from vlad.primitives.data import boolean
 from vlad.primitives.kernels import (
+    as_kind,
+    as_numbers,
+    as_reals,
     copied,
     is_number,
+    kind_of,
     known,
     over,
     reduced,
@@ -76,8 +80,6 @@ def _abstract_reduction(
         axes = over(shape, chosen)
         if not empty and any(shape[one] == 0 for one in axes):
             return w.fail(f"{name} of nothing")
-        if is_tensor(t.type) and t.type.of.kind == "i":
-            return w.left_out("tensors of integers are")
         return rule(w, t, axes, known(w, keep) is not FALSE)
 
     return abstract
@@ -89,7 +91,8 @@ def _combined(combine: str) -> Callable[..., Any]:
 
 def _abstract_mean(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
     count = math.prod([shape_of(t)[axis] for axis in axes])
-    return w.apply(w.machine.table["/"], [_combined("+")(w, t, axes, keep), w.constant(float(count))])
+    total = _combined("+")(w, as_reals(w, t), axes, keep)
+    return w.apply(w.machine.table["/"], [total, w.constant(float(count))])
 
 
 def _abstract_top(w: Any, t: Any, axes: Sequence[int]) -> Any:
@@ -101,7 +104,7 @@ def _abstract_top(w: Any, t: Any, axes: Sequence[int]) -> Any:
 
 
 def _abstract_logsumexp(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
-    table = w.machine.table
+    table, t = w.machine.table, as_reals(w, t)
     top = _abstract_top(w, t, axes)
     powers = w.apply(table["exp"], [w.apply(table["-"], [t, top])])
     total = w.apply(table["+"], [w.apply(table["log"], [_combined("+")(w, powers, axes, True)]), top])
@@ -113,7 +116,7 @@ def _abstract_shifted(name: str, exponential: bool) -> Callable[..., Any]:
     def abstract(w: Any, t: Any, axis: Any) -> Any:
         if not is_number(t):
             return w.fail(f"Argument to {name} is invalid")
-        shape, table = shape_of(t), w.machine.table
+        shape, table, t = shape_of(t), w.machine.table, as_reals(w, t)
         axes = over(shape, axes_of(name, known(w, axis), len(shape)))
         if 0 in shape:
             return t
@@ -137,7 +140,8 @@ def _abstract_spread(w: Any, x: Any, t: Any, axis: Any) -> Any:
         if math.prod(kept) != math.prod(shape_of(x)):
             return unfit(w, x, kept)
         x = reshaped(w, x, kept)
-    return repeated(w, x, shape)
+    x = as_numbers(w, x)
+    return repeated(w, x, shape, kind_of(t) if has_tangents(t.type) or not is_tensor(x.type) else kind_of(x))
 
 
 def _abstract_repeated(w: Any, t: Any, axis: Any) -> Any:
@@ -167,9 +171,9 @@ def _abstract_is_own(w: Any, t: Any, axis: Any) -> Any:
     other = Access(0, (*[0] * len(shape), 1))
     kernel = Kernel(
         whole, (Read(None, own), Read(None, other)), (Step(w.machine.table["="], (0, 1)),),
-        (Output(math.prod(whole)),), (Write(0, 2, Access(0, contiguous(whole))),),
+        (Output(math.prod(whole), kind="bool"),), (Write(0, 2, Access(0, contiguous(whole))),),
     )  # fmt: skip
-    return w.loops(kernel, [], [w.types.tensor(whole, "b")])[0]
+    return w.loops(kernel, [], [w.types.tensor(whole, "bool")])[0]
 
 
 def _abstract_argmax(w: Any, t: Any, axis: Any) -> Any:
@@ -199,7 +203,7 @@ def _abstract_argmax(w: Any, t: Any, axis: Any) -> Any:
         [is_top, index, w.apply(table["where"], [is_number_there, w.constant(math.inf), index])],
     )
     least = reduced(w, found, axes, False, "min")
-    return type(t)(w.types.tensor(shape_of(least), "i"), least.leaves) if is_tensor(least.type) else least
+    return as_kind(w, least, "int64")
 
 
 def _repeated(t: Value, axis: Value) -> Value:
@@ -287,8 +291,8 @@ def _extreme(name: str, doc: str, rule: Callable[..., Array]) -> Primitive:
     return row(
         name, "t axis keep", doc, _reduction(name, rule, empty=False), keywords=REDUCED,
         abstract=_abstract_reduction(name, _combined({"maximum": "max", "minimum": "min"}[name]), False),
-        forward=f"{_HOLDS} (/ (sum (* m dt) axis keep) (sum m axis keep)))",
-        reverse={"t": f"{_HOLDS} (* (spread s t axis) (/ m (spread (sum m axis keep) t axis))))"},
+        forward=f"{_HOLDS} (broadcast-like (/ (sum (* m dt) axis keep) (sum m axis keep)) r))",
+        reverse={"t": f"{_HOLDS} (sum-like (* (spread s t axis) (/ m (spread (sum m axis keep) t axis))) t))"},
     )  # fmt: skip
 
 

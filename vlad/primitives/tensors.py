@@ -1,4 +1,4 @@
-"""The rows of tensors: what they are, making them, shaping them (arrays.py has the conventions)."""
+"""The rows of tensors: what they are, making them, broadcasting (arrays.py has the conventions)."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
-from vlad.core.types import DTYPES, has_tangents, is_known_zero, is_real, is_tensor
+from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
 from vlad.devices import current, device_named, device_of, moved, name_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
-    FIRST,
     MOST_AXES,
     MOST_ENTRIES,
     array_of,
-    axes_of,
-    axis_of,
     constant,
     dimensions,
     dtype_of,
     elements,
+    first_entry,
     length_of,
+    named_kind,
     part_at,
     repeated_like,
     row,
     too_many_axes,
-    whole,
 )
 from vlad.primitives.data import boolean, constant_row
-from vlad.primitives.elementwise import apart, library, unlike
+from vlad.primitives.elementwise import apart, unlike
 from vlad.primitives.kernels import (
-    Shape,
+    as_kind,
     broadcast_shape,
     copied,
     filled,
     is_number,
+    kind_of,
     known,
     list_parts,
     loops,
@@ -44,11 +43,15 @@ from vlad.primitives.kernels import (
     reshaped,
     shape_of,
     unfit,
+    whole_places,
 )
 from vlad.primitives.numbers import invalid
+from vlad.primitives.shaping import MOST_LISTED, stacked
 from vlad.tensors import (
+    SORT,
     Array,
     Tensor,
+    dtype_name,
     kind_name,
     made,
     namespace,
@@ -100,7 +103,11 @@ def _abstract_tensor(w: Any, data: Any) -> Any:
     """Reals are put into a new array one by one; parts that are tensors behind each other."""
     parts = list_parts(w, data)
     if parts is None:
-        return data if is_number(data) else w.fail("Argument to tensor is invalid")
+        return (
+            data
+            if is_number(data) or data.type.head == "boolean"
+            else w.fail("Argument to tensor is invalid")
+        )
     tensors = [
         _abstract_tensor(w, part) if part.type.kind != "constant" or not is_real(part.type) else part
         for part in parts
@@ -119,7 +126,7 @@ def _part(w: Any, t: Any, index: int) -> Any:
 def _abstract_parts(w: Any, x: Any, data: Any) -> Any:
     parts = list_parts(w, data)
     if parts is None:
-        return x
+        return data if data.type.head == "boolean" else x
     shape = shape_of(x)
     if shape[:1] != (len(parts),):
         return unfit(w, x, (len(parts),))
@@ -156,8 +163,8 @@ def _abstract_to_list(w: Any, t: Any) -> Any:
     shape = shape_of(t)
     if not shape:
         return t
-    if math.prod(shape) > MOST_LISTED or t.type.of.kind == "b":
-        return w.left_out("lists of so many entries, or of booleans, are")
+    if math.prod(shape) > MOST_LISTED:
+        return w.left_out("lists of so many entries are")
     answer = w.constant(NIL)
     for index in reversed(range(shape[0])):
         answer = w.pair(_abstract_to_list(w, _part(w, t, index)), answer)
@@ -217,14 +224,12 @@ def _of_number(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _abstract_dtype(w: Any, t: Any) -> Any:
-    return w.constant(symbol(DTYPES[t.type.of.kind if is_tensor(t.type) else "f"]))
+    return w.constant(symbol(dtype_name(kind_of(t) or "float64")))
 
 
 def _abstract_filled(name: str, number: float) -> Callable[..., Any]:
     def rule(w: Any, dims: Any, dtype: Any) -> Any:
-        if known(w, dtype) is not symbol("float64"):
-            return w.left_out("tensors of other kinds than float64 are")
-        return filled(w, dimensions(name, known(w, dims)), number)
+        return filled(w, dimensions(name, known(w, dims)), number, named_kind(name, known(w, dtype)))
 
     return rule
 
@@ -273,8 +278,7 @@ def _abstract_linspace(w: Any, a: Any, b: Any, n: Any) -> Any:
 
 
 def _dtype(t: Value) -> Value:
-    name = kind_name(array_of("dtype", t).dtype)
-    return symbol("boolean" if name == "bool" else name)
+    return symbol(dtype_name(kind_name(array_of("dtype", t).dtype)))
 
 
 def _as_type(t: Value, dtype: Value) -> Value:
@@ -282,7 +286,29 @@ def _as_type(t: Value, dtype: Value) -> Value:
     xp = namespace(array)
     kind = dtype_of("as-type", dtype, xp)
     with quiet():
+        is_outside = _outside(array, kind) if dtype.name.startswith("int") else None
+        if is_outside is not None and bool(xp.any(is_outside)):
+            raise VladError(
+                "out-of-range", f"A value given to as-type is no {dtype.name}", irritants=(first_entry(array, is_outside),),
+                hint=f"{dtype.name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}",
+            )  # fmt: skip
         return made(xp.astype(array, kind))
+
+
+BITS = {"int32": 32, "int64": 64}  # kinds of integers that are compiled
+
+
+def _outside(array: Array, kind: Any) -> Array | None:
+    """Which entries a kind of integers has no place for, when what follows their point is cut off; None where that cannot be."""
+    if SORT[array.dtype] == "b":
+        return None
+    xp = namespace(array)
+    low, high = xp.iinfo(kind).min, xp.iinfo(kind).max
+    if SORT[array.dtype] == "f":
+        cut = xp.trunc(array)
+        return ~((cut >= float(low)) & (cut < float(high) + 1.0))  # also of nan
+    own = xp.iinfo(array.dtype)
+    return (array < max(low, own.min)) | (array > min(high, own.max))
 
 
 def _device(x: Value) -> Value:
@@ -301,10 +327,32 @@ def _device_like(x: Value, like: Value) -> Value:
     return Tensor(moved(x.array, device_of(like.like))) if type(x) is type(like) is Tensor else x
 
 
+def _abstract_whole(w: Any, t: Any, kind: str) -> Any:
+    """As integers, each of which the kind must have a place for."""
+    if kind_of(t) in BITS and BITS[kind_of(t)] <= BITS[kind]:
+        return as_kind(w, t, kind)
+    shape, end = shape_of(t), 2 ** (BITS[kind] - 1)
+    own = Access(0, contiguous(shape)) if shape else None
+    cut = t if kind_of(t) in BITS else w.apply(w.machine.table["truncate"], [t])
+    return whole_places(
+        w, f"A value given to as-type is no {kind}", cut, -end, end,
+        lambda places: loops(w, shape, [places], [own], shape, kind=kind),
+    )  # fmt: skip
+
+
 def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
-    if known(w, dtype) is not symbol("float64") or not is_number(t):
-        return w.left_out("tensors of other kinds than float64 are")
-    return type(t)(w.types.tensor(shape_of(t)), t.leaves) if is_tensor(t.type) else t
+    kind, shape = named_kind("as-type", known(w, dtype)), shape_of(t)
+    if not is_number(t):
+        return w.fail("Argument to as-type is invalid")
+    if kind == (kind_of(t) or "float64"):
+        return t
+    own = Access(0, contiguous(shape)) if shape else None
+    if kind in BITS and kind_of(t) != "bool":
+        return _abstract_whole(w, t, kind)
+    if kind != "bool":
+        return loops(w, shape, [t], [own], shape, kind=kind)
+    numbers, steps = [w.constant(1.0), w.constant(0.0)], [(w.machine.table["where"], (0, 1, 2))]
+    return loops(w, shape, [t, *numbers], [own, None, None], shape, steps=steps, kind=kind)
 
 
 def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
@@ -318,7 +366,7 @@ def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
     missing = len(whole) - len(shape)
     axes = [i for i, length in enumerate(whole) if i < missing or (shape[i - missing] == 1 != length)]
     total = reduced(w, x, axes, True, "+") if axes else x
-    return reshaped(w, total, shape)
+    return as_kind(w, reshaped(w, total, shape), kind_of(like) if shape else None)
 
 
 def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
@@ -326,12 +374,13 @@ def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
         return x
     if is_known_zero(x.type) or not has_tangents(like.type):
         return w.known_zero
-    return x if is_tensor(x.type) and shape_of(x) == shape_of(like) else repeated(w, x, shape_of(like))
+    is_alike = shape_of(x) == shape_of(like) and kind_of(x) == kind_of(like)
+    return x if is_alike else repeated(w, x, shape_of(like), kind_of(like))
 
 
 def _abstract_witness(w: Any, x: Any, r: Any) -> Any:
-    is_spread = (is_tensor(x.type) or is_tensor(r.type)) and shape_of(x) != shape_of(r)
-    return x if is_spread else w.truth(False)
+    is_alike = shape_of(x) == shape_of(r) and kind_of(x) == kind_of(r)
+    return w.truth(False) if is_alike else x
 
 
 def _sum_like(x: Value, like: Value) -> Value:
@@ -379,278 +428,6 @@ def _broadcast_like(x: Value, like: Value) -> Value:
         raise unlike("broadcast-like", (x, like)) from None
 
 
-def _reshape(t: Value, dims: Value) -> Value:
-    array = array_of("reshape", t)
-    return made(namespace(array).reshape(array, _new_shape(array.shape, dims)))
-
-
-def _new_shape(old: tuple[int, ...], dims: Value) -> tuple[int, ...]:
-    given = [dims] if type(dims) is float else elements("reshape", dims)
-    free = [index for index, part in enumerate(given) if part == -1.0]
-    shape = dimensions("reshape", list_of([1.0 if part == -1.0 else part for part in given]))
-    count, size = math.prod(old), math.prod(shape)
-    if len(free) == 1 and size and count % size == 0:
-        shape = (*shape[: free[0]], count // size, *shape[free[0] + 1 :])
-        size = count
-    if size != count or len(free) > 1:
-        wanted = shape_text([int(part) for part in given])
-        raise VladError(
-            "wrong-shape", f"Shapes given to reshape do not fit: {shape_text(old)} and {wanted}",
-            hint=f"the tensor has {count} entries; at most one length may be left open, as -1",
-        )  # fmt: skip
-    return shape
-
-
-def _abstract_reshape(w: Any, t: Any, dims: Any) -> Any:
-    if not is_number(t):
-        return w.fail("Argument to reshape is invalid")
-    return reshaped(w, t, _new_shape(shape_of(t), known(w, dims)))
-
-
-def _abstract_transpose(w: Any, t: Any, axes: Any) -> Any:
-    shape = shape_of(t)
-    order = _order(shape, known(w, axes))
-    strides = contiguous(shape)
-    access = Access(0, tuple([strides[axis] for axis in order]))
-    return copied(w, t, tuple([shape[axis] for axis in order]), access)
-
-
-def _abstract_swap(w: Any, t: Any) -> Any:
-    shape, strides = shape_of(t), contiguous(shape_of(t))
-    if len(shape) < 2:
-        return t
-    access = Access(0, (*strides[:-2], strides[-1], strides[-2]))
-    return copied(w, t, (*shape[:-2], shape[-1], shape[-2]), access)
-
-
-def _abstract_broadcast_to(w: Any, t: Any, dims: Any) -> Any:
-    shape, whole = shape_of(t), dimensions("broadcast-to", known(w, dims))
-    if broadcast_shape([shape, whole]) != whole or not is_number(t):
-        return w.fail(f"Shapes given to broadcast-to do not fit: {shape_text(shape)} and {shape_text(whole)}")
-    return repeated(w, t, whole)
-
-
-def _transpose(t: Value, axes: Value) -> Value:
-    array = array_of("transpose", t)
-    return made(namespace(array).permute_dims(array, _order(array.shape, axes)))
-
-
-def _order(shape: tuple[int, ...], axes: Value) -> tuple[int, ...]:
-    rank = len(shape)
-    order = axes_of("transpose", axes, rank)
-    if order is None:
-        return tuple(reversed(range(rank)))
-    if sorted(order) != list(range(rank)):
-        raise VladError(
-            "wrong-shape", "Axes given to transpose are no order of all", hint=f"the tensor has rank {rank}",
-            irritants=(axes,),
-        )  # fmt: skip
-    return order
-
-
-def _inverse_axes(axes: Value) -> Value:
-    if axes is FALSE:
-        return FALSE
-    order = axes_of("transpose", axes, len(elements("transpose", axes)))
-    assert order is not None
-    return list_of([float(order.index(axis)) for axis in range(len(order))])
-
-
-def _swap(t: Value) -> Value:
-    array = array_of("swap", t)
-    return made(namespace(array).matrix_transpose(array) if array.ndim > 1 else array)
-
-
-def _broadcast_to(t: Value, dims: Value) -> Value:
-    array, shape = array_of("broadcast-to", t), dimensions("broadcast-to", dims)
-    try:
-        return made(namespace(array).broadcast_to(array, shape))
-    except ValueError:
-        raise VladError(
-            "wrong-shape", f"Shapes given to broadcast-to do not fit: {shape_text(array.shape)} and {shape_text(shape)}",
-            hint="axes, counted from the last, have to be equal, or 1 in the tensor",
-        ) from None  # fmt: skip
-
-
-def _arrays(name: str, ts: Value) -> tuple[Any, list[Value], list[Array]]:
-    values = [look(part) for part in elements(name, ts)]
-    if not values:
-        raise VladError(
-            "wrong-shape", f"List given to {name} is empty", hint=f"{name} takes one tensor or more"
-        )
-    xp = library(name, *values)
-    beside = next((value.like for value in values if type(value) is Tensor), None)
-    return xp, values, [array_of(name, value, beside) for value in values]
-
-
-def _concatenate(ts: Value, axis: Value) -> Value:
-    xp, values, arrays = _arrays("concatenate", ts)
-    if any(array.ndim == 0 for array in arrays):
-        raise invalid("concatenate", "tensors", *[value for value in values if type(value) is float][:1])
-    at = axis_of("concatenate", axis, arrays[0].ndim)
-    try:
-        return made(xp.concat(arrays, axis=at))
-    except ValueError:
-        raise unlike("concatenate", tuple(values), f"all axes but {at} have to be equal") from None
-
-
-def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
-    """Parts of one shape, along a new axis."""
-    shape = shape_of(parts[0]) if parts else ()
-    for part in parts:
-        if part.type.head == "boolean":
-            return w.left_out("tensors of booleans from lists are")
-        if not is_number(part):
-            return w.fail(f"Argument to {name} is invalid")
-        if shape_of(part) != shape:
-            return w.fail(
-                f"Shapes given to {name} do not fit: {shape_text(shape)} and {shape_text(shape_of(part))}"
-            )
-    if not shape:
-        return row_of(w, parts)
-    return joined(w, [reshaped(w, part, (*shape[:axis], 1, *shape[axis:])) for part in parts], axis)
-
-
-def row_of(w: Any, reals: list[Any]) -> Any:
-    """The tensor of these reals."""
-    count = len(reals)
-    reads = tuple([Read(index, None) for index in range(count)])
-    writes = tuple([Write(0, index, Access(index, ())) for index in range(count)])
-    kernel = Kernel((), reads, (), (Output(count),), writes)
-    return w.loops(kernel, reals, [w.types.tensor((count,))])[0]
-
-
-def joined(w: Any, parts: list[Any], axis: int) -> Any:
-    """Parts one behind the other along an axis: each is written into what holds those before it."""
-    if any(is_tensor(part.type) and part.type.of.kind != "f" for part in parts):
-        return w.left_out("tensors of integers and booleans, joined, are")
-    length = sum([shape_of(part)[axis] for part in parts])
-    shape = (*shape_of(parts[0])[:axis], length, *shape_of(parts[0])[axis + 1 :])
-    strides, begin = contiguous(shape), 0
-    whole: Any = None
-    for part in parts:
-        own = shape_of(part)
-        write = Access(begin * strides[axis], strides)
-        accesses = [Access(0, contiguous(own)), None]
-        if whole is None:
-            whole = loops(w, own, [part], accesses[:1], shape, write=write, fill=0.0)
-        else:
-            whole = loops(w, own, [part, whole], accesses, shape, write=write, base=1)
-        begin += own[axis]
-    return whole
-
-
-def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:
-    parts = list_parts(w, ts)
-    if not parts or not all(is_tensor(part.type) for part in parts):
-        return w.fail("Argument to concatenate is invalid")
-    shapes = [shape_of(part) for part in parts]
-    at = axis_of("concatenate", known(w, axis), len(shapes[0]))
-    if not joins(shapes, at):
-        return w.fail(f"Shapes given to concatenate do not fit: {' and '.join(map(shape_text, shapes))}")
-    return joined(w, parts, at)
-
-
-def _abstract_split_like(w: Any, x: Any, ts: Any, axis: Any) -> Any:
-    parts = list_parts(w, ts)
-    shape = shape_of(x)
-    at = axis_of("concatenate", known(w, axis), len(shape))
-    shapes = [shape_of(part) for part in parts or ()]
-    if not joins(shapes, at) or sum([one[at] for one in shapes]) != shape[at]:
-        return unfit(w, x, shapes[0] if shapes else ())
-    return cut_up(w, x, at, [one[at] for one in shapes])
-
-
-def joins(shapes: Sequence[Shape], axis: int) -> bool:
-    """Are these shapes of tensors the same but for an axis, along which they can be joined?"""
-    return len({(*shape[:axis], *shape[axis + 1 :], len(shape)) for shape in shapes}) == 1
-
-
-def cut_up(w: Any, x: Any, axis: int, lengths: Sequence[int]) -> Any:
-    """The list of parts of these lengths along an axis."""
-    shape, strides = shape_of(x), contiguous(shape_of(x))
-    answer, begin = w.constant(NIL), sum(lengths)
-    for length in reversed(lengths):
-        begin -= length
-        access = Access(begin * strides[axis], strides)
-        answer = w.pair(copied(w, x, (*shape[:axis], length, *shape[axis + 1 :]), access), answer)
-    return answer
-
-
-def _abstract_stack(w: Any, ts: Any, axis: Any) -> Any:
-    parts = list_parts(w, ts)
-    if not parts:
-        return w.fail("List given to stack is empty")
-    return stacked(w, "stack", parts, axis_of("stack", known(w, axis), len(shape_of(parts[0])) + 1))
-
-
-def _abstract_unstack(w: Any, x: Any, axis: Any) -> Any:
-    shape, strides = shape_of(x), contiguous(shape_of(x))
-    at = axis_of("unstack", known(w, axis), len(shape))
-    if shape[at] > MOST_LISTED:
-        return w.left_out("lists of so many tensors are")
-    rest, steps = (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :])
-    answer = w.constant(NIL)
-    for index in reversed(range(shape[at])):
-        answer = w.pair(copied(w, x, rest, Access(index * strides[at], steps)), answer)
-    return answer
-
-
-def abstract_split(w: Any, t: Any, n: Any, axis: Any) -> Any:
-    shape = shape_of(t)
-    at = axis_of("split", known(w, axis), len(shape))
-    count = whole("split", known(w, n), "the number of parts")
-    if count < 1 or shape[at] % count:
-        return w.fail(f"An axis of length {shape[at]} cannot be split into {count}")
-    return cut_up(w, t, at, [shape[at] // count] * count)
-
-
-def _split_like(x: Value, ts: Value, axis: Value) -> Value:
-    _, _, arrays = _arrays("concatenate", ts)
-    array = array_of("concatenate", x)
-    at = axis_of("concatenate", axis, array.ndim)
-    found, begin = [], 0
-    for one in arrays:
-        end = begin + one.shape[at]
-        found.append(made(part_at(array, at, slice(begin, end))))
-        begin = end
-    return list_of(found)
-
-
-def _stack(ts: Value, axis: Value) -> Value:
-    xp, values, arrays = _arrays("stack", ts)
-    at = axis_of("stack", axis, arrays[0].ndim + 1)
-    if arrays[0].ndim == MOST_AXES:
-        raise too_many_axes("stack")
-    try:
-        return made(xp.stack(arrays, axis=at))
-    except ValueError:
-        raise unlike("stack", tuple(values), "all have one shape") from None
-
-
-def _unstack(x: Value, axis: Value) -> Value:
-    array = array_of("unstack", x)
-    at = axis_of("unstack", axis, array.ndim)
-    return list_of([made(part_at(array, at, index)) for index in range(array.shape[at])])
-
-
-def split_tensor(t: Value, n: Value, axis: Value) -> Value:
-    array, count = array_of("split", t), whole("split", n, "the number of parts")
-    at = axis_of("split", axis, array.ndim)
-    if count < 1 or array.shape[at] % count:
-        raise VladError(
-            "wrong-shape",
-            f"An axis of length {array.shape[at]} cannot be split into {count}",
-            hint="parts are equal",
-        )
-    length = array.shape[at] // count
-    places = [slice(begin, begin + length) for begin in range(0, array.shape[at], length or 1)] or [
-        slice(0)
-    ] * count
-    return list_of([made(part_at(array, at, place)) for place in places])
-
-
-MOST_LISTED = 128  # entries that become elements of a list in compiled code
 _FLOAT64: dict[str, Value] = {"dtype": symbol("float64")}
 
 
@@ -714,29 +491,4 @@ ROWS: list[Primitive] = [
               python="FALSE if type(x) is type(result) is float else shape_witness(x, result)",
               uses={"shape_witness": _shape_witness},
               abstract=_abstract_witness),
-    row("reshape", "t dims", "The entries in their order as another shape; one length may be -1, the rest.",
-         linear="t dims", value=_reshape, abstract=_abstract_reshape,
-         forward="(reshape dt dims)", reverse={"t": "(reshape s (shape t))"}),
-    row("transpose", "t axes", "The axes in another order; without one, backwards.",
-         linear="t", value=_transpose, keywords={"axes": FALSE}, abstract=_abstract_transpose,
-         forward="(transpose dt axes)", reverse={"t": "(transpose s (inverse-axes axes))"}),
-    constant("inverse-axes", "axes", "The order that undoes an order of axes.", _inverse_axes, hidden=True,
-              abstract=lambda w, axes: w.value(_inverse_axes(known(w, axes)))),
-    row("swap", "t", "The last two axes exchanged.",
-         linear="t", value=_swap, hidden=True, abstract=_abstract_swap, forward="(swap dt)", reverse={"t": "(swap s)"}),
-    row("broadcast-to", "t dims", "The tensor repeated to a shape.",
-         linear="t", value=_broadcast_to, abstract=_abstract_broadcast_to, forward="(broadcast-to dt dims)",
-         reverse={"t": "(sum-like s t)"}),
-    row("concatenate", "ts axis", "A list of tensors, one behind the other along an axis.",
-         linear="ts", value=_concatenate, abstract=_abstract_concatenate, keywords=FIRST,
-         forward="(concatenate (complete ts dts) axis)", reverse={"ts": "(split-like s ts axis)"}),
-    row("split-like", "x ts axis", "The inverse of concatenate.", linear="x ts", value=_split_like,
-         abstract=_abstract_split_like, hidden=True,
-         forward="(split-like dx ts axis)", reverse={"x": "(concatenate (complete r s) axis)"}),
-    row("stack", "ts axis", "A list of tensors along a new axis.", linear="ts", value=_stack,
-         abstract=_abstract_stack, keywords=FIRST,
-         forward="(stack (complete ts dts) axis)", reverse={"ts": "(unstack s axis)"}),
-    row("unstack", "t axis", "The list of the parts along an axis.", linear="t", value=_unstack,
-         abstract=_abstract_unstack, keywords=FIRST,
-         forward="(unstack dt axis)", reverse={"t": "(if (null? r) (zero t) (stack (complete r s) axis))"}),
 ]  # fmt: skip

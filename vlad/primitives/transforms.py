@@ -25,7 +25,7 @@ from vlad.ad.vector_space import (
 from vlad.core.types import Recursion, has_tangents, is_known_zero, is_tensor
 from vlad.errors import VladError
 from vlad.primitives.arrays import elements
-from vlad.primitives.kernels import filled, shape_of
+from vlad.primitives.kernels import as_kind, filled, kind_of, shape_of
 from vlad.primitives.numbers import invalid
 from vlad.tensors import Tensor
 from vlad.values import FALSE, NIL, TRUE, ZERO, Primitive, Value, is_procedure, list_of, look
@@ -141,12 +141,17 @@ def _with_parts(w: Any, like: Any, parts: list[Any]) -> Any:
     return None if None in parts else w.rebuilt(like.type, parts)
 
 
+def _same_shape(a: Any, b: Any) -> bool:
+    """Are these tensors of one shape?"""
+    return is_tensor(a.type) and is_tensor(b.type) and shape_of(a) == shape_of(b)
+
+
 def _zero_types(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
             return w.zero_real
         if is_tensor(x.type):
-            return filled(w, shape_of(x), 0.0) if has_tangents(x.type) else w.known_zero
+            return filled(w, shape_of(x), 0.0, kind_of(x)) if has_tangents(x.type) else w.known_zero
         if x.type.of is w.system("perturbation"):
             return w.closure(x.type.of, [_zero_tangent(w, w.part(x, 0))])
         return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
@@ -190,7 +195,7 @@ def _sum_types(recursion: str, checked: bool) -> Any:
         def of_tensors(a: Any, b: Any) -> Any:
             if is_known_zero(a.type) or is_known_zero(b.type):
                 return b if is_known_zero(a.type) else a
-            if a.type is not b.type:
+            if not _same_shape(a, b):
                 return w.fail(f"Arguments to {recursion} do not conform")
             return w.apply(w.machine.table["+"], [a, b]) if has_tangents(a.type) else a
 
@@ -239,8 +244,8 @@ def _complete_types(w: Any, x: Any, s: Any) -> Any:
 
     def tensor(x: Any, s: Any) -> Any:
         if is_known_zero(s.type):
-            return filled(w, shape_of(x), 0.0)
-        return s if s.type is x.type else w.fail("Arguments to plus do not conform")
+            return filled(w, shape_of(x), 0.0, kind_of(x))
+        return as_kind(w, s, kind_of(x)) if _same_shape(x, s) else w.fail("Arguments to plus do not conform")
 
     def of_structure(x: Any, s: Any) -> Any:
         if s.type.of is ZERO:
@@ -262,6 +267,8 @@ def _conforms_types(w: Any, x: Any, d: Any) -> Any:
     def of_two(x: Any, d: Any) -> Any:
         a, b = x.type, d.type
         if b.of is ZERO or a.head == b.head == "real" or (is_tensor(a) and (a is b or is_known_zero(b))):
+            return w.truth(True)
+        if _same_shape(x, d) and has_tangents(a) and has_tangents(b):
             return w.truth(True)
         if a.head == "real" or b.head == "real" or not _alike_types(a, b) or len(a.parts) != len(b.parts):
             return w.fail("Arguments to bundle do not conform")
@@ -318,7 +325,7 @@ def _abstract_tangent(w: Any, x: Any) -> Any:
 def _abstract_check(w: Any, y: Any, s: Any) -> Any:
     def of_two(y: Any, s: Any) -> Any:
         if is_tensor(y.type) or is_tensor(s.type):
-            fits = is_known_zero(s.type) or s.type is y.type
+            fits = is_known_zero(s.type) or _same_shape(y, s)
         else:
             fits = s.type.of is ZERO or (y.type.head == "real") == (s.type.head == "real")
         return s if fits else w.fail("Arguments to plus do not conform")

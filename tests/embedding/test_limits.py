@@ -1,0 +1,99 @@
+"""Limits, on every tier: each ends in its own exception, and the session goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+
+TIERS = ("evaluate", "auto", "compile")
+BOMBS = {
+    "one line after the other": "(let loop ((i 0)) (if (< i 100000) (begin (write i) (loop (+ i 1))) 3))",
+    "a list that shares itself": "(let loop ((i 0) (l '(1))) (if (< i 60) (loop (+ i 1) (cons l l)) (display l)))",
+    "a long string": '(let loop ((i 0) (s "ab")) (if (< i 12) (loop (+ i 1) (string-append s s)) (display s)))',
+    "a tensor": "(display (list (ones 1000) (ones 1000) (iota 1000)))",
+}
+
+
+def session_of(tier: str, **limits: Any) -> tuple[vlad.Session, list[str]]:
+    written: list[str] = []
+    return vlad.Session(tier=tier, limits=vlad.Limits(**limits), write=written.append), written
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_output(bomb: str, tier: str) -> None:
+    session, written = session_of(tier, output=1000)
+    with pytest.raises(vlad.LimitExceeded, match="writes more than 1000 characters") as caught:
+        session.eval(BOMBS[bomb])
+    assert caught.value.code == "too-much-output" and caught.value.span is not None
+    assert len("".join(written)) <= 1000
+    written.clear()
+    session.eval('(display "as much as before, in the next evaluation")')
+    assert written == ["as much as before, in the next evaluation"]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_output_up_to_the_last_character(tier: str) -> None:
+    session, written = session_of(tier, output=10)
+    session.eval('(begin (display "12345") (display "67890"))')
+    assert "".join(written) == "1234567890"
+    with pytest.raises(vlad.LimitExceeded):
+        session.eval('(begin (display "12345") (display "67890") (display "1"))')
+
+
+DEFINITIONS = """
+(define (turns n) (let loop ((i 0) (x 0.1)) (if (< i n) (loop (+ i 1) (sin (+ x i))) x)))
+(define (deep n) (if (= n 0) 0 (+ 1 (deep (- n 1)))))
+(define (grow n) (let loop ((i 0) (l '())) (if (= i n) (length l) (loop (+ i 1) (cons (list i i i) l)))))
+"""
+CALLS = {
+    "out-of-fuel": ("(turns 1e12)", vlad.Limits(fuel=10_000)),
+    "out-of-time": ("(turns 1e12)", vlad.Limits(seconds=0.2)),
+    "out-of-memory": ("(grow 1e9)", vlad.Limits(memory=100)),
+    "too-deep": ("(deep 1e7)", vlad.Limits(depth=1000)),
+}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("code", CALLS)
+def test_limits_of_one_call(code: str, tier: str) -> None:
+    text, limits = CALLS[code]
+    session = vlad.Session(tier=tier)
+    session.eval(DEFINITIONS)
+    turns = session["turns"]
+    expected = turns(1000.0), session.eval("(deep 1000)")
+    for _ in range(2):
+        with pytest.raises(vlad.LimitExceeded) as caught:
+            session.eval(text, limits=limits)
+        assert caught.value.code == code
+        assert (turns(1000.0), session.eval("(deep 1000)")) == expected
+    with session.limited(limits), pytest.raises(vlad.LimitExceeded) as caught:
+        session[text[1:].split()[0]](float(text[:-1].split()[1]))
+    assert caught.value.code == code
+    assert session.eval("(turns 1000)", limits=vlad.Limits(fuel=5000)) == expected[0]
+    assert session.eval("(deep 100000)") == 100000
+
+
+def test_a_redefinition_inside_is_seen_outside() -> None:
+    session = vlad.Session(tier="compile")
+    session.eval("(define scale 2) (define (f t) (* scale t))")
+    f = session["f"]
+    values = [f(np.ones(3)) for _ in range(3)]
+    assert all(np.array_equal(value, [2, 2, 2]) for value in values)
+    with session.limited(vlad.Limits(seconds=10)):
+        session.eval("(define scale 5)")
+    assert np.array_equal(f(np.ones(3)), [5, 5, 5])
+
+
+def test_reading_and_converting_count() -> None:
+    session = vlad.Session(tier="evaluate")
+    with pytest.raises(vlad.LimitExceeded):
+        session.eval(
+            "(let loop ((i 0) (l '(1))) (if (< i 60) (loop (+ i 1) (cons l l)) l))",
+            limits=vlad.Limits(seconds=0.3),
+        )
+    assert session.eval("(+ 1 2)") == 3

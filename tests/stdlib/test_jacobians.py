@@ -1,0 +1,120 @@
+"""Jacobians and Hessians of tensors: beside closed forms, beside differences, in both modes, on both tiers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+
+TIERS = ["evaluate", "compile"]
+MODES = ["", "-R", "-F"]
+STEP = 1e-6
+
+# A procedure from a tensor to a tensor, and shapes that it takes.
+FUNCTIONS = {
+    "(lambda (x) (* x (sin x)))": [(3,), (2, 2), (1,), (0,)],
+    "(lambda (x) (matmul x #[[1 2] [3 4]]))": [(2,), (3, 2), (2, 1, 2)],
+    "(lambda (x) (outer x (exp x)))": [(2,), (3,)],
+    "(lambda (x) (sum (* x x) #:axis 0))": [(3, 2), (2, 1, 2), (0, 2)],
+    "(lambda (x) (stack (list (transpose x) (* x x))))": [(2, 2), (1, 1)],
+    "(lambda (x) (inverse (+ x (* 3 (eye 2)))))": [(2, 2)],
+    "(lambda (x) (reshape (concatenate (list x (sqrt (+ 3 x)))) '(2 -1)))": [(2,), (2, 2), (4, 1)],
+}
+
+
+def random(shape: tuple[int, ...], seed: int = 3) -> Any:
+    return np.random.default_rng(seed).uniform(-1, 1, shape)
+
+
+def differences(f: Any, x: Any) -> Any:
+    """The Jacobian by central differences, the axes of the value first."""
+    y = np.asarray(f(x))
+    found = np.zeros((*y.shape, *x.shape))
+    for place in np.ndindex(*x.shape):
+        moved = np.zeros(x.shape)
+        moved[place] = STEP
+        found[(..., *place)] = (np.asarray(f(x + moved)) - np.asarray(f(x - moved))) / (2 * STEP)
+    return found
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("text", FUNCTIONS)
+def test_a_jacobian_is_that_of_differences(text: str, tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    f = session.eval(text)
+    for shape in FUNCTIONS[text]:
+        x = random(shape)
+        expected = differences(f, x)
+        for mode in MODES:
+            found = session.eval(f"(jacobian{mode} {text})")(x)
+            assert found.shape == expected.shape == (*np.shape(f(x)), *shape), (mode, shape)
+            assert found == pytest.approx(expected, abs=1e-8, rel=1e-6), (mode, shape)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mode", MODES)
+def test_closed_forms(mode: str, tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    a = random((3, 4))
+    session["a"] = a
+    linear = session.eval(f"(jacobian{mode} (lambda (x) (matmul a x)))")
+    assert linear(random((4,), 5)) == pytest.approx(a)
+    quadratic = session.eval(f"(hessian{mode} (lambda (x) (dot x (matmul (matmul (transpose a) a) x))))")
+    assert quadratic(random((4,), 6)) == pytest.approx(2 * a.T @ a)
+    x = random((2, 3), 7)
+    cubic = session.eval(f"(hessian{mode} (lambda (x) (sum (* x x x))))")(x)
+    assert cubic.shape == (2, 3, 2, 3)
+    assert cubic.reshape(6, 6) == pytest.approx(np.diag(6 * x.reshape(-1)))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_hessian_is_that_of_differences_of_gradients(mode: str, tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    f = "(lambda (x) (logsumexp (* (outer x x) (sin (sum x)))))"
+    for shape in ((1,), (4,)):
+        x = random(shape, 8)
+        expected = differences(session.eval(f"(gradient {f})"), x)
+        found = session.eval(f"(hessian{mode} {f})")(x)
+        assert found == pytest.approx(expected, abs=1e-7, rel=1e-6)
+        assert found == pytest.approx(found.T, abs=1e-12)
+
+
+PRINTED = {
+    # structures of tensors: the value's, with the arguments' in place of each tensor
+    "((jacobian{} (lambda (w b) (+ (matmul w #[1 2]) b))) #[[1 2] [3 4]] #[5 6])": (
+        "(#[[[1 2] [0 0]] [[0 0] [1 2]]] . #[[1 0] [0 1]])"
+    ),
+    "((jacobian{} (lambda (x) (list x (sum x) 'a (* x x)))) #[1 2])": "(#[[1 0] [0 1]] #[1 1] a #[[2 0] [0 4]])",
+    "((jacobian{} (lambda (x) (* x #[1 2 3]))) 2)": "#[1 2 3]",
+    "((jacobian{} (lambda (l) (list (* (first l) (second l)) (first l)))) '(3 4))": "((4 3) (1 0))",
+    "((hessian{} (lambda (w b) (* (sum (* w w)) b))) #[1 2] 3)": "((#[[6 0] [0 6]] . #[2 4]) #[2 4] . 0)",
+    "((hessian{} prod) #[2 3 4])": "#[[0 4 3] [4 0 2] [3 2 0]]",
+    # of derivatives again
+    "((jacobian{0} (jacobian{0} (lambda (x) (* x x)))) #[1 2])": "#[[[2 0] [0 0]] [[0 0] [0 2]]]",
+    "((derivative (lambda (t) ((jacobian{} (lambda (x) (* t x x))) #[1 2]))) 3)": "#[[2 0] [0 4]]",
+    "(dtype ((jacobian{} (lambda (x) (* x x))) (as-type #[1 2] 'float32)))": "float32",
+    # what is no real has no derivative
+    "((jacobian{} (lambda (x) (> x 1))) #[1 2])": "#<tensor boolean [#f #t]>",
+}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("text", PRINTED)
+def test_structures(text: str, mode: str, tier: str) -> None:
+    output: list[str] = []
+    vlad.Session(tier=tier, write=output.append).run_text(text.format(mode))
+    assert "".join(output) == PRINTED[text] + "\n"
+
+
+def test_the_cheaper_mode_is_taken() -> None:
+    """A run for each entry of the argument or of the value, whichever has fewer."""
+    for text, most in (("(broadcast-to x '(50 2))", 10), ("(sum (* x x) #:axis 0)", 10)):
+        session = vlad.Session(metered=True)
+        session.eval(f"(define (f x) (* 3 {text}))")
+        session.eval("((jacobian f) (ones 2))" if "broadcast" in text else "((jacobian f) (ones '(50 2)))")
+        assert session.counts["*"] <= most, session.counts

@@ -1,0 +1,197 @@
+"""Which tail call led to an error: its frame is gone, and nobody wrote down where it stood.
+
+In: a procedure that was called, and the code that was then found running, as frames tell it.  Out: the one tail call in the
+user's text by which the first may have become the second. Called by explain.py; so tail calls cost nothing while nothing is
+wrong. Where there are several such calls, or a call of a procedure that is not known, there is no answer: a wrong one would be
+worse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Constant,
+    GlobalReference,
+    If,
+    Lambda,
+    Letrec,
+    Variable,
+)
+from vlad.evaluate.emit_python import MOST_OPERANDS
+from vlad.source import Span
+from vlad.values import Code, Value, is_procedure, look
+
+MOST_CODES = 200  # that are looked through
+
+
+def in_library(span: Span) -> bool:
+    """People look for the mistake in their own text first."""
+    return span.source.name.startswith("stdlib/") or span.source.name == "<core>"
+
+
+def is_of_library(machine: Any, code: Code) -> bool:
+    """Does the text of a procedure stand in the library?"""
+    span = machine.core_of(code.base).span
+    return span is None or in_library(span)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """A code that was entered; by a call with so many operands (at most MOST_OPERANDS are told), if that is known."""
+
+    code: Code
+    operands: int | None = None
+
+    def is_reached(self, code: Code | None, call: Call) -> bool:
+        return code is self.code and self.operands in (None, min(len(call.operands), MOST_OPERANDS))
+
+
+def lost_call(machine: Any, procedure: Value, argument: Value, arrival: Arrival) -> tuple[Code, Span] | None:
+    """The user's tail call between a call of `procedure` and the arrival, and in which code it stands; None where there is none,
+    or more than one may be it."""
+    procedure = look(procedure)
+    if not is_procedure(procedure) or procedure[0] is arrival.code or is_of_library(machine, procedure[0]):
+        return None
+    search = _Search(machine, arrival)
+    search.look_through(_Reader(machine, procedure[0], procedure, argument))
+    return search.found()
+
+
+class _Search:
+    """The tail calls that can be reached from a procedure.
+
+    calls     of each code: what its tail calls may enter, None for what is not known
+    onward    the codes of the library from which the arrival can be reached without leaving the library
+    """
+
+    def __init__(self, machine: Any, arrival: Arrival) -> None:
+        self.machine = machine
+        self.arrival = arrival
+        self.calls: dict[Code, list[tuple[Code | None, Call]]] = {}
+
+    def look_through(self, first: _Reader) -> None:
+        work = [first]
+        while work:
+            reader = work.pop()
+            if len(self.calls) == MOST_CODES:
+                self.calls.clear()  # there may be other ways
+                return
+            if reader.code in self.calls:
+                continue
+            found = self.calls[reader.code] = reader.targets()
+            work += [_Reader(self.machine, code) for code, _ in found if code is not None]
+        if any(code is first.code for found in self.calls.values() for code, _ in found):
+            first.forget_argument()  # it is entered again, with others
+            self.calls[first.code] = first.targets()
+
+    def found(self) -> tuple[Code, Span] | None:
+        onward = self._onward()
+        places: dict[str, tuple[Code, Span]] = {}
+        for code, calls in self.calls.items():
+            if is_of_library(self.machine, code):
+                continue
+            for target, call in calls:
+                if target is None:
+                    return None
+                leads = self.arrival.is_reached(target, call) or target in onward
+                if leads and call.span is not None and not in_library(call.span):
+                    places[str(call.span)] = code, call.span
+        return next(iter(places.values())) if len(places) == 1 else None
+
+    def _onward(self) -> set[Code]:
+        onward: set[Code] = set()
+        size = -1
+        while len(onward) > size:
+            size = len(onward)
+            for code, calls in self.calls.items():
+                if is_of_library(self.machine, code) and any(
+                    self.arrival.is_reached(target, call) or target in onward for target, call in calls
+                ):
+                    onward.add(code)
+        return onward
+
+
+class _Reader:
+    """The tail calls of a code, and what they call. `procedure` and `argument`: with which it was entered, if that is known."""
+
+    def __init__(self, machine: Any, code: Code, procedure: Value = None, argument: Value = None) -> None:
+        self.machine = machine
+        self.code = code
+        self.lambda_: Lambda = machine.core_of(code)
+        self.calls: list[Call] = []
+        self.meaning: dict[Variable, Any] = dict(code.group)
+        self.values: dict[Variable, Value] = {}
+        if procedure is not None:
+            self.values.update(zip(code.environment, procedure[1:], strict=False))
+            self._take_apart(argument)
+        self._read(self.lambda_.body)
+
+    def _take_apart(self, argument: Value) -> None:
+        *first, last = self.lambda_.parameters
+        for parameter in first:
+            argument = look(argument)
+            if type(argument) is not tuple or len(argument) != 2:
+                return
+            self.values[parameter], argument = argument
+        self.values[last] = argument
+
+    def _read(self, body: Body) -> None:
+        work = [body]
+        while work:
+            body = work.pop()
+            for binding in body.bindings:
+                if isinstance(binding, Letrec):
+                    self.meaning.update(binding.members)
+                else:
+                    self._note(binding)
+            if isinstance(body.result, Call):
+                self.calls.append(body.result)
+            elif isinstance(body.result, If):
+                work += [body.result.consequent, body.result.alternative]
+
+    def _note(self, binding: Binding) -> None:
+        if isinstance(binding.rhs, Lambda | Apply | Variable | Constant | GlobalReference):
+            self.meaning[binding.variable] = binding.rhs
+
+    def forget_argument(self) -> None:
+        for parameter in self.lambda_.parameters:
+            self.values.pop(parameter, None)
+
+    def targets(self) -> list[tuple[Code | None, Call]]:
+        """The calls that may have been made, with what they enter. A name that holds no procedure was not called."""
+        found = [(self.target(call.operator), call) for call in self.calls]
+        return [
+            (t, call) for t, call in found if t is not None or not isinstance(call.operator, GlobalReference)
+        ]
+
+    def target(self, operator: Atom) -> Code | None:
+        """The code that an operator stands for, if that can be told."""
+        seen: Any = operator
+        if isinstance(operator, Variable):
+            seen = self.meaning.get(operator)
+        match seen:
+            case Lambda():
+                return self.code.family.codes.get(seen)
+            case Apply() if seen.primitive.name in self.machine.entry_rows:
+                entered = self.target(seen.operands[0])
+                kind = self.machine.entry_rows[seen.primitive.name]
+                return None if entered is None else self.machine.derived_code(entered, kind)
+            case Variable():
+                return self.target(seen)
+            case Constant():
+                return _code_of(seen.value)
+            case GlobalReference():
+                return _code_of(getattr(seen.cell, "value", None))
+        return _code_of(self.values.get(operator)) if isinstance(operator, Variable) else None
+
+
+def _code_of(value: Value) -> Code | None:
+    value = look(value)
+    return value[0] if is_procedure(value) else None

@@ -1,0 +1,109 @@
+"""How many arguments a procedure takes, and what is said where it was given another number.
+
+The tuple rule knows no numbers of arguments: `(f a b c)` is f of (a . (b . c)), and a parameter list takes that apart as far as
+it goes. So nothing is counted while a program runs. Where it has failed, explain.py and compile/analyze.py ask here what to say
+of arguments as people count them; forms.py asks for calls with keywords.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vlad.errors import VladError
+from vlad.expand.macros import text_of
+from vlad.expand.patterns import ProcedureSpan
+from vlad.reader.parser import Form
+from vlad.source import Span
+from vlad.values import Code, Primitive, Value, look
+
+NO_PAIR = "Argument is not a matching tagged pair with tags ()"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How a procedure is called: by which name, with which parameters, which are so many; does the last take all that is left?"""
+
+    name: str
+    text: str
+    count: int
+    rest: bool
+
+    @property
+    def takes(self) -> str:
+        """`2 arguments`, in words that follow `takes`."""
+        if self.count == 0:
+            return "no arguments"
+        return f"{'at least ' if self.rest else ''}{self.count} argument{'s' if self.count > 1 else ''}"
+
+
+def signature(machine: Any, code: Code) -> Signature:
+    """Of a procedure, or of the one that a derivative was made from."""
+    if code.base.primitive is not None:
+        return of_row(code.base.primitive)
+    lambda_ = machine.core_of(code.base)
+    if isinstance(lambda_.span, ProcedureSpan):
+        return as_written(lambda_.span)
+    names = [parameter.name for parameter in lambda_.parameters]
+    return _signature(code.base.name, names, len(names), False)
+
+
+def of_row(row: Primitive) -> Signature:
+    """Of a primitive: what has a name of its own may be left out."""
+    names = list(row.operands[: len(row.operands) - len(row.keywords)])
+    if row.variadic:
+        return Signature(row.name, f"({row.name} {names[0]} …)", 1, True)
+    return _signature(row.name, [*names, *[f"#:{name} …" for name in row.keywords]], len(names), False)
+
+
+def as_written(span: ProcedureSpan) -> Signature:
+    """Of a procedure in a program."""
+    parameters = span.parameters
+    if not isinstance(parameters, Form):
+        return Signature(span.name or "an anonymous procedure", text_of(parameters), 1, True)
+    names = [text_of(parameter) for parameter in parameters.items]
+    if parameters.tail is None:
+        return _signature(span.name, names, len(names), False)
+    return _signature(span.name, [*names, ".", text_of(parameters.tail)], len(names) + 1, True)
+
+
+def _signature(name: str, names: list[str], count: int, rest: bool) -> Signature:
+    text = " ".join([name, *names] if name else names)
+    return Signature(name or "an anonymous procedure", f"({text})", count, rest)
+
+
+def too_few(machine: Any, code: Code, parts: int, given: int, is_end: bool) -> VladError:
+    """The error of a call of so many operands which made so many parts, the last of which is no pair. `is_end`: is it ()?"""
+    taken, more = (
+        signature(machine, code),
+        code.arity - code.base.arity,
+    )  # parameters of derivatives come first
+    got = parts - more
+    if is_end:  # a list counts as one argument, and () for no argument
+        got = given - more if parts > given or got > 1 else 0
+    if got < taken.count:
+        return wrong_number(taken, got, NO_PAIR)
+    hint = f"its parameter list is {taken.text}"  # it is a pattern among the parameters that did not match
+    return VladError("no-matching-pair", NO_PAIR, hint=hint)
+
+
+def wrong_number(
+    signature: Signature, got: int, reason: str | None = None, span: Span | None = None
+) -> VladError:
+    """The error that a procedure was given so many arguments. `reason`: what failed by that, in the language's own terms."""
+    return VladError(
+        "wrong-number-of-arguments",
+        f"{signature.name} takes {signature.takes} and got {got or 'none'}",
+        span,
+        hint=f"its parameter list is {signature.text}",
+        reason=reason,
+    )
+
+
+def arguments_in(operand: Value) -> int:
+    """As how many arguments the last operand of a call counts: a list is one, other pairs are tuples."""
+    count, value = 1, look(operand)
+    while type(value) is tuple and len(value) == 2:
+        count += 1
+        value = look(value[1])
+    return 1 if value == () else count

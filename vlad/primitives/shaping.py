@@ -1,0 +1,347 @@
+"""The rows of tensors that arrange entries anew: reshaping, axes, joining and cutting up (arrays.py has the conventions)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from vlad.core.kernels import Access, Kernel, Output, Read, Write, contiguous
+from vlad.core.types import is_tensor
+from vlad.errors import VladError
+from vlad.primitives.arrays import (
+    FIRST,
+    MOST_AXES,
+    array_of,
+    axes_of,
+    axis_of,
+    constant,
+    dimensions,
+    elements,
+    part_at,
+    row,
+    too_many_axes,
+    whole,
+)
+from vlad.primitives.elementwise import library, unlike
+from vlad.primitives.kernels import (
+    Shape,
+    as_number,
+    asked_kind,
+    broadcast_shape,
+    copied,
+    is_number,
+    kind_of,
+    known,
+    list_parts,
+    put_together,
+    repeated,
+    reshaped,
+    shape_of,
+    unfit,
+)
+from vlad.primitives.numbers import invalid
+from vlad.tensors import (
+    Array,
+    Tensor,
+    made,
+    namespace,
+    shape_text,
+)
+from vlad.values import FALSE, NIL, Primitive, Value, list_of, look
+
+MOST_LISTED = 128  # entries that become elements of a list in compiled code
+
+
+def _reshape(t: Value, dims: Value) -> Value:
+    array = array_of("reshape", t)
+    return made(namespace(array).reshape(array, _new_shape(array.shape, dims)))
+
+
+def _new_shape(old: tuple[int, ...], dims: Value) -> tuple[int, ...]:
+    given = [dims] if type(dims) is float else elements("reshape", dims)
+    free = [index for index, part in enumerate(given) if part == -1.0]
+    shape = dimensions("reshape", list_of([1.0 if part == -1.0 else part for part in given]))
+    count, size = math.prod(old), math.prod(shape)
+    if len(free) == 1 and size and count % size == 0:
+        shape = (*shape[: free[0]], count // size, *shape[free[0] + 1 :])
+        size = count
+    if size != count or len(free) > 1:
+        wanted = shape_text([int(part) for part in given])
+        raise VladError(
+            "wrong-shape", f"Shapes given to reshape do not fit: {shape_text(old)} and {wanted}",
+            hint=f"the tensor has {count} entries; at most one length may be left open, as -1",
+        )  # fmt: skip
+    return shape
+
+
+def _abstract_reshape(w: Any, t: Any, dims: Any) -> Any:
+    if not is_number(t):
+        return w.fail("Argument to reshape is invalid")
+    return reshaped(w, t, _new_shape(shape_of(t), known(w, dims)))
+
+
+def _abstract_transpose(w: Any, t: Any, axes: Any) -> Any:
+    shape = shape_of(t)
+    order = _order(shape, known(w, axes))
+    strides = contiguous(shape)
+    access = Access(0, tuple([strides[axis] for axis in order]))
+    return copied(w, t, tuple([shape[axis] for axis in order]), access)
+
+
+def _abstract_swap(w: Any, t: Any) -> Any:
+    shape, strides = shape_of(t), contiguous(shape_of(t))
+    if len(shape) < 2:
+        return t
+    access = Access(0, (*strides[:-2], strides[-1], strides[-2]))
+    return copied(w, t, (*shape[:-2], shape[-1], shape[-2]), access)
+
+
+def _abstract_broadcast_to(w: Any, t: Any, dims: Any) -> Any:
+    shape, whole = shape_of(t), dimensions("broadcast-to", known(w, dims))
+    if broadcast_shape([shape, whole]) != whole or not is_number(t):
+        return w.fail(f"Shapes given to broadcast-to do not fit: {shape_text(shape)} and {shape_text(whole)}")
+    return repeated(w, t, whole)
+
+
+def _transpose(t: Value, axes: Value) -> Value:
+    array = array_of("transpose", t)
+    return made(namespace(array).permute_dims(array, _order(array.shape, axes)))
+
+
+def _order(shape: tuple[int, ...], axes: Value) -> tuple[int, ...]:
+    rank = len(shape)
+    order = axes_of("transpose", axes, rank)
+    if order is None:
+        return tuple(reversed(range(rank)))
+    if sorted(order) != list(range(rank)):
+        raise VladError(
+            "wrong-shape", "Axes given to transpose are no order of all", hint=f"the tensor has rank {rank}",
+            irritants=(axes,),
+        )  # fmt: skip
+    return order
+
+
+def _inverse_axes(axes: Value) -> Value:
+    if axes is FALSE:
+        return FALSE
+    order = axes_of("transpose", axes, len(elements("transpose", axes)))
+    assert order is not None
+    return list_of([float(order.index(axis)) for axis in range(len(order))])
+
+
+def _swap(t: Value) -> Value:
+    array = array_of("swap", t)
+    return made(namespace(array).matrix_transpose(array) if array.ndim > 1 else array)
+
+
+def _broadcast_to(t: Value, dims: Value) -> Value:
+    array, shape = array_of("broadcast-to", t), dimensions("broadcast-to", dims)
+    try:
+        return made(namespace(array).broadcast_to(array, shape))
+    except ValueError:
+        raise VladError(
+            "wrong-shape", f"Shapes given to broadcast-to do not fit: {shape_text(array.shape)} and {shape_text(shape)}",
+            hint="axes, counted from the last, have to be equal, or 1 in the tensor",
+        ) from None  # fmt: skip
+
+
+def _arrays(name: str, ts: Value) -> tuple[Any, list[Value], list[Array]]:
+    values = [look(part) for part in elements(name, ts)]
+    if not values:
+        raise VladError(
+            "wrong-shape", f"List given to {name} is empty", hint=f"{name} takes one tensor or more"
+        )
+    xp = library(name, *values)
+    beside = next((value.like for value in values if type(value) is Tensor), None)
+    return xp, values, [array_of(name, value, beside) for value in values]
+
+
+def _concatenate(ts: Value, axis: Value) -> Value:
+    xp, values, arrays = _arrays("concatenate", ts)
+    if any(array.ndim == 0 for array in arrays):
+        raise invalid("concatenate", "tensors", *[value for value in values if type(value) is float][:1])
+    at = axis_of("concatenate", axis, arrays[0].ndim)
+    try:
+        return made(xp.concat(arrays, axis=at))
+    except ValueError:
+        raise unlike("concatenate", tuple(values), f"all axes but {at} have to be equal") from None
+
+
+def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
+    """Parts of one shape, along a new axis."""
+    shape = shape_of(parts[0]) if parts else ()
+    for part in parts:
+        if not is_number(part) and (name != "tensor" or part.type.head != "boolean"):
+            return w.fail(f"Argument to {name} is invalid")
+        if shape_of(part) != shape:
+            return w.fail(
+                f"Shapes given to {name} do not fit: {shape_text(shape)} and {shape_text(shape_of(part))}"
+            )
+    if not shape:
+        return row_of(w, parts)
+    return joined(w, [reshaped(w, part, (*shape[:axis], 1, *shape[axis:])) for part in parts], axis)
+
+
+def row_of(w: Any, parts: list[Any]) -> Any:
+    """The tensor of these reals and booleans."""
+    count = len(parts)
+    kind = "bool" if parts and all(part.type.head == "boolean" for part in parts) else "float64"
+    reads = tuple([Read(index, None) for index in range(count)])
+    writes = tuple([Write(0, index, Access(index, ())) for index in range(count)])
+    kernel = Kernel((), reads, (), (Output(count, kind=kind),), writes)
+    return w.loops(kernel, [as_number(w, part) for part in parts], [w.types.tensor((count,), kind)])[0]
+
+
+def _joined(*parts: Value) -> Value:
+    return _concatenate(list_of(parts), 0.0)
+
+
+def joined(w: Any, parts: list[Any], axis: int) -> Any:
+    """Parts one behind the other along an axis."""
+    kind = asked_kind(_joined, tuple([kind_of(part) for part in parts]))
+    shape, begin, placed = shape_of(parts[0]), 0, []
+    for part in parts:
+        own = shape_of(part)
+        placed.append((part, own, (*[0] * axis, begin, *[0] * (len(own) - axis - 1))))
+        begin += own[axis]
+    return put_together(w, (*shape[:axis], begin, *shape[axis + 1 :]), placed, kind=kind)
+
+
+def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:
+    parts = list_parts(w, ts)
+    if not parts or not all(is_tensor(part.type) for part in parts):
+        return w.fail("Argument to concatenate is invalid")
+    shapes = [shape_of(part) for part in parts]
+    at = axis_of("concatenate", known(w, axis), len(shapes[0]))
+    if not joins(shapes, at):
+        return w.fail(f"Shapes given to concatenate do not fit: {' and '.join(map(shape_text, shapes))}")
+    return joined(w, parts, at)
+
+
+def _abstract_split_like(w: Any, x: Any, ts: Any, axis: Any) -> Any:
+    parts = list_parts(w, ts)
+    shape = shape_of(x)
+    at = axis_of("concatenate", known(w, axis), len(shape))
+    shapes = [shape_of(part) for part in parts or ()]
+    if not joins(shapes, at) or sum([one[at] for one in shapes]) != shape[at]:
+        return unfit(w, x, shapes[0] if shapes else ())
+    return cut_up(w, x, at, [one[at] for one in shapes])
+
+
+def joins(shapes: Sequence[Shape], axis: int) -> bool:
+    """Are these shapes of tensors the same but for an axis, along which they can be joined?"""
+    return len({(*shape[:axis], *shape[axis + 1 :], len(shape)) for shape in shapes}) == 1
+
+
+def cut_up(w: Any, x: Any, axis: int, lengths: Sequence[int]) -> Any:
+    """The list of parts of these lengths along an axis."""
+    shape, strides = shape_of(x), contiguous(shape_of(x))
+    answer, begin = w.constant(NIL), sum(lengths)
+    for length in reversed(lengths):
+        begin -= length
+        access = Access(begin * strides[axis], strides)
+        answer = w.pair(copied(w, x, (*shape[:axis], length, *shape[axis + 1 :]), access), answer)
+    return answer
+
+
+def _abstract_stack(w: Any, ts: Any, axis: Any) -> Any:
+    parts = list_parts(w, ts)
+    if not parts:
+        return w.fail("List given to stack is empty")
+    return stacked(w, "stack", parts, axis_of("stack", known(w, axis), len(shape_of(parts[0])) + 1))
+
+
+def _abstract_unstack(w: Any, x: Any, axis: Any) -> Any:
+    shape, strides = shape_of(x), contiguous(shape_of(x))
+    at = axis_of("unstack", known(w, axis), len(shape))
+    if shape[at] > MOST_LISTED:
+        return w.left_out("lists of so many tensors are")
+    rest, steps = (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :])
+    answer = w.constant(NIL)
+    for index in reversed(range(shape[at])):
+        answer = w.pair(copied(w, x, rest, Access(index * strides[at], steps)), answer)
+    return answer
+
+
+def abstract_split(w: Any, t: Any, n: Any, axis: Any) -> Any:
+    shape = shape_of(t)
+    at = axis_of("split", known(w, axis), len(shape))
+    count = whole("split", known(w, n), "the number of parts")
+    if count < 1 or shape[at] % count:
+        return w.fail(f"An axis of length {shape[at]} cannot be split into {count}")
+    return cut_up(w, t, at, [shape[at] // count] * count)
+
+
+def _split_like(x: Value, ts: Value, axis: Value) -> Value:
+    _, _, arrays = _arrays("concatenate", ts)
+    array = array_of("concatenate", x)
+    at = axis_of("concatenate", axis, array.ndim)
+    found, begin = [], 0
+    for one in arrays:
+        end = begin + one.shape[at]
+        found.append(made(part_at(array, at, slice(begin, end))))
+        begin = end
+    return list_of(found)
+
+
+def _stack(ts: Value, axis: Value) -> Value:
+    xp, values, arrays = _arrays("stack", ts)
+    at = axis_of("stack", axis, arrays[0].ndim + 1)
+    if arrays[0].ndim == MOST_AXES:
+        raise too_many_axes("stack")
+    try:
+        return made(xp.stack(arrays, axis=at))
+    except ValueError:
+        raise unlike("stack", tuple(values), "all have one shape") from None
+
+
+def _unstack(x: Value, axis: Value) -> Value:
+    array = array_of("unstack", x)
+    at = axis_of("unstack", axis, array.ndim)
+    return list_of([made(part_at(array, at, index)) for index in range(array.shape[at])])
+
+
+def split_tensor(t: Value, n: Value, axis: Value) -> Value:
+    array, count = array_of("split", t), whole("split", n, "the number of parts")
+    at = axis_of("split", axis, array.ndim)
+    if count < 1 or array.shape[at] % count:
+        raise VladError(
+            "wrong-shape",
+            f"An axis of length {array.shape[at]} cannot be split into {count}",
+            hint="parts are equal",
+        )
+    length = array.shape[at] // count
+    places = [slice(begin, begin + length) for begin in range(0, array.shape[at], length or 1)] or [
+        slice(0)
+    ] * count
+    return list_of([made(part_at(array, at, place)) for place in places])
+
+
+ROWS: list[Primitive] = [
+    row("reshape", "t dims", "The entries in their order as another shape; one length may be -1, the rest.",
+         linear="t dims", value=_reshape, abstract=_abstract_reshape,
+         forward="(reshape dt dims)", reverse={"t": "(reshape s (shape t))"}),
+    row("transpose", "t axes", "The axes in another order; without one, backwards.",
+         linear="t", value=_transpose, keywords={"axes": FALSE}, abstract=_abstract_transpose,
+         forward="(transpose dt axes)", reverse={"t": "(transpose s (inverse-axes axes))"}),
+    constant("inverse-axes", "axes", "The order that undoes an order of axes.", _inverse_axes, hidden=True,
+              abstract=lambda w, axes: w.value(_inverse_axes(known(w, axes)))),
+    row("swap", "t", "The last two axes exchanged.",
+         linear="t", value=_swap, hidden=True, abstract=_abstract_swap, forward="(swap dt)", reverse={"t": "(swap s)"}),
+    row("broadcast-to", "t dims", "The tensor repeated to a shape.",
+         linear="t", value=_broadcast_to, abstract=_abstract_broadcast_to, forward="(broadcast-to dt dims)",
+         reverse={"t": "(sum-like s t)"}),
+    row("concatenate", "ts axis", "A list of tensors, one behind the other along an axis.",
+         linear="ts", value=_concatenate, abstract=_abstract_concatenate, keywords=FIRST,
+         forward="(concatenate (complete ts dts) axis)", reverse={"ts": "(split-like s ts axis)"}),
+    row("split-like", "x ts axis", "The inverse of concatenate.", linear="x ts", value=_split_like,
+         abstract=_abstract_split_like, hidden=True,
+         forward="(split-like dx ts axis)", reverse={"x": "(concatenate (complete r s) axis)"}),
+    row("stack", "ts axis", "A list of tensors along a new axis.", linear="ts", value=_stack,
+         abstract=_abstract_stack, keywords=FIRST,
+         forward="(stack (complete ts dts) axis)", reverse={"ts": "(unstack s axis)"}),
+    row("unstack", "t axis", "The list of the parts along an axis.", linear="t", value=_unstack,
+         abstract=_abstract_unstack, keywords=FIRST,
+         forward="(unstack dt axis)", reverse={"t": "(if (null? r) (zero t) (stack (complete r s) axis))"}),
+]  # fmt: skip
