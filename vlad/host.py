@@ -184,9 +184,8 @@ def returned(name: str, result: Any, apply: ApplyProcedure) -> Value:
     try:
         return tensor_of(result) if is_array(result) else from_python(result, apply)
     except NoCounterpart as error:
-        raise VladError(
-            "python-error", f"The Python function {name} answers what the language has not: {error}"
-        ) from error
+        message = f"The answer of the Python function {name} cannot be taken over: {error.message}"
+        raise VladError("python-error", message, hint=error.hint) from None
 
 
 def _of_chain(call: Function, name: str, parameters: tuple[str, ...] | None) -> Function:
