@@ -35,7 +35,7 @@ ROOMS = (
         "rewriting boxes sums optimize loops fuse products indices kernels functions expressions emit_kernels emit_c emit_cuda "
         "cuda unit calls hot beside tiers whole",
     ),
-    ("vlad", "convert host session derivatives"),
+    ("vlad", "convert callables differences host session derivatives"),
     ("vlad.repl", "display commands prompt"),
     ("vlad", "__main__"),
 )

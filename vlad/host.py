@@ -12,35 +12,43 @@ rule in Python has no derivative itself. What cannot be derived is refused when 
 from __future__ import annotations
 
 import functools
-import inspect
-import itertools
 import math
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
 from vlad.ad.vector_space import complete
+from vlad.callables import (
+    SERIAL,
+    Function,
+    as_number,
+    calling,
+    fitting,
+    function_row,
+    left_out,
+    name_of,
+    parameters_of,
+    part_of,
+    procedure_of,
+    protected,
+    quoted,
+    real_function,
+    refusing_row,
+    returned,
+)
 from vlad.compile.expressions import read_expression
 from vlad.convert import Apply as ApplyProcedure
-from vlad.convert import from_python, parts_of, tensor_of, to_python, tuple_of
-from vlad.core.names import make_lambda
+from vlad.convert import to_python, tuple_of
 from vlad.core.nodes import Apply, Binding, Body, Constant, If, Variable
-from vlad.errors import NoCounterpart, VladError
+from vlad.differences import Check, Points, told, wrong_rule
+from vlad.errors import VladError
 from vlad.primitives.numbers import invalid, real_rule
-from vlad.tensors import Tensor, is_array, kind_name, namespace, shape_text
-from vlad.values import FALSE, NIL, ZERO, Code, Primitive, String, Value, closure, is_pair, look
-from vlad.write import written
+from vlad.tensors import Tensor
+from vlad.values import FALSE, ZERO, Code, Primitive, Value
 
-Function = Callable[..., Any]
 Rule = Any  # a text, a Python function, a HostPrimitive
-Point = tuple[Value, ...]
 
-_serial = itertools.count(1)  # a row's name is its own: two functions of one name are two
 RESERVED = {"r", "s", "zero"}  # what texts and rules call the result, its sensitivity and the known zero
-
-
-# Python functions.
 
 
 class Host:
@@ -58,17 +66,8 @@ class Host:
             return self.registered(function)[1]
         code = self.functions.get(id(function))
         if code is None:
-            made = self.procedure_of(function_row(function, self.apply), name_of(function))
+            made = procedure_of(self.machine, function_row(function, self.apply), name_of(function))
             code = self.functions[id(function)] = made[0]
-        return code.closed
-
-    def procedure_of(self, row: Primitive, name: str) -> Value:
-        """A procedure that applies a row to its parameters."""
-        parameters, result = tuple([Variable(operand) for operand in row.operands]), Variable("r")
-        body = Body((Binding(result, Apply(row, parameters)),), result)
-        lambda_ = make_lambda(parameters, body, name)
-        code = self.machine.make_code(self.machine.family(), len(parameters), lambda: lambda_, name=name)
-        code.primitive = row
         return code.closed
 
     def registered(self, primitive: HostPrimitive) -> tuple[Primitive, Value]:
@@ -79,140 +78,13 @@ class Host:
             row = maker.row(primitive)
             maker.check()
             for made, its_row in maker.rows.items():
-                self.primitives[made] = made.version, its_row, self.procedure_of(its_row, made.__name__)
+                self.primitives[made] = (
+                    made.version,
+                    its_row,
+                    procedure_of(self.machine, its_row, made.__name__),
+                )
             return row, self.primitives[primitive][2]
         return known[1:]
-
-
-def name_of(function: Function) -> str:
-    return str(getattr(function, "__name__", None) or type(function).__name__)
-
-
-def parameters_of(function: Function) -> tuple[str, ...] | None:
-    """The parameters without defaults, which are given by their places; None: as many arguments as there are."""
-    if hasattr(function, "nin"):  # a ufunc of NumPy's
-        return tuple([f"x{index + 1}" for index in range(function.nin)])
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # written in C, and does not tell
-        return None
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return None
-    needed = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
-    if any(parameter.kind is parameter.KEYWORD_ONLY for parameter in needed):
-        raise VladError(
-            "invalid-rule", f"The Python function {name_of(function)} has to be given arguments by name",
-            hint="scripts give them by place: wrap it in a function or a `functools.partial`",
-        )  # fmt: skip
-    return tuple([parameter.name for parameter in needed])
-
-
-def function_row(function: Function, apply: ApplyProcedure) -> Primitive:
-    """The row of a Python function: it may be called, but not differentiated."""
-    name, parameters = name_of(function), parameters_of(function)
-    call = calling(function, name, apply)
-    message = f"The Python function {name} has no derivative"
-    hint = "give it a rule, with `vlad.primitive` in Python or `with-derivative` here; `stop-gradient` makes of it a constant"
-    return refusing_row(
-        f"{name}:{next(_serial)}", len(parameters) if parameters else 1, f"{name} of Python.",
-        call if parameters else _of_chain(call, name, parameters), message, hint, effect=True,
-        abstract=_left_out(f"the Python function {name} is"),
-    )  # fmt: skip
-
-
-def refusing_row(
-    name: str,
-    count: int,
-    doc: str,
-    value: Function,
-    message: str,
-    hint: str,
-    linear: Sequence[int] = (),
-    refused: Sequence[int] | None = None,
-    **columns: Any,
-) -> Primitive:
-    """A row of so many operands whose derivative is refused by those in the places `refused`, by default by all. In those in the
-    places `linear` it is linear, so forward mode is the row itself."""
-    operands = [f"a{index + 1}" for index in range(count)]
-    refusal = f"(refuse-derivative {_quoted(message)} {_quoted(hint)} "
-    places = range(count) if refused is None else refused
-    terms = [f"{refusal}{operands[place]} d{operands[place]})" for place in places]
-    if linear:
-        given = ["d" + x if place in linear else x for place, x in enumerate(operands)]
-        terms.append(f"(itself {' '.join(given)})")
-    row = Primitive(
-        name, " ".join(operands), doc, value=value, type=f"{' '.join(['any'] * count)} -> any",
-        forward=functools.reduce("(accumulate {} {})".format, terms or ["zero"]),
-        reverse={operands[place]: f"{refusal}{operands[place]} s)" for place in (*places, *linear)}, **columns,
-    )  # fmt: skip
-    if linear:
-        row.rows = {"itself": row}
-    return row
-
-
-def _quoted(text: str) -> str:
-    return written(String(text))
-
-
-def _left_out(what: str) -> Function:
-    return lambda w, *operands: w.left_out(what)
-
-
-def calling(function: Function, name: str, apply: ApplyProcedure) -> Function:
-    """The function on values of the language."""
-
-    def call(*operands: Value) -> Value:
-        arguments = [x if type(x) is float else to_python(x, apply) for x in operands]
-        result = protected(name, function, arguments)
-        return result if type(result) is float else returned(name, result, apply)
-
-    return call
-
-
-def protected(name: str, function: Function, arguments: Sequence[Any]) -> Any:
-    """What Python answers; what it raises is an error of the program."""
-    try:
-        return function(*arguments)
-    except (VladError, MemoryError):
-        raise
-    except Exception as error:
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        raise VladError("python-error", f"The Python function {name} failed: {what}") from error
-
-
-def returned(name: str, result: Any, apply: ApplyProcedure) -> Value:
-    try:
-        return tensor_of(result) if is_array(result) else from_python(result, apply)
-    except NoCounterpart as error:
-        message = f"The answer of the Python function {name} cannot be taken over: {error.message}"
-        raise VladError("python-error", message, hint=error.hint) from None
-
-
-def _of_chain(call: Function, name: str, parameters: tuple[str, ...] | None) -> Function:
-    """A function of any number of arguments, or of none, on its one operand: (a . (b . c)) is three, a list is one."""
-
-    def of_chain(packed: Value) -> Value:
-        seen = look(packed)
-        if parameters is not None and seen != NIL:
-            raise VladError(
-                "not-equivalent", "Argument is not an equivalent value for ()", hint=f"{name} takes no argument",
-                irritants=(packed,),
-            )  # fmt: skip
-        return call(*arguments_of(seen))
-
-    return of_chain
-
-
-def arguments_of(packed: Value) -> list[Value]:
-    parts: list[Value] = []
-    rest = packed
-    while is_pair(rest):
-        part, rest = look(rest)
-        parts.append(part)
-    rest = look(rest)
-    if rest == NIL:
-        return [packed] if parts else []
-    return [*parts, rest]
 
 
 # Primitives.
@@ -253,10 +125,12 @@ class HostPrimitive:
                 if parameters_of(self.function) is None
                 else "it has no operands"
             )
-            raise wrong_rule(self, why, "wrap it in a function of parameters that are given by place")
+            raise wrong_rule(
+                self.__name__, why, "wrap it in a function of parameters that are given by place"
+            )
         if wrong:
             raise wrong_rule(
-                self, f"an operand is named {min(wrong)}",
+                self.__name__, f"an operand is named {min(wrong)}",
                 "in rules r is the result, s its sensitivity, and dx the tangent of x: give the parameter another name",
             )  # fmt: skip
 
@@ -307,17 +181,14 @@ def primitive(
     primitive, each rule is compared with finite differences. Raises VladError there.
     """
 
+    if name is not None and not isinstance(name, str) and not callable(name):
+        raise VladError("invalid-argument", f"The name of a primitive is a string, not {name!r}")
+
     def decorate(function: Function) -> HostPrimitive:
         given = name if isinstance(name, str) else None
         return HostPrimitive(function, given, forward, reverse, partials, c, example)
 
     return decorate(name) if callable(name) else decorate
-
-
-def wrong_rule(primitive: HostPrimitive, why: str, hint: str | None = None) -> VladError:
-    return VladError(
-        "invalid-rule", f"The primitive {primitive.__name__} is not understood: {why}", hint=hint
-    )
 
 
 class _Maker:
@@ -327,7 +198,7 @@ class _Maker:
         self.host = host
         self.apply = host.apply
         self.rows: dict[HostPrimitive, Primitive] = {}
-        self.checks: list[_Check] = []
+        self.checks: list[Check] = []
 
     def check(self) -> None:
         for check in self.checks:
@@ -338,32 +209,31 @@ class _Maker:
         if known is not None and known[0] == primitive.version:
             return known[1]
         if primitive not in self.rows:
-            self._make(primitive)
+            self._make(primitive, primitive.__name__)
         return self.rows[primitive]
 
-    def _make(self, primitive: HostPrimitive) -> None:
-        points = _Points(primitive, self.apply)
-        name = primitive.__name__
+    def _make(self, primitive: HostPrimitive, name: str) -> None:
+        points = Points(name, primitive.function, primitive.operands, primitive.example, self.apply)
         kinds = points.kinds
         value = _real_value(primitive) if points.are_reals else _general_value(primitive, kinds, self.apply)
         rows: dict[str, Primitive] = {}
         row = Primitive(
-            f"{name}:{next(_serial)}", " ".join(primitive.operands), f"{name} of Python.", value=value,
+            f"{name}:{next(SERIAL)}", " ".join(primitive.operands), f"{name} of Python.", value=value,
             type=f"{' '.join(kinds)} -> number", partials={}, rows=rows,
         )  # fmt: skip
         rows[name] = row
         row.rows = rows
         self.rows[primitive] = row
         if primitive.c is None:
-            row.abstract = _left_out(f"the Python function {name} is")
+            row.abstract = left_out(f"the Python function {name} is")
         elif points.are_reals:
             row.c = _c_rule(primitive, points)
         else:
-            raise wrong_rule(primitive, "only functions of reals have a rule in C")
+            raise wrong_rule(name, "only functions of reals have a rule in C")
         _Statement(self, primitive, row, rows, points).state()
 
 
-def _c_rule(primitive: HostPrimitive, points: _Points) -> str:
+def _c_rule(primitive: HostPrimitive, points: Points) -> str:
     """The C of a primitive, compared with the function."""
     c, computed = read_expression(primitive.__name__, primitive.c or "", primitive.operands)
     for point, expected in points.values():
@@ -371,13 +241,9 @@ def _c_rule(primitive: HostPrimitive, points: _Points) -> str:
         if not math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12):
             raise VladError(
                 "wrong-rule",
-                f"The rule of {primitive.__name__} in C is wrong: at {_told(point)} it gives {found}, Python {expected}",
+                f"The rule of {primitive.__name__} in C is wrong: at {told(point)} it gives {found}, Python {expected}",
             )
     return c
-
-
-def _told(point: Sequence[Value]) -> str:
-    return f"({' '.join([written(x, 60) for x in point])})"
 
 
 def _real_value(primitive: HostPrimitive) -> Function:
@@ -385,39 +251,6 @@ def _real_value(primitive: HostPrimitive) -> Function:
     return real_rule(
         primitive.__name__, real_function(primitive.__name__, primitive.function), len(primitive.operands)
     )
-
-
-def real_function(
-    name: str, function: Function, part: int | None = None, count: int | None = None
-) -> Function:
-    """A Python function of reals that is sure to answer one; `part` of several answers; of the first `count` operands."""
-
-    def rule(*operands: float) -> float:
-        result = protected(name, function, operands[:count])
-        if part is not None:
-            result = _part(name, result, part)
-            if result is None:
-                return 0.0
-        if type(result) is float:
-            return result
-        try:
-            return float(result)
-        except (TypeError, ValueError):
-            raise VladError(
-                "python-error", f"The Python function {name} answers no real: {type(result).__name__}"
-            ) from None
-
-    return rule
-
-
-def _part(name: str, result: Any, part: int) -> Any:
-    """One of several answers; None says: nothing."""
-    if not isinstance(result, tuple | list) or len(result) <= part:
-        raise VladError(
-            "python-error",
-            f"The Python function {name} does not answer a tuple of a sensitivity for each operand",
-        )
-    return result[part]
 
 
 def _general_value(primitive: HostPrimitive, kinds: Sequence[str], apply: ApplyProcedure) -> Function:
@@ -434,15 +267,6 @@ def _general_value(primitive: HostPrimitive, kinds: Sequence[str], apply: ApplyP
     return value
 
 
-def as_number(name: str, result: Value) -> Value:
-    if type(result) not in (float, Tensor):
-        raise VladError(
-            "python-error",
-            f"The Python function {name} answers neither a real nor an array: {written(result, 60)}",
-        )
-    return result
-
-
 # What a primitive's rules say, as texts.
 
 
@@ -455,7 +279,7 @@ class _Statement:
         primitive: HostPrimitive,
         row: Primitive,
         rows: dict[str, Primitive],
-        points: _Points,
+        points: Points,
     ) -> None:
         self.maker = maker
         self.primitive = primitive
@@ -470,7 +294,7 @@ class _Statement:
         rules = {kind: rule for kind, rule in self.primitive.rules.items() if rule is not None}
         if not rules:
             raise wrong_rule(
-                self.primitive, "it has no derivative rule",
+                self.name, "it has no derivative rule",
                 "state partials, forward or reverse; a function that is not to be differentiated needs no `vlad.primitive`",
             )  # fmt: skip
         if self.points.are_reals:
@@ -481,7 +305,7 @@ class _Statement:
         elif "partials" in rules:
             if len(rules) > 1:
                 raise wrong_rule(
-                    self.primitive, "partials are forward and reverse in one", "state either these or those"
+                    self.name, "partials are forward and reverse in one", "state either these or those"
                 )
             self.row.partials = self._partials_by("partials", rules["partials"])
         else:
@@ -498,7 +322,7 @@ class _Statement:
         self._read_texts(row)
         stated = row.partials if row.partials is not None else row.reverse or {}
         varying = [x for x in self.varying if stated.get(x, "zero") != "zero"]
-        self.maker.checks.append(_Check(self.maker.host, self.primitive, row, varying, self.points, modes))
+        self.maker.checks.append(Check(self.maker.host.machine, self.name, row, varying, self.points, modes))
 
     def _alternative(self, partials: dict[str, str]) -> Primitive:
         row = self.row
@@ -526,7 +350,7 @@ class _Statement:
     def _unread(self, text: str, why: str) -> VladError:
         names = " ".join([*self.row.operands, "r", "s", *["d" + x for x in self.row.operands]])
         return wrong_rule(
-            self.primitive,
+            self.name,
             f"{text}: {why}",
             f"a text is made of {names} and primitives with all their operands",
         )
@@ -558,7 +382,7 @@ class _Statement:
             )
             if strange:
                 raise wrong_rule(
-                    self.primitive, f"{kind} have {'no rule' if strange[0] in self.varying else 'a rule'} for {strange[0]}",
+                    self.name, f"{kind} have {'no rule' if strange[0] in self.varying else 'a rule'} for {strange[0]}",
                     f'there is a rule for each of {" ".join(self.varying)}; "zero" says that it is constant',
                 )  # fmt: skip
             return {x: (part, None) for x, part in rule.items()}
@@ -567,7 +391,7 @@ class _Statement:
         if kind == "reverse" and not isinstance(rule, str | HostPrimitive):
             return {x: (rule, index) for index, x in enumerate(self.varying)}
         raise wrong_rule(
-            self.primitive,
+            self.name,
             f"{kind} is one rule for {len(self.varying)} operands",
             "state a rule for each by its name",
         )
@@ -592,7 +416,7 @@ class _Statement:
     ) -> str:
         message = f"{self.name} has no {missing} rule, and none can be derived of its {given} rule"
         hint = f"state it (`@{self.name}.{missing}`), or use {given} mode"
-        refusal = f"(refuse-derivative {_quoted(message)} {_quoted(hint)} "
+        refusal = f"(refuse-derivative {quoted(message)} {quoted(hint)} "
         terms = [f"{refusal}{x} {factor(x)})" for x in of or self.varying]
         return functools.reduce("(accumulate {} {})".format, terms)
 
@@ -615,7 +439,7 @@ class _Statement:
             return rule
         if not callable(rule):
             raise wrong_rule(
-                self.primitive,
+                self.name,
                 f"a rule is a {type(rule).__name__}",
                 "a text, a function or a primitive is expected",
             )
@@ -625,7 +449,7 @@ class _Statement:
         strange = [name for name in names if name not in known]
         if strange:
             raise wrong_rule(
-                self.primitive, f"its rule {name_of(rule)} has a parameter {strange[0]}",
+                self.name, f"its rule {name_of(rule)} has a parameter {strange[0]}",
                 f"the parameters of a rule have names among {' '.join(known)}",
             )  # fmt: skip
         if isinstance(rule, HostPrimitive):
@@ -637,7 +461,7 @@ class _Statement:
     def _parameters(self, rule: Function) -> tuple[str, ...]:
         names = parameters_of(rule)
         if names is None:
-            raise wrong_rule(self.primitive, f"its rule {name_of(rule)} does not name its parameters")
+            raise wrong_rule(self.name, f"its rule {name_of(rule)} does not name its parameters")
         return names
 
     def _completed(self, name: str, tangents: Sequence[str]) -> str:
@@ -658,9 +482,9 @@ class _Statement:
             f"There is no second derivative of {self.name}: its rule is Python's and has no rule of its own"
         )
         return refusing_row(
-            f"{self.name}.rule:{next(_serial)}", count, f"A rule of {self.name}.", value, message,
+            f"{self.name}.rule:{next(SERIAL)}", count, f"A rule of {self.name}.", value, message,
             "state the rule as a text of the language, or as a primitive with a rule", linear, refused, hidden=True,
-            abstract=_left_out(f"derivatives of {self.name} that Python computes are"),
+            abstract=left_out(f"derivatives of {self.name} that Python computes are"),
         )  # fmt: skip
 
     def _of_reals(self, rule: Function, names: tuple[str, ...], part: int | None) -> str:
@@ -681,7 +505,7 @@ class _Statement:
         wanted = [operand] if part is None else self.varying
         shapes = ["s", *["~" + x for x in wanted]] if tangents == ["s"] else ["r"] if tangents else []
         operands = [*names, *likes, *shapes]
-        key = (rule, tuple(operands))
+        key = (id(rule), tuple(operands))
         if (
             key not in self.hidden
         ):  # a rule that answers several sensitivities is one row: it is computed once for all
@@ -732,28 +556,11 @@ def rule_of_arrays(
             return fitting(name, returned(name, result, apply), *likenesses)
         answers: list[Value] = []
         for place, likeness in enumerate(likenesses):
-            part = _part(name, result, place)
+            part = part_of(name, result, place)
             answers.append(ZERO if part is None else fitting(name, returned(name, part, apply), likeness))
         return tuple_of(answers)
 
     return value
-
-
-def fitting(name: str, answer: Value, like: Value = None) -> Value:
-    """An answer of the shape of something. Raises VladError."""
-    number = as_number(name, answer)
-    if like is not None and _shape(number) != _shape(like):
-        raise VladError(
-            "wrong-shape",
-            f"The Python function {name} answers what has the shape {shape_text(_shape(number))}, "
-            f"where {shape_text(_shape(like))} is expected",
-            hint="tangents have the shape of the result, sensitivities those of the operands",
-        )
-    return number
-
-
-def _shape(value: Value) -> tuple[int, ...]:
-    return value.shape if type(value) is Tensor else ()
 
 
 def is_plain(body: Body) -> bool:
@@ -766,202 +573,3 @@ def _is_plain_rhs(rhs: object) -> bool:
     if isinstance(rhs, If):
         return is_plain(rhs.consequent) and is_plain(rhs.alternative)
     return isinstance(rhs, Apply | Variable | Constant)
-
-
-# Checks of rules.
-
-MOST_POINTS = 6
-MOST_DRAWN = 60
-
-
-class _Points:
-    """Where a primitive is tried: what its operands are, and points at which it answers.
-
-    kinds       of the operands: "number" where they may vary, "any" where they have no tangents
-    are_reals   it is a function of reals to a real
-    given       the examples; `near` them, or drawn where there is none, are points at which it need not be defined
-    """
-
-    def __init__(self, primitive: HostPrimitive, apply: ApplyProcedure) -> None:
-        self.primitive = primitive
-        self.random = random.Random(primitive.__name__)
-        self.given = [self._converted(example, apply) for example in self._examples()]
-        first = self.given[0] if self.given else (0.0,) * len(primitive.operands)
-        self.kinds = [
-            "number" if type(x) is float or (type(x) is Tensor and x.is_real) else "any" for x in first
-        ]
-        if "number" not in self.kinds:
-            raise wrong_rule(primitive, "no operand of its example is a real or an array of reals")
-        self.are_reals = all(type(x) is float for x in first) and (
-            not self.given or self._answers_real(first)
-        )
-
-    def _examples(self) -> list[tuple[Any, ...]]:
-        example = self.primitive.example
-        if example is None:
-            return []
-        examples = example if isinstance(example, list) else [example]
-        return [one if isinstance(one, tuple) else (one,) for one in examples]
-
-    def _converted(self, example: tuple[Any, ...], apply: ApplyProcedure) -> Point:
-        operands = self.primitive.operands
-        if len(example) != len(operands):
-            raise wrong_rule(
-                self.primitive, f"its example has {len(example)} operands", f"it takes {' '.join(operands)}"
-            )
-        return tuple([from_python(x, apply) for x in example])
-
-    def _answers_real(self, point: Point) -> bool:
-        answer = protected(self.primitive.__name__, self.primitive.function, point)
-        return not getattr(answer, "shape", ())
-
-    def values(self) -> list[tuple[Point, float]]:
-        """Points of a function of reals, with its values."""
-        function = real_function(self.primitive.__name__, self.primitive.function)
-        found = [(point, function(*point)) for point in self.given]
-        failure: VladError | None = None
-        for point in self.tries():
-            if len(found) >= MOST_POINTS:
-                break
-            try:
-                value = function(*point)
-            except VladError as error:
-                failure = error
-                continue
-            if math.isfinite(value):
-                found.append((point, value))
-        if not found:
-            why = "" if failure is None else f": {failure.message}"
-            raise wrong_rule(self.primitive, f"it answers at no point that was tried{why}", NO_POINTS)
-        return found
-
-    def tries(self) -> Iterator[Point]:
-        """Points at which the function may be undefined."""
-        for index in range(MOST_DRAWN):
-            if self.given:
-                near = self.given[index % len(self.given)]
-                yield tuple([x * self.random.uniform(0.9, 1.1) for x in near])
-            else:
-                low, high = ((-2.0, 2.0), (0.1, 0.9), (1.1, 3.0))[index % 3 if index > 5 else 0]
-                yield tuple([self.random.uniform(low, high) for _ in self.primitive.operands])
-
-    def all(self) -> list[Point]:
-        return [point for point, _ in self.values()] if self.are_reals else self.given
-
-
-NO_POINTS = "`example=` says where: a tuple of operands, or a list of some"
-
-
-class _Check:
-    """Compares the rules of a row with finite differences, by one operand after the other. Those that are said to be constant are
-    taken at that word."""
-
-    def __init__(
-        self,
-        host: Host,
-        primitive: HostPrimitive,
-        row: Primitive,
-        varying: Sequence[str],
-        points: _Points,
-        modes: Sequence[str],
-    ) -> None:
-        self.machine = host.machine
-        self.primitive = primitive
-        self.row = row
-        self.varying = varying
-        self.points = points
-        self.modes = modes
-        self.procedure = host.procedure_of(row, primitive.__name__)
-
-    def run(self) -> None:
-        points = self.points.all()
-        compared = [self._at(point, x) for point in points for x in self.varying]
-        if self.varying and not any(compared):
-            raise wrong_rule(
-                self.primitive, "there was no point at which its derivative could be checked", NO_POINTS
-            )
-
-    def _at(self, point: Point, x: str) -> bool:
-        """Whether there was something to compare with."""
-        place = self.row.operands.index(x)
-        weight = self._random_like(self.row.value(*point))
-        direction = self._random_like(point[place])
-        try:
-            expected, error = self._difference(point, place, direction, weight)
-        except VladError:
-            if point in self.points.given:
-                raise
-            return False
-        if not math.isfinite(expected):
-            return False
-        for mode in self.modes:
-            found = (self._forward if mode == "forward" else self._reverse)(point, place, direction, weight)
-            allowed = error + _precision(point[place]) ** 0.4 * max(abs(found), abs(expected))
-            if not abs(found - expected) <= allowed:
-                raise self._wrong(x, point, found, expected)
-        return True
-
-    def _wrong(self, x: str, point: Point, found: float, expected: float) -> VladError:
-        along = "" if self.points.are_reals else " (weighted at random)"
-        return VladError(
-            "wrong-derivative",
-            f"A derivative rule of {self.primitive.__name__} is wrong: by {x} at {_told(point)} "
-            f"it gives {found:.9g}, finite differences {expected:.9g}{along}",
-        )
-
-    def _difference(self, point: Point, place: int, direction: Value, weight: Value) -> tuple[float, float]:
-        """The central difference, extrapolated (Richardson), and what it may be wrong by."""
-
-        def at(step: float) -> float:
-            moved = [*point]
-            moved[place] = point[place] + direction * step
-            return dot(weight, self.row.value(*moved))
-
-        def slope(step: float) -> float:
-            return (at(step) - at(-step)) / (2 * step)
-
-        precision = _precision(point[place])
-        step = precision**0.2 * max(0.1, _largest(point[place]))
-        coarse, fine = slope(step), slope(step / 2)
-        rounding = 10 * precision * abs(at(0.0)) / step
-        return (4 * fine - coarse) / 3, 10 * abs(fine - coarse) + rounding
-
-    def _forward(self, point: Point, place: int, direction: Value, weight: Value) -> float:
-        tangents = [direction if index == place else complete(x, ZERO) for index, x in enumerate(point)]
-        entry = self.machine.forward_closure(self.procedure)
-        both = self.machine.apply(entry, (ZERO, (tuple_of(tangents), tuple_of(list(point)))))
-        return dot(weight, look(both)[1])
-
-    def _reverse(self, point: Point, place: int, direction: Value, weight: Value) -> float:
-        identity = closure(self.machine.codes["identity"])
-        entry = self.machine.tail_closure(self.procedure)
-        both = look(self.machine.apply(entry, (identity, tuple_of(list(point)))))
-        packed = look(self.machine.apply(both[1], weight))[1]
-        return dot(direction, parts_of(packed, len(point))[place])
-
-    def _random_like(self, value: Value) -> Value:
-        draw = self.points.random
-        if type(value) is not Tensor:
-            return 1.0
-        xp = namespace(value.like)
-        numbers = [draw.gauss(0, 1) for _ in range(math.prod(value.shape))]
-        return Tensor(xp.reshape(xp.asarray(numbers, dtype=value.like.dtype), value.shape))
-
-
-def _precision(value: Value) -> float:
-    """What a number of this kind is exact to, relatively."""
-    return 2.0**-23 if type(value) is Tensor and kind_name(value.like.dtype) == "float32" else 2.0**-52
-
-
-def _largest(value: Value) -> float:
-    if type(value) is not Tensor:
-        return abs(value)
-    return float(namespace(value.like).max(abs(value.array))) if 0 not in value.shape else 0.0
-
-
-def dot(a: Value, b: Value) -> float:
-    """The inner product of a tangent and a sensitivity of one thing. Raises VladError where they are not."""
-    if a is ZERO or b is ZERO:
-        return 0.0
-    product = fitting("of the derivative", b, a) * a
-    return float(namespace(product.like).sum(product.array)) if type(product) is Tensor else product

@@ -353,7 +353,13 @@ class Session:
     def define(self, function: Any) -> Any:
         """Define a global by a Python function, or a primitive made of one, under its own name. Answers it, so this is a
         decorator, too."""
-        self[function.__name__] = function
+        name = getattr(function, "__name__", None)
+        if not isinstance(name, str):
+            hint = "`session[NAME] = …` gives it one"
+            raise NoCounterpart(
+                "invalid-argument", f"A {type(function).__name__} has no name of its own", hint=hint
+            )
+        self[name] = function
         return function
 
     def library_value(self, name: str) -> Value:
