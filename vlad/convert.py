@@ -10,8 +10,11 @@
     dict              association list: the list of the pairs of key and value
     array             tensor, without a copy
     procedure         `Procedure`, which Python calls with any number of arguments
+    callable          procedure of the session that it is given to (host.py)
+    Opaque(x)         host object, which comes back as x
 
-Called by session.py. Raises NoCounterpart, which is a VladError and a TypeError, for a Python value that has none.
+Called by session.py. Raises NoCounterpart, which is a VladError and a TypeError, for a Python value that has none: what is a
+number to Python alone, such as a Decimal, would not be one to derivatives, so nobody makes a host object of it unasked.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ from vlad.values import (
     NIL,
     TRUE,
     UNSPECIFIED,
+    ZERO,
     Boolean,
+    Opaque,
     String,
     Symbol,
     Unspecified,
@@ -85,7 +90,9 @@ class Procedure:
         return result
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
-        return to_python(self._apply(self.value, tuple_of([from_python(a) for a in arguments])), self._apply)
+        return to_python(
+            self._apply(self.value, tuple_of([from_python(a, self._apply) for a in arguments])), self._apply
+        )
 
     def __repr__(self) -> str:
         return written(self.value, 200)
@@ -111,8 +118,8 @@ def tuple_of(values: list[Value]) -> Value:
     return packed
 
 
-def from_python(value: Any) -> Value:
-    """The value of the language. Deep nesting costs no C stack."""
+def from_python(value: Any, apply: Apply | None = None) -> Value:
+    """The value of the language, of the session that `apply` belongs to. Deep nesting costs no C stack."""
     if isinstance(value, bool):
         return TRUE if value else FALSE
     if isinstance(value, float | int):
@@ -126,22 +133,27 @@ def from_python(value: Any) -> Value:
     if isinstance(value, list):
         parts = []
         for part in value:
-            parts.append(from_python(part))
+            parts.append(from_python(part, apply))
         return list_of(parts)
     if isinstance(value, tuple):
         parts = []
         for part in value:
-            parts.append(from_python(part))
+            parts.append(from_python(part, apply))
         return tuple_of(parts)
     if isinstance(value, dict):
-        return list_of([(from_python(key), from_python(part)) for key, part in value.items()])
+        return list_of([(from_python(key, apply), from_python(part, apply)) for key, part in value.items()])
     if is_array(value):
         return tensor_of(value)
     if hasattr(type(value), "__dataclass_fields__"):
-        return tuple_of([from_python(part) for part in _fields(value)])
+        return tuple_of([from_python(part, apply) for part in _fields(value)])
+    if isinstance(value, Opaque):
+        return value
+    if callable(value) and apply is not None:
+        return apply.procedure(value)  # type: ignore[attr-defined]
     raise _no_counterpart(
         f"A Python {type(value).__name__}",
-        "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have",
+        "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have; `vlad.Opaque(…)` hands "
+        "anything over as it is",
     )
 
 
@@ -237,7 +249,9 @@ def to_python(value: Value, apply: Apply) -> Any:
         return _pairs_to_python(value, apply)
     if is_procedure(value):
         return Procedure(value, apply)
-    return value
+    if isinstance(value, Opaque):
+        return value.object
+    return 0.0 if value is ZERO else value
 
 
 def _pairs_to_python(value: Value, apply: Apply) -> Any:

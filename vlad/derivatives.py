@@ -86,7 +86,7 @@ def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
     `f` has arguments; for one argument it may stand alone."""
     points, directions = _as_tuple(primals), _as_tuple(tangents)
     _check_counts(points, directions)
-    answer = _call(f, "jvp", _packed(points), _packed(directions))
+    answer = _call(f, "jvp", _packed(points, f), _packed(directions, f))
     value, tangent = parts_of(answer, 2)
     return to_python(value, f._apply), to_python(tangent, f._apply)
 
@@ -94,10 +94,10 @@ def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
 def vjp(f: Procedure, *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The value of `f` and its backpropagator: a function from a sensitivity of the value to the tuple of those of the arguments,
     or to the bare one for one argument."""
-    value, back = parts_of(_call(f, "vjp", _packed(primals)), 2)
+    value, back = parts_of(_call(f, "vjp", _packed(primals, f)), 2)
 
     def backpropagator(sensitivity: Any) -> Any:
-        return _chosen(_like_arguments(primals, f._apply(back, from_python(sensitivity)), f), None)
+        return _chosen(_like_arguments(primals, f._apply(back, from_python(sensitivity, f._apply)), f), None)
 
     return to_python(value, f._apply), backpropagator
 
@@ -112,7 +112,7 @@ def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
     """The Hessian of `f` times a vector, without the Hessian: forward mode over reverse mode. Answers what `grad` answers."""
     points, directions = _as_tuple(primals), _as_tuple(tangents)
     _check_counts(points, directions)
-    product = _call(f, "hvp", _packed(points), _packed(directions))
+    product = _call(f, "hvp", _packed(points, f), _packed(directions, f))
     return _chosen(_like_arguments(points, product, f), None)
 
 
@@ -138,11 +138,11 @@ def _session_procedure(f: Any) -> Procedure:
 
 
 def _answer(f: Procedure, arguments: tuple[Any, ...]) -> Value:
-    return f._apply(f.value, _packed(arguments))
+    return f._apply(f.value, _packed(arguments, f))
 
 
-def _packed(arguments: tuple[Any, ...]) -> Value:
-    return tuple_of([from_python(argument) for argument in arguments])
+def _packed(arguments: tuple[Any, ...], f: Procedure) -> Value:
+    return tuple_of([from_python(argument, f._apply) for argument in arguments])
 
 
 def _like_arguments(arguments: tuple[Any, ...], value: Value, f: Procedure) -> tuple[Any, ...]:

@@ -42,7 +42,7 @@ from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
-from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Value, is_procedure
+from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look
 from vlad.write import written
 
 if TYPE_CHECKING:
@@ -113,6 +113,15 @@ class Calls:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self._host: Any = None  # host.Host, once there is something to make a procedure of
+
+    def procedure(self, function: Callable[..., Any]) -> Value:
+        """A Python function, or a primitive made of one, as a procedure of the session."""
+        if self._host is None:
+            from vlad.host import Host
+
+            self._host = Host(self.session.machine, self)
+        return self._host.procedure(function)
 
     def __call__(self, procedure: Value, argument: Value) -> Value:
         return self.session._apply(procedure, argument)
@@ -359,7 +368,22 @@ class Session:
         if not isinstance(name, str):
             raise NoCounterpart("invalid-argument", f"A name is a string, not {name!r}")
         with self._lock:
-            self._define(self.module.define(name), from_python(value))
+            converted = from_python(value, self._calls)
+            cell = self.module.define(name)
+            self._define(cell, converted)
+            cell.primitive = primitive_of(converted)
+
+    def define(self, function: Any) -> Any:
+        """Define a global by a Python function, or a primitive made of one, under its own name. Answers it, so this is a
+        decorator, too."""
+        name = getattr(function, "__name__", None)
+        if not isinstance(name, str):
+            hint = "`session[NAME] = …` gives it one"
+            raise NoCounterpart(
+                "invalid-argument", f"A {type(function).__name__} has no name of its own", hint=hint
+            )
+        self[name] = function
+        return function
 
     def library_value(self, name: str) -> Value:
         """What a name of the library means, whatever the program made of it."""
@@ -715,6 +739,14 @@ class Session:
         elif stage in ("types", "c"):
             return self.tiers.shown(value, stage)
         return f"(define {cell.name} {print_core(self.machine.core_of(code))})"
+
+
+def primitive_of(value: Value) -> Primitive | None:
+    """The primitive that a procedure is, if it is one: calls of its name apply it at once."""
+    if not is_procedure(value):
+        return None
+    found: Primitive | None = look(value)[0].primitive
+    return found
 
 
 def _expect_text(text: object) -> None:

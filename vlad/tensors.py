@@ -265,7 +265,7 @@ def frozen(array: Array) -> Array:
     """A view of it through which nobody writes."""
     view = array[...]
     if hasattr(view, "setflags"):
-        view.setflags(write=False)
+        view.setflags(False)  # by its place, which costs a third
     return view
 
 

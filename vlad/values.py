@@ -12,6 +12,7 @@ Representation. Speed and memory of the evaluator follow from these choices, so 
                          written in the language itself (primitives/transforms.py)
     symbol, string       Symbol, String
     tensor               tensors.Tensor
+    host object          Opaque
     known zero           ZERO, the sensitivity or tangent of anything to which nothing contributed
     not yet looked at    Deferred: the zero of a structure, a sum of two; becomes a tuple when somebody looks
 
@@ -23,8 +24,10 @@ itself through its code, never through its environment, so reference counts free
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
     from vlad.source import Span
@@ -115,6 +118,36 @@ def text_of(characters: Value) -> str:
         text.append(chr(int(characters[0])))
         characters = characters[1]
     return "".join(text)
+
+
+class Opaque:
+    """A Python object that the language does not look into: it can be held, passed on and compared by identity.
+
+    One object has one wrapper as long as anybody holds it, so wrappers are compared by identity, too. It has no tangents.
+    """
+
+    __slots__ = ("object", "__weakref__")
+
+    object: Any
+
+    def __new__(cls, object: Any) -> Opaque:
+        with _wrapping:
+            wrapper = _wrappers.get(id(object))
+            if wrapper is None:
+                wrapper = super().__new__(cls)
+                wrapper.object = object
+                _wrappers[id(object)] = wrapper
+            return wrapper
+
+    def __reduce__(self) -> Any:
+        return Opaque, (self.object,)
+
+    def __repr__(self) -> str:
+        return f"#<host {type(self.object).__name__}>"
+
+
+_wrappers: WeakValueDictionary[int, Opaque] = WeakValueDictionary()  # by the id of what they hold
+_wrapping = threading.Lock()
 
 
 class Zero:
@@ -332,6 +365,8 @@ class Primitive:
                 first argument); None where nothing is
     abstract    for a row whose operands are not just reals: its rule on what is known of them, Walker first
     array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)
+    rows        of a row that is made when a program runs (host.py) and has texts of its own: the rows, by name, that they know
+                besides the table's
     """
 
     __slots__ = (
@@ -357,6 +392,8 @@ class Primitive:
         "with_zero",
         "abstract",
         "array",
+        "rows",
+        "__weakref__",
     )
 
     def __init__(
@@ -384,6 +421,7 @@ class Primitive:
         with_zero: Callable[..., Any] | None = None,
         abstract: Callable[..., Any] | None = None,
         array: str = "",
+        rows: Mapping[str, Primitive] | None = None,
     ) -> None:
         if (partials is None) == (not forward or reverse is None):
             raise ValueError(f"{name}: state either partials, or both forward and reverse")
@@ -409,6 +447,7 @@ class Primitive:
         self.with_zero = with_zero
         self.abstract = abstract
         self.array = array
+        self.rows = rows or {}
 
     def __repr__(self) -> str:
         return f"#<primitive {self.name}>"

@@ -129,13 +129,16 @@ class Rules:
 
     def __init__(self, basis: Basis) -> None:
         self.basis = basis
-        self._rules: dict[tuple[str, str], Rule] = {}
+        self._rules: dict[tuple[str, tuple[str, ...], str], Rule] = {}  # of texts: rows may share one
 
-    def _rule(self, row: Primitive, kind: str, text: str) -> Rule:
-        rule = self._rules.get((row.name, kind))
+    def rule(self, row: Primitive, text: str) -> Rule:
+        """A text of a row, read. Raises VladError where it is no expression over the row's names and rows of the table."""
+        key = (row.name if row.rows else "", row.operands, text)
+        rule = self._rules.get(key)
         if rule is None:
             names = (*row.operands, "r", "s", *[mark + name for mark in "d~" for name in row.operands])
-            rule = self._rules[row.name, kind] = Rule(text, names, self.basis.table)
+            known = {**self.basis.table, **row.rows} if row.rows else self.basis.table
+            rule = self._rules[key] = Rule(text, names, known)
         return rule
 
     def sensitivity(
@@ -149,9 +152,7 @@ class Rules:
                 return part
             return builder.apply("part", self.basis.sum_like, part, actual["~" + operand], span=span)
         text = (row.reverse or {}).get(operand, "zero")
-        return (
-            None if text == "zero" else self._rule(row, "reverse " + operand, text).put(builder, actual, span)
-        )
+        return None if text == "zero" else self.rule(row, text).put(builder, actual, span)
 
     def tangent(
         self, builder: Builder, row: Primitive, actual: dict[str, Atom], span: Span | None
@@ -161,7 +162,7 @@ class Rules:
             if row.forward == "zero":
                 return None
             zeros: dict[str, Atom] = {"d" + name: KNOWN_ZERO for name in row.operands}
-            return self._rule(row, "forward", row.forward).put(builder, zeros | actual, span)
+            return self.rule(row, row.forward).put(builder, zeros | actual, span)
         total: Atom | None = None
         for operand, text in row.partials.items():
             tangent = actual.get("d" + operand)
@@ -197,5 +198,5 @@ class Rules:
             return factor
         if text == "-1":
             return builder.apply("minus", self.basis.negate, factor, span=span)
-        partial = self._rule(row, "partial " + operand, text).put(builder, actual, span)
+        partial = self.rule(row, text).put(builder, actual, span)
         return builder.apply("product", self.basis.times, factor, partial, span=span)

@@ -47,6 +47,7 @@ from vlad.core.types import (
     value_of,
 )
 from vlad.devices import COMPILED, name_of
+from vlad.errors import VladError
 from vlad.expand.arity import too_few
 from vlad.primitives.kernels import drawn, entry_by_entry
 from vlad.source import Span
@@ -59,6 +60,7 @@ from vlad.values import (
     Code,
     Deferred,
     Global,
+    Opaque,
     Primitive,
     String,
     Value,
@@ -313,6 +315,8 @@ class Walker:
             return self.types.closure(value[0], ())
         if type(value) is Tensor:
             return self._type_of_tensor(value)
+        if type(value) is Opaque:
+            self.left_out("host objects are")
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:
@@ -552,7 +556,10 @@ class Walker:
         if has_tensors:
             return entry_by_entry(self, row, operands)
         if all(type_.kind == "constant" for type_ in types):
-            return self.constant(row.value(*[value_of(type_) for type_ in types]))
+            try:
+                return self.constant(row.value(*[value_of(type_) for type_ in types]))
+            except VladError:  # of a Python function; tier 0 says it
+                return self.fail(f"Argument to {row.name} is invalid")
         is_test = row.type.endswith("boolean")
         found = self.compute(row, operands, self.types.boolean if is_test else self.types.real)
         found.line = drawn(row, operands)

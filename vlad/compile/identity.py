@@ -254,6 +254,8 @@ class _Walk:
         """What an application looks at that is in no operand: the words that the session was started with."""
         if primitive.name == "command-line-arguments":
             self.value(self.machine.arguments)
+        if primitive.rows:  # its rules are known in this process only
+            raise Nameless
 
     def _lambda(self, lambda_: Lambda) -> None:
         number, is_new = self.number(lambda_)

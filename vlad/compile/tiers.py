@@ -29,7 +29,7 @@ from vlad.compile.beside import BESIDE
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded
-from vlad.evaluate.limits import raise_in
+from vlad.evaluate.limits import raise_in, too_deep
 from vlad.values import Code, Global, Value, is_procedure, look
 
 POLICIES = ("auto", "compile", "evaluate")
@@ -39,6 +39,7 @@ SEVERAL_CALLS, A_GLANCE = (
     0.001,
 )  # what is not compiled, and takes less than this, in seconds, is not watched
 MOST_PROCEDURES = 512
+MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
 
 
@@ -116,8 +117,8 @@ class Effects:
         self.done = self.at = 0
         self.words: dict[int, str] = {}  # that were read, by their places among the effects
 
-    def again(self) -> None:
-        self.at = 0
+    def again(self, at: int) -> None:
+        self.at = at
 
 
 class Tiers:
@@ -175,6 +176,8 @@ class Tiers:
         """As Machine.apply."""
         if self._depth == 0:
             self._effects.begin()
+        if self._depth >= MOST_NESTED:
+            raise too_deep()
         self._depth += 1
         try:
             return self._apply(look(f), argument)
@@ -320,10 +323,13 @@ class Tiers:
             with Interruptible(compiled.stop):
                 return compiled(*operands)
 
+        begun = (
+            self._effects.at
+        )  # a call that Python makes on behalf of another begins in the middle of its effects
         try:
             return self.machine.guarded(run, compiled.stop)
         except Failed as failed:
-            self._effects.again()
+            self._effects.again(begun)
             answer = self.machine.apply(f, argument)
             # tier 0 knows better: types were joined that do not belong together. Not again
             entry = self.entry(f)
@@ -338,7 +344,7 @@ class Tiers:
         """On tier 0, while the compiler has an eye on it."""
         if self._job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
-        begun = time.monotonic()
+        begun, effects = time.monotonic(), self._effects.at
         waiting = A_MOMENT if whole and entry.seconds <= A_MOMENT else 0.0
         job = Job(self, entry, operands, self.machine.steps[0], whole, begun + waiting)
 
@@ -364,7 +370,7 @@ class Tiers:
         except Switch as switch:
             _give_way(switch)
             assert job.compiled is not None
-            self._effects.again()
+            self._effects.again(effects)
             self.machine.steps[0] = job.steps
             return self._run(job.compiled, operands, f, argument)
 

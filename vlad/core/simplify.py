@@ -486,7 +486,8 @@ def kinds_of(row: Primitive) -> tuple[list[str], str]:
 
 def is_shareable(row: Primitive) -> bool:
     """May two applications to the same operands be one? Not where the results are told apart by `eq?`."""
-    return kinds_of(row)[1] in IMMEDIATE or row.name in PARTS or (row.hidden and row.name.endswith("-entry"))
+    is_inner = row.hidden and (row.name.endswith("-entry") or bool(row.rows))  # `eq?` never sees its results
+    return kinds_of(row)[1] in IMMEDIATE or row.name in PARTS or is_inner
 
 
 def other_of(zero: Atom, other: Atom) -> Atom | None:

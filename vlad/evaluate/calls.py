@@ -528,7 +528,8 @@ class Machine:
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            raise explained(self, error, beginning) from None
+            found = explained(self, error, beginning)
+            raise found from found.__cause__  # an exception of a Python function that the program called
 
 
 class _SystemCodes(dict[str, Code]):

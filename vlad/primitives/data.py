@@ -182,6 +182,19 @@ def _expect_constant(x: Value, d: Value) -> Value:
     return x
 
 
+def _refuse_derivative(message: Value, hint: Value, x: Value, s: Value) -> Value:
+    if s is ZERO or (type(s) is Deferred and s.zero_of is not None) or not _may_vary(x):
+        return ZERO
+    raise VladError("no-derivative", message.text, hint=hint.text)
+
+
+def _may_vary(x: Value) -> bool:
+    """Has it tangents other than zero? Of structures that is not asked part by part."""
+    if type(x) is Tensor:
+        return x.is_real
+    return type(x) in (float, Deferred) or (type(x) is tuple and len(x) > 1)
+
+
 def same(a: Value, b: Value) -> bool:
     """eq?: the same object; reals, strings, tensors and () by value."""
     if type(a) is float or type(b) is float:
@@ -297,6 +310,11 @@ ROWS: list[Primitive] = [
     Primitive(
         "stop-gradient", "x", "x, with the derivative zero.", value=lambda x: x, type="any -> any", forward="zero",
         reverse={}, abstract=lambda w, x: x,
+    ),
+    Primitive(
+        "refuse-derivative", "message hint x s", "Nothing, where s is known to be zero or x has no tangents; else an error.",
+        value=_refuse_derivative, type="string string any any -> any", forward="zero", reverse={}, hidden=True,
+        abstract=lambda w, message, hint, x, s: w.left_out("derivatives that Python computes are"),
     ),
     _predicate(
         "null?", "Is x ()?", _is_null, "_is_null(x)", _by_type(lambda t: t.kind == "constant" and t.of == ()), _is_null=_is_null

@@ -57,9 +57,12 @@ def kind(value: Value) -> str:
         return f"a tensor of shape {shape_text(value.shape)}"
     if type(value) is tuple:
         return "()" if not value else "a pair" if len(value) == 2 else "a procedure"
-    return {"Boolean": "a boolean", "Symbol": "a symbol", "String": "a string"}.get(
-        type(value).__name__, "something else"
-    )
+    return {
+        "Boolean": "a boolean",
+        "Symbol": "a symbol",
+        "String": "a string",
+        "Opaque": "a host object",
+    }.get(type(value).__name__, "something else")
 
 
 def invalid(name: str, expected: str, *operands: Value) -> VladError:
@@ -140,6 +143,11 @@ def _quick(rule: Callable[..., Value], value: Callable[..., Value], count: int) 
         return rule(*operands)
 
     return of_one if count == 1 else of_two if count == 2 else of_more
+
+
+def real_rule(name: str, rule: Callable[..., float], count: int) -> Callable[..., Value]:
+    """A function of so many reals as the complete rule of a row: at once on reals, entry by entry on tensors."""
+    return _quick(rule, _checked(name, rule), count)
 
 
 def divide(x: float, y: float) -> float:

@@ -1,0 +1,231 @@
+"""Python functions as rows: calling one with values of the language, and refusing its derivative.
+
+In: Python callables.  Out: rows of primitives (values.Primitive) that no table lists, and their procedures. Called by host.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from vlad.convert import Apply as ApplyProcedure
+from vlad.convert import from_python, tensor_of, to_python
+from vlad.core.names import make_lambda
+from vlad.core.nodes import Apply, Binding, Body, Variable
+from vlad.errors import NoCounterpart, VladError
+from vlad.tensors import Tensor, is_array, shape_text
+from vlad.values import NIL, Primitive, String, Value, is_pair, look
+from vlad.write import written
+
+Function = Callable[..., Any]
+
+SERIAL = itertools.count(1)  # a row's name is its own: two functions of one name are two
+
+
+def name_of(function: Function) -> str:
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def parameters_of(function: Function) -> tuple[str, ...] | None:
+    """The parameters without defaults, which are given by their places; None: as many arguments as there are."""
+    if hasattr(function, "nin"):  # a ufunc of NumPy's
+        return tuple([f"x{index + 1}" for index in range(function.nin)])
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C, and does not tell
+        return None
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return None
+    needed = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    if any(parameter.kind is parameter.KEYWORD_ONLY for parameter in needed):
+        raise VladError(
+            "invalid-rule", f"The Python function {name_of(function)} has to be given arguments by name",
+            hint="scripts give them by place: wrap it in a function or a `functools.partial`",
+        )  # fmt: skip
+    return tuple([parameter.name for parameter in needed])
+
+
+def function_row(function: Function, apply: ApplyProcedure) -> Primitive:
+    """The row of a Python function: it may be called, but not differentiated."""
+    name, parameters = name_of(function), parameters_of(function)
+    call = calling(function, name, apply)
+    message = f"The Python function {name} has no derivative"
+    hint = "give it a rule, with `vlad.primitive` in Python or `with-derivative` here; `stop-gradient` makes of it a constant"
+    return refusing_row(
+        f"{name}:{next(SERIAL)}", len(parameters) if parameters else 1, f"{name} of Python.",
+        call if parameters else of_chain(call, name, parameters), message, hint, effect=True,
+        abstract=left_out(f"the Python function {name} is"),
+    )  # fmt: skip
+
+
+def refusing_row(
+    name: str,
+    count: int,
+    doc: str,
+    value: Function,
+    message: str,
+    hint: str,
+    linear: Sequence[int] = (),
+    refused: Sequence[int] | None = None,
+    **columns: Any,
+) -> Primitive:
+    """A row of so many operands whose derivative is refused by those in the places `refused`, by default by all. In those in the
+    places `linear` it is linear, so forward mode is the row itself."""
+    operands = [f"a{index + 1}" for index in range(count)]
+    refusal = f"(refuse-derivative {quoted(message)} {quoted(hint)} "
+    places = range(count) if refused is None else refused
+    terms = [f"{refusal}{operands[place]} d{operands[place]})" for place in places]
+    if linear:
+        given = ["d" + x if place in linear else x for place, x in enumerate(operands)]
+        terms.append(f"(itself {' '.join(given)})")
+    row = Primitive(
+        name, " ".join(operands), doc, value=value, type=f"{' '.join(['any'] * count)} -> any",
+        forward=functools.reduce("(accumulate {} {})".format, terms or ["zero"]),
+        reverse={operands[place]: f"{refusal}{operands[place]} s)" for place in (*places, *linear)}, **columns,
+    )  # fmt: skip
+    if linear:
+        row.rows = {"itself": row}
+    return row
+
+
+def quoted(text: str) -> str:
+    return written(String(text))
+
+
+def left_out(what: str) -> Function:
+    return lambda w, *operands: w.left_out(what)
+
+
+def calling(function: Function, name: str, apply: ApplyProcedure) -> Function:
+    """The function on values of the language."""
+
+    def call(*operands: Value) -> Value:
+        arguments = [x if type(x) is float else to_python(x, apply) for x in operands]
+        result = protected(name, function, arguments)
+        return result if type(result) is float else returned(name, result, apply)
+
+    return call
+
+
+def protected(name: str, function: Function, arguments: Sequence[Any]) -> Any:
+    """What Python answers; what it raises is an error of the program."""
+    try:
+        return function(*arguments)
+    except (VladError, MemoryError):
+        raise
+    except Exception as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        raise VladError("python-error", f"The Python function {name} failed: {what}") from error
+
+
+def returned(name: str, result: Any, apply: ApplyProcedure) -> Value:
+    try:
+        return tensor_of(result) if is_array(result) else from_python(result, apply)
+    except NoCounterpart as error:
+        message = f"The answer of the Python function {name} cannot be taken over: {error.message}"
+        raise VladError("python-error", message, hint=error.hint) from None
+
+
+def of_chain(call: Function, name: str, parameters: tuple[str, ...] | None) -> Function:
+    """A function of any number of arguments, or of none, on its one operand: (a . (b . c)) is three, a list is one."""
+
+    def of_chain(packed: Value) -> Value:
+        seen = look(packed)
+        if parameters is not None and seen != NIL:
+            raise VladError(
+                "not-equivalent", "Argument is not an equivalent value for ()", hint=f"{name} takes no argument",
+                irritants=(packed,),
+            )  # fmt: skip
+        return call(*arguments_of(seen))
+
+    return of_chain
+
+
+def arguments_of(packed: Value) -> list[Value]:
+    parts: list[Value] = []
+    rest = packed
+    while is_pair(rest):
+        part, rest = look(rest)
+        parts.append(part)
+    rest = look(rest)
+    if rest == NIL:
+        return [packed] if parts else []
+    return [*parts, rest]
+
+
+# What functions answer.
+
+
+def real_function(
+    name: str, function: Function, part: int | None = None, count: int | None = None
+) -> Function:
+    """A Python function of reals that is sure to answer one; `part` of several answers; of the first `count` operands."""
+
+    def rule(*operands: float) -> float:
+        result = protected(name, function, operands[:count])
+        if part is not None:
+            result = part_of(name, result, part)
+            if result is None:
+                return 0.0
+        if type(result) is float:
+            return result
+        try:
+            return float(result)
+        except (TypeError, ValueError):
+            raise VladError(
+                "python-error", f"The Python function {name} answers no real: {type(result).__name__}"
+            ) from None
+
+    return rule
+
+
+def part_of(name: str, result: Any, part: int) -> Any:
+    """One of several answers; None says: nothing."""
+    if not isinstance(result, tuple | list) or len(result) <= part:
+        raise VladError(
+            "python-error",
+            f"The Python function {name} does not answer a tuple of a sensitivity for each operand",
+        )
+    return result[part]
+
+
+def as_number(name: str, result: Value) -> Value:
+    if type(result) not in (float, Tensor):
+        raise VladError(
+            "python-error",
+            f"The Python function {name} answers neither a real nor an array: {written(result, 60)}",
+        )
+    return result
+
+
+def fitting(name: str, answer: Value, like: Value = None) -> Value:
+    """An answer of the shape of something. Raises VladError."""
+    number = as_number(name, answer)
+    if like is not None and shape_of(number) != shape_of(like):
+        raise VladError(
+            "wrong-shape",
+            f"The Python function {name} answers what has the shape {shape_text(shape_of(number))}, "
+            f"where {shape_text(shape_of(like))} is expected",
+            hint="tangents have the shape of the result, sensitivities those of the operands",
+        )
+    return number
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    return value.shape if type(value) is Tensor else ()
+
+
+# Procedures.
+
+
+def procedure_of(machine: Any, row: Primitive, name: str) -> Value:
+    """A procedure that applies a row to its parameters."""
+    parameters, result = tuple([Variable(operand) for operand in row.operands]), Variable("r")
+    body = Body((Binding(result, Apply(row, parameters)),), result)
+    lambda_ = make_lambda(parameters, body, name)
+    code = machine.make_code(machine.family(), len(parameters), lambda: lambda_, name=name)
+    code.primitive = row
+    return code.closed
