@@ -36,6 +36,7 @@ ROOMS = (
         "emit_routines emit_c emit_cuda cuda unit calls hot beside tiers whole",
     ),
     ("vlad", "convert saving restoring callables differences host session derivatives"),
+    ("vlad.bridges", "arrays torch jax modules magic"),
     ("vlad.repl", "display commands prompt"),
     ("vlad", "__main__"),
 )
@@ -43,7 +44,17 @@ ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
 
 # Packages that are not Python's own: who may import them. Nobody else.
 FOREIGN = {
-    "numpy": ("vlad.primitives.", "vlad.tensors", "vlad.devices", "vlad.compile.quick", "vlad.compile.blas"),
+    "numpy": (
+        "vlad.primitives.",
+        "vlad.tensors",
+        "vlad.devices",
+        "vlad.compile.quick",
+        "vlad.compile.blas",
+        "vlad.bridges.arrays",
+        "vlad.bridges.jax",
+    ),
+    "torch": ("vlad.bridges.torch",),
+    "jax": ("vlad.bridges.jax",),
     "cupy": ("vlad.devices",),
     "cupyx": ("vlad.devices",),
     "cffi": ("vlad.compile.",),

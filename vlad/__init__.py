@@ -11,6 +11,9 @@ TYPE_CHECKING = False  # as `typing` has it, without its 8 ms
 if TYPE_CHECKING:
     from typing import Any
 
+    from vlad.bridges.jax import to_jax
+    from vlad.bridges.modules import install_importer
+    from vlad.bridges.torch import to_torch
     from vlad.derivatives import grad, hessian, hvp, jvp, value_and_grad, vjp
     from vlad.errors import Incomplete, LimitExceeded, VladError
     from vlad.evaluate.limits import Limits
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Incomplete", "LimitExceeded", "Limits", "Opaque", "Session", "VladError", "__version__", "dumps", "grad", "hessian", "hvp",
-    "jvp", "loads", "primitive", "value_and_grad", "vjp",
+    "install_importer", "jvp", "loads", "primitive", "to_jax", "to_torch", "value_and_grad", "vjp",
 ]  # fmt: skip
 
 _HOMES = {
@@ -35,6 +38,9 @@ _HOMES = {
     "dumps": "vlad.saving",
     "loads": "vlad.restoring",
     "Opaque": "vlad.values",
+    "install_importer": "vlad.bridges.modules",
+    "to_jax": "vlad.bridges.jax",
+    "to_torch": "vlad.bridges.torch",
     "primitive": "vlad.host",
     **dict.fromkeys(("grad", "hessian", "hvp", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"),
 }

@@ -344,6 +344,24 @@ class Session:
             finally:
                 self._including.pop()
 
+    def load(self, path: str) -> None:
+        """Evaluate a file's forms without printing their values."""
+        with self._lock:
+            source = load(self._find(path, [""], None))
+            self._including.append(os.path.realpath(source.name))
+            try:
+                self.machine.guarded(lambda: self._run(source, self.module, None))
+            finally:
+                self._including.pop()
+
+    def defined(self) -> list[str]:
+        """The names that programs have defined here, or those that they export, if they export any."""
+        with self._lock:
+            names = self.module.exports
+            if names is None:
+                return [name for name, cell in self.module.cells.items() if hasattr(cell, "value")]
+            return [name for name in names if name in self]
+
     def run_text(self, text: str, name: str = "<expression>") -> None:
         """Run a text as `run` does a file."""
         _expect_text(text)

@@ -73,3 +73,14 @@ def test_what_is_handed_to_a_call_stays_a_box() -> None:
     compiled, evaluated = (vlad.Session(tier=tier).eval(text) for tier in ("compile", "evaluate"))
     for x in (-2.0, -0.3, 0.1, 0.5, 1.7, 3.0):
         assert compiled(x) == evaluated(x)
+
+
+def test_a_member_that_nobody_makes_is_taken_apart_by_nobody() -> None:
+    """An arm that never runs says how to take a box apart that no arm makes."""
+    text = """(lambda (x)
+      ((derivative-R (lambda (y)
+         (let ((l (if (> y 0) '() (if (> y -1) (list y) '()))))
+           (if (null? l) (* y y) (if (null? (cdr l)) (sin (car l)) (* (car l) (cadr l))))))) x))"""
+    compiled, evaluated = (vlad.Session(tier=tier).eval(text) for tier in ("compile", "evaluate"))
+    for x in (-2.0, -0.3, 0.1, 1.7):
+        assert compiled(x) == evaluated(x)

@@ -1,0 +1,127 @@
+"""Procedures of a session among other systems: SciPy, PyTorch, JAX, Python's import, IPython."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+from vlad.bridges import magic, modules
+from vlad.bridges.arrays import Bridged
+
+ROSENBROCK = """
+(define (rosenbrock x)
+  (let ((a (slice x 0 (- (rank-length x) 1))) (b (slice x 1 (rank-length x))))
+    (sum (+ (* 100 (square (- b (square a)))) (square (- 1 a))))))
+(define (rank-length x) (car (shape x)))
+(define (energy w x) (sum (tanh (* w x x))))
+(define (both x) (cons (* x x) (sum (sin x))))
+"""
+
+
+@pytest.fixture
+def session() -> vlad.Session:
+    session = vlad.Session()
+    session.eval(ROSENBROCK)
+    return session
+
+
+def test_a_pullback_is_a_procedure_that_has_one_itself(session: vlad.Session) -> None:
+    x, s, t = np.array([0.3, -1.2, 2.0]), np.array([1.0, -0.5, 0.25]), np.float64(0.75)
+    both = Bridged(session["both"], 2)
+    square, total = both([x])
+    assert np.allclose(square, x * x) and total == pytest.approx(np.sin(x).sum())
+    back = both.pullback(1)
+    assert np.allclose(back([s, t, x])[0], 2 * x * s + t * np.cos(x))
+    v = np.array([0.1, 0.2, 0.3])
+    of_s, of_t, of_x = back.pullback(3)([v, s, t, x])
+    assert np.allclose(of_s, 2 * x * v)
+    assert of_t == pytest.approx((np.cos(x) * v).sum())
+    assert np.allclose(of_x, (2 * s - t * np.sin(x)) * v)
+
+
+def test_scipy_minimizes(session: vlad.Session) -> None:
+    optimize = pytest.importorskip("scipy.optimize", reason="SciPy is not installed")
+    f = session["rosenbrock"]
+    found = optimize.minimize(
+        f, np.full(5, -1.0), method="trust-ncg", jac=vlad.grad(f), hessp=lambda x, p: vlad.hvp(f, x, p)
+    )
+    assert found.success and np.allclose(found.x, 1.0, atol=1e-5)
+
+
+def test_torch_differentiates_through_it(session: vlad.Session) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    f = vlad.to_torch(session["energy"])
+    w, x = [torch.randn(5, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    assert torch.autograd.gradcheck(f, (w, x))
+    assert torch.autograd.gradgradcheck(f, (w, x))
+    single = vlad.to_torch(session["energy"])(w.float(), x.float())
+    assert single.dtype == torch.float32 and single.shape == ()
+
+
+def test_jax_differentiates_through_it(session: vlad.Session) -> None:
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jax.config.update("jax_enable_x64", True)
+    f = vlad.to_jax(session["energy"])
+    w, x = jax.numpy.linspace(-1, 1, 5), jax.numpy.linspace(0.5, 2, 5)
+
+    def same(w: Any, x: Any) -> Any:
+        return jax.numpy.sum(jax.numpy.tanh(w * x * x))
+
+    assert np.allclose(f(w, x), same(w, x))
+    for number in (0, 1):
+        one, other = jax.grad(f, number), jax.grad(same, number)
+        assert np.allclose(jax.jit(one)(w, x), other(w, x))
+        norms = [jax.grad(lambda x, g=g: jax.numpy.sum(g(w, x) ** 2)) for g in (one, other)]
+        assert np.allclose(norms[0](x), norms[1](x))
+
+
+def test_python_imports_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model_of_tests.vlad").write_text(
+        "(export cube unit-cost)\n(define (cube x) (* x (helper x)))\n(define (helper x) (* x x))\n(define (unit-cost) 1)\n"
+    )
+    (tmp_path / "wrong_of_tests.vlad").write_text("(define (f x)\n  (* x y)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    vlad.install_importer(tier="evaluate")
+    vlad.install_importer()
+    assert len([finder for finder in sys.meta_path if isinstance(finder, modules.Importer)]) == 1
+    import model_of_tests as model  # type: ignore[import-not-found]
+
+    assert model.cube(2.0) == 8.0 and model.unit_cost() == 1.0
+    assert not hasattr(model, "helper")
+    assert vlad.grad(model.cube)(2.0) == 12.0
+    with pytest.raises(vlad.VladError) as caught:
+        import wrong_of_tests  # type: ignore[import-not-found]  # noqa: F401
+    assert caught.value.span is not None and "wrong_of_tests.vlad" in str(caught.value)
+    sys.modules.pop("model_of_tests")
+
+
+class Shell:
+    """As much of IPython's shell as an extension uses."""
+
+    def __init__(self) -> None:
+        self.user_ns: dict[str, Any] = {}
+        self.magics: dict[str, Any] = {}
+
+    def push(self, names: dict[str, Any]) -> None:
+        self.user_ns.update(names)
+
+    def register_magic_function(self, function: Any, kind: str, name: str) -> None:
+        assert kind == "line_cell"
+        self.magics[name] = function
+
+
+def test_cells_of_a_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = Shell()
+    magic.load_ipython_extension(shell)
+    cell = shell.magics["vlad"]
+    assert cell("", "(define (f x) (* x k))\n(define k 3)\n(f 2)") == 6.0
+    shell.user_ns["vlad_session"]["k"] = 5
+    assert cell("(f 2)") == 10.0
+    assert cell("", "(f 2") is None
+    assert "<cell>:1" in capsys.readouterr().err

@@ -1,0 +1,57 @@
+"""A procedure of a session as a function of JAX: `vlad.to_jax`.
+
+In: a procedure on tensors of reals, and the shape of its answer.  Out: a function on JAX's arrays, for `jit`, `grad` and so on:
+JAX calls back (`jax.pure_callback`) and takes derivatives by the procedure's pullback (`jax.custom_vjp`), in reverse mode, to
+any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy
+
+from vlad.bridges.arrays import Bridged
+from vlad.convert import Procedure
+
+
+def to_jax(f: Procedure, shape: tuple[int, ...] = ()) -> Callable[..., Any]:
+    """The procedure as a function of arrays that answers one array of a shape; () for a real. The answer has the first argument's
+    kind of number."""
+
+    def function(*arrays: Any) -> Any:
+        return _function(Bridged(f), lambda _: [shape])(*map(jax.numpy.asarray, arrays))[0]
+
+    return function
+
+
+def _function(
+    bridged: Bridged, shapes: Callable[[tuple[Any, ...]], list[tuple[int, ...]]]
+) -> Callable[..., Any]:
+    """A bridged procedure; `shapes` tells those of its answers from its arguments."""
+
+    def applied(*arrays: Any) -> Any:
+        kind = arrays[0].dtype
+        results = [jax.ShapeDtypeStruct(shape, kind) for shape in shapes(arrays)]
+
+        def call(*given: Any) -> Any:
+            answers = bridged([numpy.asarray(one) for one in given])
+            return tuple([answer.astype(kind) for answer in answers])
+
+        return jax.pure_callback(call, tuple(results), *arrays, vmap_method="sequential")
+
+    function = jax.custom_vjp(applied)
+
+    def forward(*arrays: Any) -> Any:
+        return function(*arrays), arrays
+
+    def backward(arrays: tuple[Any, ...], sensitivities: tuple[Any, ...]) -> Any:
+        pullback = _function(
+            bridged.pullback(len(arrays)), lambda given: [one.shape for one in given[bridged.outputs :]]
+        )
+        return tuple(pullback(*sensitivities, *arrays))
+
+    function.defvjp(forward, backward)
+    return function

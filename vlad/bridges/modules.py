@@ -1,0 +1,49 @@
+"""`import mymodel` of a file mymodel.vlad: `vlad.install_importer()`.
+
+In: the name of a module that Python itself does not find.  Out: a module whose attributes are what the file exports, or all it
+defines where it exports nothing; procedures are Python callables. Each file has a session of its own, `__session__`.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from vlad.session import Session
+
+
+class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """`columns`: of the sessions, as for `Session`."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.columns = columns
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        for folder in sys.path if path is None else path:
+            file = os.path.join(folder or os.getcwd(), fullname.rpartition(".")[2] + ".vlad")
+            if os.path.isfile(file):
+                return importlib.machinery.ModuleSpec(fullname, self, origin=file)
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        assert spec is not None and spec.origin is not None
+        session = Session(**self.columns)
+        module.__file__, module.__session__ = spec.origin, session  # type: ignore[attr-defined]
+        session.load(spec.origin)
+        for name in session.defined():
+            setattr(module, name.replace("-", "_"), session[name])
+
+
+def install_importer(**columns: Any) -> None:
+    """From here on `import NAME` also finds NAME.vlad, in the folders of sys.path, after everything else. Hyphens of names become
+    underscores. `columns` as for `Session`."""
+    if not any(isinstance(finder, Importer) for finder in sys.meta_path):
+        sys.meta_path.append(Importer(columns))

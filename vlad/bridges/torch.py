@@ -1,0 +1,43 @@
+"""A procedure of a session as a function of PyTorch: `vlad.to_torch`.
+
+In: a procedure on tensors of reals.  Out: a function on tensors of PyTorch that its automatic differentiation goes through, in
+reverse mode, to any order. The work is done on the processor; arrays cross without a copy on the way there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from vlad.bridges.arrays import Bridged
+from vlad.convert import Procedure
+
+
+def to_torch(f: Procedure) -> Callable[..., Any]:
+    """The procedure as a function of tensors that answers one: of shape () where `f` answers a real. The answer has the first
+    argument's kind of number and device."""
+
+    def function(*tensors: Any) -> Any:
+        return _applied(Bridged(f), tensors)[0]
+
+    return function
+
+
+def _applied(bridged: Bridged, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    class Applied(torch.autograd.Function):
+        @staticmethod
+        def forward(context: Any, *inputs: Any) -> Any:
+            context.save_for_backward(*inputs)
+            answers = bridged([one.detach().cpu().numpy() for one in inputs])
+            kind = {"dtype": inputs[0].dtype, "device": inputs[0].device}
+            return tuple([torch.tensor(answer, **kind) for answer in answers])
+
+        @staticmethod
+        def backward(context: Any, *sensitivities: Any) -> Any:
+            inputs = context.saved_tensors
+            return _applied(bridged.pullback(len(inputs)), (*sensitivities, *inputs))
+
+    answers: tuple[Any, ...] = Applied.apply(*tensors)
+    return answers
