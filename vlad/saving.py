@@ -17,7 +17,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 
 from vlad.convert import Procedure, from_python, parts_held
@@ -48,6 +47,8 @@ from vlad.values import (
     Code,
     Deferred,
     Global,
+    Opaque,
+    Primitive,
     String,
     Symbol,
     Value,
@@ -82,18 +83,15 @@ KINDS = (
 def dumps(value: Any) -> str:
     """The text of a procedure, or of any other value that Python and the language share. `loads` reads it.
 
-    Raises VladError ("cannot-save") where a part has no text: something of Python's that has no counterpart in the language, or
-    procedures of two sessions.
+    Raises VladError where a part has no text: something of Python's, or procedures of two sessions.
     """
     session = session_of(value)
-    with session._lock if session is not None else nullcontext(), deep_recursion():
-        try:
-            held = from_python(value)
-        except TypeError as error:
-            raise _cannot_save(
-                str(error), "numbers, texts, lists, arrays and procedures of a session can be"
-            ) from None
-        return write_value(held, session)
+    if session is None:
+        with deep_recursion():
+            return write_value(from_python(value), None)
+    with session.limited(None), deep_recursion():
+        text: str = session.machine.guarded(lambda: write_value(from_python(value), session))
+        return text
 
 
 def session_of(value: Any) -> Any:
@@ -251,7 +249,7 @@ class _Survey:
             case Letrec():
                 self._note_group(rhs)
             case Apply():
-                self.rows.add(rhs.primitive.name)
+                self._row(rhs.primitive, whence)
             case Record() | Field():
                 self._owner(rhs.owner, code, whence)
         for atom in () if isinstance(rhs, Lambda | Letrec) else operands(rhs):
@@ -259,6 +257,11 @@ class _Survey:
                 self._work.append((atom.value, whence))
             elif isinstance(atom, GlobalReference):
                 self._cell(atom.cell, whence)
+
+    def _row(self, row: Primitive, whence: Whence) -> None:
+        if self.session.machine.table.get(row.name) is not row:
+            raise _cannot_save(f"the Python function {row.name.partition(':')[0]}", _held(whence))
+        self.rows.add(row.name)
 
     def _note_group(self, rhs: Rhs | Result | Letrec) -> None:
         if isinstance(rhs, Letrec):
@@ -294,6 +297,8 @@ def _refuse(value: Value, whence: Whence) -> None:
         text = value.text if isinstance(value, String) else value.name
         if any(0xD800 <= ord(character) <= 0xDFFF for character in text):
             raise _cannot_save(f"a text with half a character in it, {text[:40]!a}", _held(whence))
+    elif type(value) is Opaque:
+        raise _cannot_save(f"a Python {type(value.object).__name__}", _held(whence))
     elif (
         type(value) not in (float, tuple, Boolean, Deferred)
         and value is not ZERO

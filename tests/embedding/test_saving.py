@@ -642,12 +642,35 @@ def test_mutated_texts(text: str) -> None:
 
 
 def test_what_cannot_be_saved(session: vlad.Session) -> None:
-    with pytest.raises(vlad.VladError, match="a Python builtin_function_or_method has no counterpart"):
+    with pytest.raises(vlad.VladError, match="A Python builtin_function_or_method has no counterpart"):
         vlad.dumps([session["cube"], print])
+    with pytest.raises(vlad.VladError, match="A saved value is a text; this is a Python bytes"):
+        vlad.loads(b"(vlad-saved 1 1)", session)  # type: ignore[arg-type]
+    with pytest.raises(vlad.VladError, match="Cannot be saved: a Python dict_keys"):
+        vlad.dumps([session["cube"], vlad.Opaque({}.keys())])
     with pytest.raises(vlad.VladError, match="procedures of two sessions in one value"):
         vlad.dumps([session["cube"], fresh().eval("(lambda (x) x)")])
     with pytest.raises(vlad.VladError, match="half a character"):
         vlad.dumps("\ud800")
+
+
+def test_functions_of_python_stay_where_they_are() -> None:
+    session = fresh()
+    session["of_python"] = lambda x: 2 * x
+    session["cubed"] = vlad.primitive("cubed", partials={"x": "(* 3 (* x x))"})(lambda x: x * x * x)
+    for text in (
+        "of_python",
+        "cubed",
+        "(lambda (x) (of_python x))",
+        "(lambda (x) (cubed x))",
+        "(J cubed)",
+        "(cdr ((J cubed) (J 2)))",
+        "(gradient cubed)",
+    ):
+        with pytest.raises(
+            vlad.VladError, match=r"Cannot be saved: the Python function (cubed|\S*lambda\S*|of_python)"
+        ):
+            vlad.dumps(session.eval(text))
 
 
 def test_the_error_says_which_part() -> None:
