@@ -113,6 +113,7 @@ class _Dissolving:
     ) -> None:
         """`twins`: members without leaves, for those whose boxes are gone."""
         self.kinds = _kinds(boxes)
+        self.members = {box.member for box in boxes.values()}
         self.choices = choices
         self.twins = twins
         self.parts: dict[Slot, tuple[Leaf, Places]] = {}
@@ -136,6 +137,13 @@ class _Dissolving:
             leaves[place] = leaf
         return tuple(leaves)
 
+    def leaves(self, unbox: Unbox) -> list[Leaf]:
+        """What is taken out. Of a member of which there is no box it is never asked for."""
+        if unbox.member not in self.members:
+            return [NOTHING[kind] for kind in unbox.member.kinds]
+        _, leaves = self.parts[unbox.pointer]
+        return [leaves[place] for place in self.places(unbox.member)]
+
     def walk(self, body: Block) -> None:
         for choice in dict.fromkeys(self.choices.values()):
             self._answer(choice)
@@ -146,9 +154,7 @@ class _Dissolving:
                 if type(statement) is Box and statement.slot in self.parts:
                     continue
                 if type(statement) is Unbox and statement.pointer in self.parts:
-                    _, leaves = self.parts[statement.pointer]
-                    places = self.places(statement.member)
-                    taken.update(zip(statement.slots, [leaves[place] for place in places], strict=True))
+                    taken.update(zip(statement.slots, self.leaves(statement), strict=True))
                     continue
                 if type(statement) is Switch and statement.pointer in self.parts:
                     statement.pointer, _ = self.parts[statement.pointer]
