@@ -66,18 +66,8 @@ MOST_WRITTEN = 64  # entries of a tensor that people may want to read
 _NUMBERED = re.compile(r"(\.\d+)+$", re.ASCII)
 SHORT = 32  # characters of a string that is written wherever it occurs
 KINDS = (
-    "float64",
-    "float32",
-    "int64",
-    "int32",
-    "int16",
-    "int8",
-    "uint64",
-    "uint32",
-    "uint16",
-    "uint8",
-    "bool",
-)
+    "float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool",
+)  # fmt: skip
 
 
 def dumps(value: Any) -> str:
@@ -377,9 +367,7 @@ class _Writer(Printer):
 
     def _settle(self, value: Value) -> None:
         """Write all entries of which the text of a value speaks, and of which they speak."""
-        work: list[tuple[Value | Lambda, bool]] = [(need, False) for need in self._needs_of_value(value)][
-            ::-1
-        ]
+        work = _not_ready(self._needs_of_value(value))
         while work:
             item, is_ready = work.pop()
             if self._is_written(item):
@@ -389,7 +377,7 @@ class _Writer(Printer):
                 continue
             needs = self._needs_of_group(item) if isinstance(item, Lambda) else self._needs_of_parts(item)
             work.append((item, True))
-            work += [(need, False) for need in list(needs)[::-1]]
+            work += _not_ready(needs)
 
     def _is_written(self, item: Value | Lambda) -> bool:
         return item in self.labelled if isinstance(item, Lambda) else id(item) in self.shared
@@ -543,6 +531,11 @@ class _Writer(Printer):
     def _code_text(self, transforms: list[str], root: Code) -> str:
         text = self.reached.names.get(root) or self.labelled[root.machine.core_of(root)]
         return "".join([f"({transform} " for transform in transforms]) + text + ")" * len(transforms)
+
+
+def _not_ready(needs: Iterator[Value | Lambda]) -> list[tuple[Value | Lambda, bool]]:
+    """The first one last, on a stack."""
+    return [(need, False) for need in needs][::-1]
 
 
 class _Word:
