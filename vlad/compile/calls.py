@@ -401,7 +401,7 @@ class Compiled(Crossing):
         """Has it a stack of its own?"""
         try:
             return bool(self.handle.vlad_deepest)
-        except AttributeError:
+        except (AttributeError, ffi.error):
             return False
 
     @contextlib.contextmanager
