@@ -37,7 +37,7 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.devices import CURRENT, current
-from vlad.errors import VladError
+from vlad.errors import NoCounterpart, VladError
 from vlad.evaluate.limits import deep_recursion
 from vlad.reader.parser import Form, Literal, Name, Syntax, read
 from vlad.saving import HEAD, KINDS, MOST_TRANSFORMS, RESERVED, TRANSFORMS, VERSION, array_of, plain_name
@@ -67,11 +67,19 @@ def loads(text: str, session: Any) -> Any:
 
     Raises VladError with the place in the text where that is not what `dumps` writes.
     """
-    with session._lock, deep_recursion():
+
+    def restored() -> Any:
         value = read_value(text, session)
         if not _is_tree(value):
             raise _wrong("a pair outside procedures is in two places", _beginning(text))
         return to_python(value, session._calls)
+
+    if not isinstance(text, str):
+        raise NoCounterpart(
+            "invalid-argument", f"A saved value is a text; this is a Python {type(text).__name__}"
+        )
+    with session.limited(None), deep_recursion():
+        return session.machine.guarded(restored)
 
 
 def _is_tree(value: Value) -> bool:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 
 from vlad.convert import Procedure, from_python, parts_held
@@ -48,6 +47,8 @@ from vlad.values import (
     Code,
     Deferred,
     Global,
+    Opaque,
+    Primitive,
     String,
     Symbol,
     Value,
@@ -65,35 +66,22 @@ MOST_WRITTEN = 64  # entries of a tensor that people may want to read
 _NUMBERED = re.compile(r"(\.\d+)+$", re.ASCII)
 SHORT = 32  # characters of a string that is written wherever it occurs
 KINDS = (
-    "float64",
-    "float32",
-    "int64",
-    "int32",
-    "int16",
-    "int8",
-    "uint64",
-    "uint32",
-    "uint16",
-    "uint8",
-    "bool",
-)
+    "float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool",
+)  # fmt: skip
 
 
 def dumps(value: Any) -> str:
     """The text of a procedure, or of any other value that Python and the language share. `loads` reads it.
 
-    Raises VladError ("cannot-save") where a part has no text: something of Python's that has no counterpart in the language, or
-    procedures of two sessions.
+    Raises VladError where a part has no text: something of Python's, or procedures of two sessions.
     """
     session = session_of(value)
-    with session._lock if session is not None else nullcontext(), deep_recursion():
-        try:
-            held = from_python(value)
-        except TypeError as error:
-            raise _cannot_save(
-                str(error), "numbers, texts, lists, arrays and procedures of a session can be"
-            ) from None
-        return write_value(held, session)
+    if session is None:
+        with deep_recursion():
+            return write_value(from_python(value), None)
+    with session.limited(None), deep_recursion():
+        text: str = session.machine.guarded(lambda: write_value(from_python(value), session))
+        return text
 
 
 def session_of(value: Any) -> Any:
@@ -251,7 +239,7 @@ class _Survey:
             case Letrec():
                 self._note_group(rhs)
             case Apply():
-                self.rows.add(rhs.primitive.name)
+                self._row(rhs.primitive, whence)
             case Record() | Field():
                 self._owner(rhs.owner, code, whence)
         for atom in () if isinstance(rhs, Lambda | Letrec) else operands(rhs):
@@ -259,6 +247,11 @@ class _Survey:
                 self._work.append((atom.value, whence))
             elif isinstance(atom, GlobalReference):
                 self._cell(atom.cell, whence)
+
+    def _row(self, row: Primitive, whence: Whence) -> None:
+        if self.session.machine.table.get(row.name) is not row:
+            raise _cannot_save(f"the Python function {row.name.partition(':')[0]}", _held(whence))
+        self.rows.add(row.name)
 
     def _note_group(self, rhs: Rhs | Result | Letrec) -> None:
         if isinstance(rhs, Letrec):
@@ -294,6 +287,8 @@ def _refuse(value: Value, whence: Whence) -> None:
         text = value.text if isinstance(value, String) else value.name
         if any(0xD800 <= ord(character) <= 0xDFFF for character in text):
             raise _cannot_save(f"a text with half a character in it, {text[:40]!a}", _held(whence))
+    elif type(value) is Opaque:
+        raise _cannot_save(f"a Python {type(value.object).__name__}", _held(whence))
     elif (
         type(value) not in (float, tuple, Boolean, Deferred)
         and value is not ZERO
@@ -372,9 +367,7 @@ class _Writer(Printer):
 
     def _settle(self, value: Value) -> None:
         """Write all entries of which the text of a value speaks, and of which they speak."""
-        work: list[tuple[Value | Lambda, bool]] = [(need, False) for need in self._needs_of_value(value)][
-            ::-1
-        ]
+        work = _not_ready(self._needs_of_value(value))
         while work:
             item, is_ready = work.pop()
             if self._is_written(item):
@@ -384,7 +377,7 @@ class _Writer(Printer):
                 continue
             needs = self._needs_of_group(item) if isinstance(item, Lambda) else self._needs_of_parts(item)
             work.append((item, True))
-            work += [(need, False) for need in list(needs)[::-1]]
+            work += _not_ready(needs)
 
     def _is_written(self, item: Value | Lambda) -> bool:
         return item in self.labelled if isinstance(item, Lambda) else id(item) in self.shared
@@ -538,6 +531,11 @@ class _Writer(Printer):
     def _code_text(self, transforms: list[str], root: Code) -> str:
         text = self.reached.names.get(root) or self.labelled[root.machine.core_of(root)]
         return "".join([f"({transform} " for transform in transforms]) + text + ")" * len(transforms)
+
+
+def _not_ready(needs: Iterator[Value | Lambda]) -> list[tuple[Value | Lambda, bool]]:
+    """The first one last, on a stack."""
+    return [(need, False) for need in needs][::-1]
 
 
 class _Word:

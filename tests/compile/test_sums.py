@@ -84,3 +84,16 @@ def test_a_member_that_nobody_makes_is_taken_apart_by_nobody() -> None:
     compiled, evaluated = (vlad.Session(tier=tier).eval(text) for tier in ("compile", "evaluate"))
     for x in (-2.0, -0.3, 0.1, 1.7):
         assert compiled(x) == evaluated(x)
+
+
+def test_a_member_that_no_box_is_of() -> None:
+    """A long tape is a union of which the branch at its end makes one member only; the other is taken apart all the same."""
+    for steps in (3, 30):
+        backs = []
+        for tier in ("compile", "evaluate"):
+            session = vlad.Session(tier=tier)
+            session.eval("(define (loop x n) (if (= n 0) x (loop (sin x) (- n 1))))")
+            backs.append(session.eval(f"(cdr ((J loop) (J (cons 1 {steps}))))"))
+        compiled, evaluated = (back(1.0)[1] for back in backs)
+        assert compiled == pytest.approx(evaluated, rel=1e-14)
+        assert backs[0].session.tiers.entries[id(backs[0].value)].variants

@@ -78,6 +78,13 @@ def test_limits_of_one_call(code: str, tier: str) -> None:
     assert session.eval("(deep 100000)") == 100000
 
 
+def test_a_limit_of_depth_on_what_has_no_stack_of_its_own() -> None:
+    session = vlad.Session(tier="compile", limits=vlad.Limits(depth=5000))
+    f = session.eval("(lambda (x) (* x x))")
+    assert f(2.0) == 4.0
+    assert session.tiers.entries[id(f.value)].variants
+
+
 def test_a_redefinition_inside_is_seen_outside() -> None:
     session = vlad.Session(tier="compile")
     session.eval("(define scale 2) (define (f t) (* scale t))")

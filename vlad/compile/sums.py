@@ -113,7 +113,7 @@ class _Dissolving:
     ) -> None:
         """`twins`: members without leaves, for those whose boxes are gone."""
         self.kinds = _kinds(boxes)
-        self.made = {box.member for box in boxes.values()}
+        self.members = {box.member for box in boxes.values()}
         self.choices = choices
         self.twins = twins
         self.parts: dict[Slot, tuple[Leaf, Places]] = {}
@@ -137,12 +137,11 @@ class _Dissolving:
             leaves[place] = leaf
         return tuple(leaves)
 
-    def taken(self, unbox: Unbox) -> list[Leaf]:
-        """The leaves out of a box that is none. What is never made, is never taken apart, though the program says how."""
-        _, leaves = self.parts[unbox.pointer]  # type: ignore[index]
-        if unbox.member not in self.made:
-            return [NOTHING[kind] for kind in unbox.member.kinds]
-        return [leaves[place] for place in self.places(unbox.member)]
+    def taken_out(self, member: Member, leaves: Places) -> list[Leaf]:
+        """The leaves of a member. Of one of which there is no box it is never asked for."""
+        if member not in self.members:
+            return [NOTHING[kind] for kind in member.kinds]
+        return [leaves[place] for place in self.places(member)]
 
     def walk(self, body: Block) -> None:
         for choice in dict.fromkeys(self.choices.values()):
@@ -154,7 +153,8 @@ class _Dissolving:
                 if type(statement) is Box and statement.slot in self.parts:
                     continue
                 if type(statement) is Unbox and statement.pointer in self.parts:
-                    taken.update(zip(statement.slots, self.taken(statement), strict=True))
+                    _, leaves = self.parts[statement.pointer]
+                    taken.update(zip(statement.slots, self.taken_out(statement.member, leaves), strict=True))
                     continue
                 if type(statement) is Switch and statement.pointer in self.parts:
                     statement.pointer, _ = self.parts[statement.pointer]
