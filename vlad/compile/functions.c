@@ -299,8 +299,14 @@ static inline int vlad_real_text(double x, char *out) {
   }
   char text[40], digits[20];
   int count = x < 2.3e-308 && x > -2.3e-308 ? 1 : 15;
-  do snprintf(text, 40, "%+.*e", count - 1, x);
-  while (strtod(text, 0) != x && ++count < 18);
+  for (;; count++) {
+    snprintf(text, 40, "%+.*e", count - 1, x);
+    if (strtod(text, 0) == x || count == 17) break;
+    char *last = text + count + (count > 1);
+    if (*last == '9') continue;
+    ++*last; /* above a power of 2 the reals are further apart: the next decimal may be one of these, though not the nearest */
+    if (strtod(text, 0) == x) break;
+  }
   int filled = 0, n = 0;
   const char *at = text + 1;
   for (; *at != 'e'; at++)
