@@ -318,6 +318,7 @@ slope = vlad.primitive("slope", partials="(* r (- 1 r))")(logistic)
 WITH_ORDERS = {  # every order follows
     "text": {"partials": "(sigmoid x)"},
     "by name": {"partials": {"x": "(/ 1 (+ 1 (exp (negate x))))"}},
+    "with a remark": {"reverse": "(* s (sigmoid x)) ; its slope"},
     "of the result": {"partials": "(- 1 (exp (negate r)))"},
     "forward text": {"forward": "(* dx (sigmoid x))"},
     "reverse text": {"reverse": "(* (sigmoid x) s)"},
@@ -769,6 +770,10 @@ BAD = [
     (math.sin, {"partials": "(cos x"}, "(cos x"),
     (math.sin, {"partials": "((lambda (y) y) x)"}, "has a lambda in it"),
     (math.sin, {"partials": "(x x)"}, "it calls what is no primitive"),
+    (math.sin, {"reverse": "(* s (cos x)) 3"}, "(* s (cos x)) 3: "),
+    (math.sin, {"forward": "(* dx (cos x))) (+ 1 2"}, "(+ 1 2: "),
+    (math.sin, {"forward": ""}, "one expression is expected"),
+    (lambda let: let, {"partials": "1"}, "an operand is named let"),
     (math.sin, {"partials": 3}, "a rule is a int"),
     (math.sin, {"partials": {"x": "1", "y": "1"}}, "partials have a rule for y"),
     (area, {"partials": {"x": "(exp y)"}}, "partials have no rule for y"),
@@ -842,6 +847,15 @@ def test_a_name_may_come_to_mean_another(tier: str) -> None:
     assert session["g"](1.0) == 0.0
     session["exp"] = lambda x: 7
     assert session.eval("(exp 1)") == 7.0
+
+
+@pytest.mark.parametrize("name", ["rule-1", "*", "car", "a b", "λ", "f:1", ""])
+def test_a_primitive_may_have_any_name(session: vlad.Session, name: str) -> None:
+    session["f"] = vlad.primitive(name or None, partials=lambda x: 2 * x)(lambda x: x * x)
+    session["g"] = vlad.primitive(name or None, forward="(* 3 (* dx (* x x)))")(lambda x: x**3)
+    assert session.eval("((derivative f) 3)") == 6.0
+    assert session.eval("((derivative-R (derivative-R g)) 2)") == 12.0
+    assert session.eval("(* 2 (car (list (f 3))))") == 18.0
 
 
 def test_rules_that_are_added_later_count(session: vlad.Session) -> None:
