@@ -76,9 +76,9 @@ def by_hand(path: str) -> None:
     library.use_dgemm(ffi.cast("void *", product().address))
 
     def make(procedure: str, arrays: tuple[Any, ...]) -> Callable[[], Any] | None:
-        if arrays[0].dtype != float:
+        f = getattr(library, procedure.replace("-", "_"), None)
+        if f is None or arrays[0].dtype != float:
             return None
-        f = getattr(library, procedure.replace("-", "_"))
         given = [ffi.from_buffer(array) for array in arrays]
         lengths: tuple[int, ...] = (arrays[0].size,)
         results = [numpy.empty_like(arrays[0])]

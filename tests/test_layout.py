@@ -32,10 +32,10 @@ ROOMS = (
     (
         "vlad.compile",
         "refusals abi cache toolchain identity first_order representation blas interface interrupts quick analyze specialize "
-        "rewriting boxes sums optimize loops fuse products indices kernels functions expressions emit_kernels emit_c emit_cuda "
-        "cuda unit calls hot beside tiers whole",
+        "rewriting boxes sums optimize loops fuse products indices kernels triangles functions expressions emit_kernels "
+        "emit_routines emit_c emit_cuda cuda unit calls hot beside tiers whole",
     ),
-    ("vlad", "convert callables differences host session derivatives"),
+    ("vlad", "convert saving restoring callables differences host session derivatives"),
     ("vlad.repl", "display commands prompt"),
     ("vlad", "__main__"),
 )

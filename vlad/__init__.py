@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from vlad.errors import Incomplete, LimitExceeded, VladError
     from vlad.evaluate.limits import Limits
     from vlad.host import primitive
+    from vlad.restoring import loads
+    from vlad.saving import dumps
     from vlad.session import Session
     from vlad.values import Opaque
 
 __version__ = "0.1.0"
 __all__ = [
-    "Incomplete", "LimitExceeded", "Limits", "Opaque", "Session", "VladError", "__version__", "grad", "hessian", "hvp", "jvp",
-    "primitive", "value_and_grad", "vjp",
+    "Incomplete", "LimitExceeded", "Limits", "Opaque", "Session", "VladError", "__version__", "dumps", "grad", "hessian", "hvp",
+    "jvp", "loads", "primitive", "value_and_grad", "vjp",
 ]  # fmt: skip
 
 _HOMES = {
@@ -30,6 +32,8 @@ _HOMES = {
     "VladError": "vlad.errors",
     "LimitExceeded": "vlad.errors",
     "Incomplete": "vlad.errors",
+    "dumps": "vlad.saving",
+    "loads": "vlad.restoring",
     "Opaque": "vlad.values",
     "primitive": "vlad.host",
     **dict.fromkeys(("grad", "hessian", "hvp", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"),

@@ -97,6 +97,16 @@ class Procedure:
     def __repr__(self) -> str:
         return written(self.value, 200)
 
+    def __copy__(self) -> Procedure:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Procedure:
+        return self
+
+    def __reduce__(self) -> Any:
+        """For pickle: its text, which unpickling reads (saving.py). Raises VladError where it has none."""
+        return self._apply.reduced(self.value)  # type: ignore[attr-defined]
+
 
 def tuple_of(values: list[Value]) -> Value:
     """The one argument that several make: (a . (b . c)); () for none."""
@@ -173,6 +183,15 @@ def tensor_of(array: Any) -> Value:
     if hasattr(array, "setflags") and not (array.flags.aligned and array.dtype.isnative):
         array = array.astype(array.dtype.newbyteorder("="))
     return made(frozen(array))
+
+
+def parts_held(value: Any) -> list[Any]:
+    """What of a Python value `from_python` converts in turn."""
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple):
+        return list(value)
+    return _fields(value) if hasattr(type(value), "__dataclass_fields__") else []
 
 
 def _fields(record: Any) -> list[Any]:

@@ -29,6 +29,9 @@ class Gradient(Procedure):
         super().__init__(value, of._apply)
         self.of = of
 
+    def __reduce__(self) -> Any:
+        return _again, (type(self), Procedure(self.value, self._apply), self.of)
+
     def __call__(self, *arguments: Any) -> Any:
         if len(arguments) == 1 and _is_plain(arguments[0]):
             return super().__call__(*arguments)
@@ -41,6 +44,11 @@ class ValueAndGradient(Gradient):
     def __call__(self, *arguments: Any) -> Any:
         value, gradient = parts_of(_answer(self, arguments), 2)
         return to_python(value, self._apply), _chosen(_like_arguments(arguments, gradient, self), None)
+
+
+def _again(kind: type[Gradient], procedure: Procedure, of: Procedure) -> Gradient:
+    """A gradient that was pickled."""
+    return kind(procedure.value, of)
 
 
 def grad(f: Procedure, argnums: Which = None) -> Callable[..., Any]:

@@ -131,6 +131,29 @@ class Calls:
         """Let a procedure call machine code without us, while that is up to date."""
         self.session.tiers.quicken(procedure, count)
 
+    def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
+        """What pickle makes a procedure again with."""
+        from vlad.saving import dumps
+
+        return unpickled, (dumps(Procedure(procedure, self)),)
+
+
+_unpickling = threading.Lock()
+
+
+@functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
+def unpickled(text: str) -> Any:
+    """A procedure that pickle brings. All of a process belong to one session."""
+    from vlad.restoring import loads
+
+    with _unpickling:
+        return loads(text, _for_unpickled())
+
+
+@functools.cache
+def _for_unpickled() -> Session:
+    return Session()
+
 
 class Session:
     """An evaluator with its own globals. Threads may share it; they take turns.

@@ -6,12 +6,14 @@ long lists and deep nests cost no stack; with a limit, time is bounded by the li
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from vlad.tensors import SORT, Tensor, dtype_name, kind_name, on_host
 from vlad.values import ZERO, Code, Deferred, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
+_BAR_ESCAPES = {"|": "\\|", **{character: text for character, text in _ESCAPES.items() if character != '"'}}
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!$%&*/:<=>?^_~+-.@")
 TAGS = {"reverse": 1, "perturbation": 1, "sensitivity": 1, "forward": 2}
 
@@ -40,15 +42,19 @@ def real_text(value: float) -> str:
 
 
 def string_text(text: str) -> str:
+    return f'"{_escaped(text, _ESCAPES)}"'
+
+
+def _escaped(text: str, escapes: Mapping[str, str]) -> str:
     out = []
     for character in text:
-        if character in _ESCAPES:
-            out.append(_ESCAPES[character])
+        if character in escapes:
+            out.append(escapes[character])
         elif character.isprintable():
             out.append(character)
         else:
             out.append(f"\\x{ord(character):x};")
-    return '"' + "".join(out) + '"'
+    return "".join(out)
 
 
 def symbol_text(name: str) -> str:
@@ -58,7 +64,7 @@ def symbol_text(name: str) -> str:
         number = first.isdigit() or (name[0] in "+-" and first == "." and name[2:3].isdigit())
         if not number and name.lower() not in ("+inf.0", "-inf.0", "+nan.0", "-nan.0"):
             return name
-    return "|" + name.replace("\\", "\\\\").replace("|", "\\|") + "|"
+    return f"|{_escaped(name, _BAR_ESCAPES)}|"
 
 
 class _Rest:

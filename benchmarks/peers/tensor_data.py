@@ -49,6 +49,12 @@ def floats(data):
     return lambda: tuple([array.astype(np.float32) for array in data()])
 
 
+def system(rows):
+    """A matrix that is far from singular, and a vector."""
+    a, b = waves(rows * rows)
+    return a.reshape(rows, rows) + 2 * np.sqrt(rows) * np.eye(rows), b[:rows]
+
+
 # name: the procedure of programs/tensors.vlad, operands
 WORKLOADS = {
     "sum of 3": ("total", lambda: (np.array([1.0, 2.0, 3.0]),)),
@@ -72,6 +78,13 @@ WORKLOADS = {
         for inputs, hidden in ((64, 64), (784, 128))
         for batch in (1, 32, 256)
     },
+    "solve 3 x 3, gradient": ("solve-gradient", lambda: system(3)),
+    "solve 10 x 10, gradient": ("solve-gradient", lambda: system(10)),
+    "solve 100 x 100, gradient": ("solve-gradient", lambda: system(100)),
+    "Gaussian process of 50 points, gradient": (
+        "process-gradient",
+        lambda: (np.array([0.1, 0.2, -1.0]), 6 * np.abs(waves(50)[0]), waves(50)[1]),
+    ),
     "Hessian-vector 10^2": ("hessian-times", lambda: waves(100)),
     "Hessian-vector 10^4": ("hessian-times", lambda: waves(10000)),
     "Hessian-vector 10^6": ("hessian-times", lambda: waves(1000000)),

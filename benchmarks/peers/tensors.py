@@ -10,8 +10,9 @@ from tensor_data import serve
 class Functions:
     """The functions that are differentiated, on arrays of `np`: jax.numpy or torch."""
 
-    def __init__(self, np, softplus, relu, log_softmax, logsumexp, stack):
+    def __init__(self, np, softplus, relu, log_softmax, logsumexp, stack, solve_triangular):
         self.np = np
+        self.solve_triangular = solve_triangular  # of a lower triangular matrix and a vector
         self.softplus, self.relu, self.log_softmax, self.logsumexp = softplus, relu, log_softmax, logsumexp
         self.stack = stack
 
@@ -31,6 +32,16 @@ class Functions:
         a, b, c, d = weights
         scores = self.relu(x @ a + b) @ c + d
         return -self.np.mean(self.np.sum(classes * self.log_softmax(scores), 1))
+
+    def solve(self, a, b):
+        return self.np.sum(self.np.linalg.solve(a, b) ** 2)
+
+    def process(self, logs, xs, ys):
+        length, height, noise = self.np.exp(2 * logs)
+        alike = height * self.np.exp((xs[:, None] - xs) ** 2 / (-2 * length))
+        l = self.np.linalg.cholesky(alike + noise * self.np.eye(len(xs)))  # noqa: E741
+        fit = self.solve_triangular(l, ys)
+        return 0.5 * self.np.sum(fit**2) + self.np.sum(self.np.log(self.np.diagonal(l)))
 
     def chained(self, x):
         before, after = x[:-1], x[1:]
@@ -67,6 +78,8 @@ def callables(functions, gradient, jvp):
         "ratios-gradient": over(functions.ratios),
         "logistic-gradient": over(functions.logistic),
         "network-gradient": lambda a, b, c, d, x, t: gradient(functions.network)((a, b, c, d), x, t),
+        "solve-gradient": over(functions.solve),
+        "process-gradient": over(functions.process),
         "hessian-times": lambda x, v: jvp(gradient(functions.chained), (x,), (v,))[1],
     }
 
@@ -74,7 +87,15 @@ def callables(functions, gradient, jvp):
 def peer_jax():
     jax = jax64()
     np, nn = jax.numpy, jax.nn
-    functions = Functions(np, nn.softplus, nn.relu, nn.log_softmax, nn.logsumexp, np.stack)
+    functions = Functions(
+        np,
+        nn.softplus,
+        nn.relu,
+        nn.log_softmax,
+        nn.logsumexp,
+        np.stack,
+        lambda l, b: jax.scipy.linalg.solve_triangular(l, b, lower=True),
+    )
     made = {name: jax.jit(f) for name, f in callables(functions, jax.grad, jax.jvp).items()}
 
     def make(procedure, arrays):
@@ -94,6 +115,7 @@ def torch_functions():
         lambda x: torch.log_softmax(x, 1),
         lambda x: torch.logsumexp(x, 0),
         torch.stack,
+        lambda l, b: torch.linalg.solve_triangular(l, b[:, None], upper=False)[:, 0],
     )
 
 
@@ -106,6 +128,8 @@ def peer_torch():
         "ratios": functions.ratios,
         "logistic": functions.logistic,
         "network": lambda a, b, c, d, x, t: functions.network((a, b, c, d), x, t),
+        "solve": functions.solve,
+        "process": functions.process,
     }
 
     def hessian_times(x, v):
@@ -176,8 +200,25 @@ def peer_numpy():
         found[:-1] += -400 * (bend * before + (after - before * before) * dv) + 2 * dv
         return found
 
+    def solve_gradient(a, b):
+        x = onp.linalg.solve(a, b)
+        return -onp.outer(onp.linalg.solve(a.T, 2 * x), x)
+
+    def process_gradient(logs, xs, ys):
+        length, height, noise = onp.exp(2 * logs)
+        apart, unit = (xs[:, None] - xs) ** 2, onp.eye(len(xs))
+        alike = height * onp.exp(apart / (-2 * length))
+        inverse = onp.linalg.inv(alike + noise * unit)
+        weights = inverse @ ys
+        slope = inverse - onp.outer(weights, weights)  # of twice the loss
+        return onp.array(
+            [(slope * alike * apart).sum() / (2 * length), (slope * alike).sum(), noise * onp.trace(slope)]
+        )
+
     made = {
         "total": onp.sum,
+        "solve-gradient": solve_gradient,
+        "process-gradient": process_gradient,
         "log-sum": log_sum,
         "log-sum-gradient": log_sum_gradient,
         "ratios-gradient": ratios_gradient,

@@ -78,6 +78,17 @@ def library() -> Any:
     return build(text, native=False)
 
 
+def both(library: Any, first: int, row: Primitive, point: list[float]) -> tuple[float, float]:
+    """What a row's rule answers, and its C, which stands among others from a first one on."""
+    given, answer = ffi.new("union vlad_word[9]"), ffi.new("union vlad_word[1]")
+    given[8].i = first + ROWS.index(row)
+    for index, x in enumerate(point):
+        given[index].d = x
+    library.vlad_call(given, answer)
+    expected = row.value(*point)
+    return float(expected is TRUE) if isinstance(expected, Boolean) else expected, answer[0].d
+
+
 OF_NUMBERS = [row for row in ROWS if row.type.startswith("number")]
 
 
@@ -85,22 +96,15 @@ OF_NUMBERS = [row for row in ROWS if row.type.startswith("number")]
 def test_c_of_floats_is_near_to_that_of_doubles(row: Primitive, library: Any) -> None:
     """To five digits where arguments are rounded on the way, as in exp(-x x)."""
     draw = random.Random(row.name)
-    given, answer = ffi.new("union vlad_word[9]"), ffi.new("union vlad_word[1]")
-    given[8].i = len(ROWS) + ROWS.index(row)
     for _ in range(POINTS // 4):
         with np.errstate(over="ignore"):
             point = [float(np.float32(x)) for x in operands(row, draw)]
         if max([abs(x) for x in point if math.isfinite(x)], default=0.0) > 1e12:
             continue
-        expected = row.value(*point)
-        if isinstance(expected, Boolean):
-            expected = float(expected is TRUE)
-        for index, x in enumerate(point):
-            given[index].d = x
-        library.vlad_call(given, answer)
+        expected, found = both(library, len(ROWS), row, point)
         with np.errstate(over="ignore"):
             wanted = np.float32(expected)
-        np.testing.assert_allclose(answer[0].d, wanted, rtol=2e-5, atol=1e-36, err_msg=str((row.name, point)))
+        np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-36, err_msg=str((row.name, point)))
 
 
 def test_every_real_row_has_a_rule() -> None:
@@ -110,17 +114,10 @@ def test_every_real_row_has_a_rule() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_c_equals_python(row: Primitive, library: Any) -> None:
     draw = random.Random(row.name)
-    given, answer = ffi.new("union vlad_word[9]"), ffi.new("union vlad_word[1]")
-    given[8].i = ROWS.index(row)
     for _ in range(POINTS):
         point = operands(row, draw)
-        expected = row.value(*point)
-        if isinstance(expected, Boolean):
-            expected = float(expected is TRUE)
-        for index, x in enumerate(point):
-            given[index].d = x
-        library.vlad_call(given, answer)
-        assert agree(answer[0].d, expected), (row.name, point, answer[0].d, expected)
+        expected, found = both(library, 0, row, point)
+        assert agree(found, expected), (row.name, point, found, expected)
 
 
 def agree(a: float, b: float) -> bool:

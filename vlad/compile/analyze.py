@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.compile.refusals import Unbounded, Unsettled
-from vlad.core.kernels import SIZES, Kernel
+from vlad.core.kernels import SIZES, Kernel, Routine
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -49,7 +49,7 @@ from vlad.core.types import (
 from vlad.devices import COMPILED, name_of
 from vlad.errors import VladError
 from vlad.expand.arity import too_few
-from vlad.primitives.kernels import entry_by_entry
+from vlad.primitives.kernels import drawn, entry_by_entry
 from vlad.source import Span
 from vlad.tensors import Tensor, is_on_host, kind_name
 from vlad.values import (
@@ -141,8 +141,10 @@ class Walker:
         """A scalar operation whose result is not known."""
         raise NotImplementedError
 
-    def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
-        """The outputs of a kernel."""
+    def loops(
+        self, kernel: Kernel | Routine, operands: Sequence[Known], results: Sequence[Type]
+    ) -> list[Known]:
+        """The outputs of a kernel or routine."""
         raise NotImplementedError
 
     def branch(
@@ -559,7 +561,9 @@ class Walker:
             except VladError:  # of a Python function; tier 0 says it
                 return self.fail(f"Argument to {row.name} is invalid")
         is_test = row.type.endswith("boolean")
-        return self.compute(row, operands, self.types.boolean if is_test else self.types.real)
+        found = self.compute(row, operands, self.types.boolean if is_test else self.types.real)
+        found.line = drawn(row, operands)
+        return found
 
     def _scalar_by_member(self, row: Primitive, operands: list[Known], index: int, union: Known) -> Result:
         return self.dispatch(
@@ -847,8 +851,12 @@ class Analysis(Walker):
     def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
         return Known(result)
 
-    def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
+    def loops(
+        self, kernel: Kernel | Routine, operands: Sequence[Known], results: Sequence[Type]
+    ) -> list[Known]:
         self._on_device()
+        if type(kernel) is Routine and self.machine.device != "cpu":
+            self.left_out(f"`solve` and its kin on {self.machine.device} are")
         return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:

@@ -1,16 +1,19 @@
-"""Where products of large matrices come from: the BLAS library that NumPy has brought along, or the system's.
+"""Where products of large matrices come from, and what takes matrices apart: the BLAS and LAPACK library that NumPy has brought
+along, or the system's.
 
-Compiled code calls `cblas_dgemm` and `cblas_sgemm` of it by their addresses, which are found once a process. Without these it
-multiplies itself.
+Compiled code calls `cblas_dgemm` and `cblas_sgemm` of it, and a few routines of LAPACK, by their addresses, which are found
+once a process. Without the first it multiplies itself; without the others what needs them runs on tier 0.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import functools
 import glob
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 SYMBOLS = ("scipy_cblas_dgemm64_", "cblas_dgemm64_", "scipy_cblas_dgemm", "cblas_dgemm")
@@ -27,17 +30,45 @@ class Product:
 
 @functools.cache
 def product() -> Product:
-    for path in _candidates():
-        try:
-            library = ctypes.CDLL(path)
-        except OSError:
-            continue
+    for library in _libraries():
         for symbol in SYMBOLS:
             if hasattr(library, symbol):
-                found = [getattr(library, name) for name in (symbol, symbol.replace("dgemm", "sgemm"))]
-                addresses = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in found]
-                return Product(addresses[0], addresses[1], symbol.endswith("64_"))
+                single = _address(library, symbol.replace("dgemm", "sgemm"))
+                return Product(_address(library, symbol), single, symbol.endswith("64_"))
     return Product(0, 0, False)
+
+
+ROUTINES = ("dgetrf", "dgetrs", "dpotrf", "dgesdd", "dtrtrs")  # in the order that runtime.c has
+SPELLINGS = ("scipy_{}_64_", "{}_64_", "scipy_{}_", "{}_")
+
+
+@dataclass(frozen=True, slots=True)
+class Lapack:
+    """The addresses of ROUTINES, none where there is no library, and whether lengths are of 64 bits."""
+
+    addresses: tuple[int, ...]
+    is_wide: bool
+
+
+@functools.cache
+def lapack() -> Lapack:
+    for library in _libraries():
+        for spelling in SPELLINGS:
+            symbols = [spelling.format(name) for name in ROUTINES]
+            if all(hasattr(library, symbol) for symbol in symbols):
+                addresses = tuple([_address(library, symbol) for symbol in symbols])
+                return Lapack(addresses, spelling.endswith("64_"))
+    return Lapack((), False)
+
+
+def _address(library: ctypes.CDLL, symbol: str) -> int:
+    return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value or 0
+
+
+def _libraries() -> Iterator[ctypes.CDLL]:
+    for path in _candidates():
+        with contextlib.suppress(OSError):
+            yield ctypes.CDLL(path)
 
 
 def _candidates() -> list[str]:

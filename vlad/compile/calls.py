@@ -328,6 +328,14 @@ class Compiled(Crossing):
                 ffi.cast("void *", address) for address in (found.address, found.single)
             ]
             self._in[first + 2].i = found.is_wide
+        if interface.takes_apart:
+            from vlad.compile.blas import lapack
+
+            first, routines = len(interface.parameters) + interface.extra - 2, lapack()
+            if not routines.addresses:
+                raise Unbounded("there is no LAPACK library to take matrices apart")
+            self._routines = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
+            self._in[first].p, self._in[first + 1].i = self._routines, routines.is_wide
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
             self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call

@@ -17,6 +17,7 @@ from functools import cache
 
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
 from vlad.compile.emit_kernels import C_KINDS, kernel_lines, number_text, products_text
+from vlad.compile.emit_routines import routine_lines
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -54,7 +55,7 @@ from vlad.compile.functions import ONE, OTHER, TWO, applied, needed, single
 from vlad.compile.identity import MOST_WRITTEN
 from vlad.compile.products import as_product
 from vlad.compile.rewriting import leaf_kind
-from vlad.core.kernels import SIZES
+from vlad.core.kernels import SIZES, Routine
 from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.tensors import Tensor, kind_name
@@ -229,7 +230,7 @@ class _Unit:
         self.static_lines: list[str] = []
         self.expressions: list[str] = []
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
-        self.collects = self.has_arrays = self.has_kernels = False
+        self.takes_apart = self.collects = self.has_arrays = self.has_kernels = False
         self.multiplies: set[str] = set()  # kinds of numbers of which there are products of matrices
         self.takes: list[str] = []  # what is done with the words that come after the operands
         self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
@@ -277,6 +278,8 @@ class _Unit:
                 )
         else:
             parts.append(needed(self.expressions, self.has_kernels))
+        if self.takes_apart:
+            parts.append(sections["matrices"])
         parts += self.structures.values()
         parts += self.static_lines
         for cell, kinds in self.program.variables.items():
@@ -497,6 +500,9 @@ static int vlad_begin_once(void) {
                 f"  vlad_gemm = {words[0]}.p; vlad_gemmf = {words[1]}.p; vlad_gemm_is_wide = {words[2]}.i;"
             )
             first += 3
+        if self.takes_apart and not self.alone:
+            lines.append(f"  vlad_lapack = vlad_in[{first}].p; vlad_lapack_is_wide = vlad_in[{first + 1}].i;")
+            first += 2
         takes = [*self.takes, *[f"{_place(index)} = vlad_in[{{}}].p;" for index in self.places.values()]]
         lines += [f"  {take.format(number)}" for number, take in enumerate(takes, start=first)]
         if self.facts.counts:
@@ -718,8 +724,12 @@ class _Body:
                         )
                 case Branch():
                     self.declare(statement.slots)
-                    self.arm(f"if ({self.leaf(statement.test)}) {{", statement.consequent, statement.slots)
-                    self.arm("} else {", statement.alternative, statement.slots)
+                    test, consequent = self.leaf(statement.test), statement.consequent
+                    if not statement.slots and not consequent.statements and type(consequent.end) is Yield:
+                        self.arm(f"if (!{test}) {{", statement.alternative, ())
+                    else:
+                        self.arm(f"if ({test}) {{", consequent, statement.slots)
+                        self.arm("} else {", statement.alternative, statement.slots)
                     self.line("}")
                 case Switch():
                     self.switch(statement)
@@ -846,27 +856,34 @@ class _Body:
 
     def each(self, statement: Each) -> None:
         self.unit.has_arrays |= statement.allocates
-        self.unit.has_kernels = True
-        product = as_product(statement.kernel)
-        if product is not None:
-            self.unit.multiplies.add(product.kind)
         operands = [self.leaf(leaf) for leaf in statement.operands]
         outputs = [self.name(slot) for slot in statement.slots]
         if statement.span is not None:
             self.here = position(statement.span)
             self.line(f"/* {self.here} */")
-        places = self.unit.places
-        texts = kernel_lines(
-            statement.kernel,
+        for line in self.work(statement, operands, outputs):
+            self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
+
+    def work(self, statement: Each, operands: list[str], outputs: list[str]) -> list[str]:
+        unit = self.unit
+        if type(statement.work) is Routine:
+            unit.takes_apart = True
+            unit.expressions.append("exp() fabs() log() sqrt()")  # that runtime.c uses
+            return routine_lines(statement.work, operands, outputs)
+        kernel, places = statement.kernel, unit.places
+        unit.has_kernels = True
+        product = as_product(kernel)
+        if product is not None:
+            unit.multiplies.add(product.kind)
+        return kernel_lines(
+            kernel,
             operands,
             outputs,
             constant_text,
-            self.unit.expressions,
+            unit.expressions,
             self.given_up(statement),
             {self.name(slot): _place(places[slot]) for slot in statement.slots if slot in places},
         )
-        for line in texts:
-            self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
 
     def given_up(self, statement: Each) -> list[int]:
         """The operands that are new arrays which only this statement reads, and only as what an output begins as."""
@@ -941,7 +958,7 @@ def _answers_made(entry: Function, facts: Facts) -> dict[Slot, int]:
     made = {
         slot
         for statement in entry.body.statements
-        if type(statement) is Each
+        if type(statement) is Each and statement.is_loop
         for slot, output in zip(statement.slots, statement.kernel.outputs, strict=True)
         if output.base is None and (output.size or 0) >= LARGE_ANSWER
     }

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
-from vlad.core.kernels import Kernel
+from vlad.core.kernels import Kernel, Routine
 from vlad.core.types import Cell
 from vlad.source import Span
 from vlad.tensors import Tensor
@@ -103,12 +103,25 @@ class Compute:
 @final
 @dataclass(slots=True, eq=False)
 class Each:
-    """slots = the outputs of a kernel of leaves: pointers to new arrays, and reals. Always answers."""
+    """slots = the outputs of a kernel or routine of leaves: pointers to new arrays, and reals. Always answers."""
 
     slots: tuple[Slot, ...]
-    kernel: Kernel
+    work: Kernel | Routine
     operands: tuple[Leaf, ...]
     span: Span | None
+
+    @property
+    def is_loop(self) -> bool:
+        return type(self.work) is Kernel
+
+    @property
+    def kernel(self) -> Kernel:
+        assert type(self.work) is Kernel
+        return self.work
+
+    @kernel.setter
+    def kernel(self, kernel: Kernel) -> None:
+        self.work = kernel
 
     @property
     def allocates(self) -> bool:
@@ -389,7 +402,7 @@ def _check_block(function: Function, block: Block, bound: set[Slot], yields: int
                 assert len(statement.slots) == len(statement.member.kinds), where
                 bound = bound | set(statement.slots)
             case Each():
-                assert len(statement.slots) == len(statement.kernel.outputs), where
+                assert len(statement.slots) == len(statement.work.outputs), where
                 bound = bound | set(statement.slots)
             case Effect() | Load():
                 bound = bound | set(statement.slots)

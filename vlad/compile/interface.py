@@ -24,8 +24,9 @@ class Interface:
     """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
     abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is
     `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left; one
-    that `multiplies` matrices takes the library's products for that (blas.py). `places`: the numbers of the results, tensors,
-    for which the last words may say where their entries are to be written."""
+    that `multiplies` matrices takes the library's products for that, and one that `takes_apart` matrices the addresses of its
+    routines (blas.py). `places`: the numbers of the results, tensors, for which the last words may say where their entries are to
+    be written."""
 
     layout: Representation
     operands: tuple[Type, ...]
@@ -38,12 +39,13 @@ class Interface:
     direct: bool
     counts: bool
     multiplies: bool
+    takes_apart: bool
     places: tuple[int, ...] = ()
 
     @property
     def extra(self) -> int:
         """The words after the operands, but for the addresses of tensors that come behind them."""
-        return self.counts + 3 * self.multiplies
+        return self.counts + 3 * self.multiplies + 2 * self.takes_apart
 
     def text(self) -> str:
         """For another process. Raises Unwritable."""
@@ -59,6 +61,7 @@ class Interface:
             "direct": self.direct,
             "counts": self.counts,
             "multiplies": self.multiplies,
+            "takes_apart": self.takes_apart,
             "places": self.places,
         }
         return json.dumps({"cells": writer.written(), **fields})
@@ -81,6 +84,7 @@ def read_interface(text: str) -> Interface:
         fields["direct"],
         fields["counts"],
         fields["multiplies"],
+        fields["takes_apart"],
         tuple(fields["places"]),
     )
 

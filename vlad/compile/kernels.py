@@ -3,6 +3,7 @@
 In: an optimised Program.  Out: the same, changed in place. A kernel that only finds entries elsewhere (of an array that is
 transposed, repeated, cut, or put together of parts) is put into all its readers; one that computes, where nothing is computed
 twice by it, or next to nothing. What remains to be read by nobody is dead code. Kernels end up with as few axes as they can have.
+Routines stay as they are: their operands are arrays that are there.
 """
 
 from __future__ import annotations
@@ -24,25 +25,28 @@ CALL = re.compile(r"\w\(|/")  # what takes more than a few cycles
 
 def fuse_kernels(program: Program) -> Program:
     for function in program.functions:
-        if any(type(statement) is Each for statement in statements(function.body)):
+        if _kernels(function):
             _fuse_function(function)
     return program
+
+
+def _kernels(function: Function) -> list[Each]:
+    """Its statements that are loops."""
+    return [s for s in statements(function.body) if type(s) is Each and s.is_loop]
 
 
 def _fuse_function(function: Function) -> None:
     """Whoever was put into all of its readers is read by nobody, and reads nothing any more: what it read has fewer readers,
     and may be put into the one that is left. So it goes on until nothing changes. First those that compute nothing: a
     transposed matrix that a product reads is not to hold back what computes it."""
-    for statement in statements(function.body):
-        if type(statement) is Each:
-            _distinct_operands(statement)
+    for statement in _kernels(function):
+        _distinct_operands(statement)
     while _fuse_once(function, copies=True):
         pass
     while _fuse_once(function, copies=False):
         pass
-    for statement in statements(function.body):
-        if type(statement) is Each:
-            statement.kernel = compact(statement.kernel)
+    for statement in _kernels(function):
+        statement.kernel = compact(statement.kernel)
 
 
 def _fuse_once(function: Function, copies: bool) -> bool:
@@ -57,8 +61,9 @@ def _fuse_once(function: Function, copies: bool) -> bool:
         if type(statement) is Each:
             if not any(slot in readers for slot in statement.slots):
                 continue
-            found.append(statement)
-            made.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
+            if statement.is_loop:
+                found.append(statement)
+                made.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
         for leaf in leaves_read(statement):
             readers.setdefault(leaf, set()).add(id(statement))
     changed = False
@@ -97,8 +102,9 @@ def _pays(producer: Each, consumer: Each, readers: int) -> bool:
         or len(kernel.reads) + len(consumer.kernel.reads) > MOST_READS
     ):
         return False
-    if steps == 0:
-        return True
+    if steps == 0:  # where it is computed where to read, that is done once for each entry
+        is_plain = not any(read.access is not None and read.access.at for read in kernel.reads)
+        return is_plain or consumer.kernel.turns <= kernel.turns
     if as_product(consumer.kernel) is not None:
         return False  # the library's products are of matrices that are there
     return readers == 1 or _is_cheap(kernel)

@@ -460,7 +460,7 @@ def shape(function: Function) -> tuple[object, list[Function]]:
                 described: object = ("compute", one.row.name, read)
                 define((one.slot,))
             case Each():
-                described = ("each", one.kernel, read)
+                described = ("each", one.work, read)
                 define(one.slots)
             case Invoke():
                 described = ("invoke", len(one.slots), read)
@@ -576,7 +576,8 @@ def acting_functions(functions: list[Function]) -> set[Function]:
 
 
 def share(function: Function, acting: set[Function]) -> None:
-    """Give each operation on the same operands one slot, within the reach of the first."""
+    """Give each operation on the same operands one slot, within the reach of the first. What is done where a test has not failed
+    comes behind the test, not within it: there it reaches further."""
     replaced: dict[Slot, Leaf] = {}
 
     def new(leaf: Leaf) -> Leaf:
@@ -584,11 +585,13 @@ def share(function: Function, acting: set[Function]) -> None:
             leaf = replaced[leaf]
         return leaf
 
-    def walk(block: Block, known: dict[object, tuple[Slot, ...]]) -> None:
+    def walk(block: Block, known: dict[object, tuple[Slot, ...]], own: set[Leaf]) -> None:
+        """`own`: the results of scalar operations of the block itself."""
         kept: list[Statement] = []
         for statement in block.statements:
             replace_leaves(statement, new)
             if type(statement) is Compute:
+                own.add(statement.slot)
                 constant = folded(statement)
                 if constant is not None:
                     replaced[statement.slot] = constant
@@ -611,7 +614,7 @@ def share(function: Function, acting: set[Function]) -> None:
                 boxes[statement.slot] = statement
             settled = _settled(statement, boxes)
             if settled is not None:
-                walk(settled, known)
+                walk(settled, known, own)
                 kept += settled.statements
                 if type(settled.end) is Yield:
                     assert type(statement) in (Branch, Switch)
@@ -619,14 +622,44 @@ def share(function: Function, acting: set[Function]) -> None:
                     continue
                 block.end = settled.end
                 break
+            guarded = _guarded(statement)
+            if guarded is not None:
+                assert type(statement) is Branch
+                guard, rest, holds = guarded
+                walk(guard.alternative if holds else guard.consequent, dict(known), set())
+                kept.append(guard)
+                if type(guard.test) is Slot and guard.test in own:
+                    replaced[guard.test] = holds
+                walk(rest, known, own)
+                kept += rest.statements
+                if type(rest.end) is Yield:
+                    replaced.update(zip(statement.slots, rest.end.leaves, strict=True))
+                    continue
+                block.end = rest.end
+                break
             for inner in inner_blocks(statement):
-                walk(inner, dict(known))
+                walk(inner, dict(known), set())
             kept.append(statement)
         block.statements = kept
         replace_leaves(block.end, new)
 
     boxes: dict[Slot, Box] = {}
-    walk(function.body, {})
+    walk(function.body, {}, set())
+
+
+def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:
+    """Of a branch one arm of which is an error: that alone, the other arm, and for which answer to the test it is taken."""
+    if type(statement) is not Branch:
+        return None
+    arms = statement.consequent, statement.alternative
+    fails = [type(arm.end) is Fail for arm in arms]
+    if fails[0] == fails[1]:
+        return None
+    nothing = Block([], Yield(()))
+    rest = arms[fails.index(False)]
+    if fails[0]:
+        return Branch((), statement.test, arms[0], nothing, statement.span), rest, False
+    return Branch((), statement.test, nothing, arms[1], statement.span), rest, True
 
 
 def folded(statement: Compute) -> Leaf | None:
@@ -647,7 +680,7 @@ def operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
         case Compute():
             return ("compute", statement.row.name, *same_operands(statement.operands)), (statement.slot,)
         case Each():
-            return ("each", statement.kernel, *same_operands(statement.operands)), statement.slots
+            return ("each", statement.work, *same_operands(statement.operands)), statement.slots
         case Invoke():
             return ("invoke", statement.function, *same_operands(statement.operands)), statement.slots
         case Unbox():

@@ -135,7 +135,7 @@ class Copy:
                 return Compute(self.new(statement.slot), statement.row, read, statement.span)
             case Each():
                 slots = tuple([self.new(slot) for slot in statement.slots])
-                return Each(slots, statement.kernel, read, statement.span)
+                return Each(slots, statement.work, read, statement.span)
             case Invoke():
                 slots = tuple([self.new(slot) for slot in statement.slots])
                 return Invoke(slots, statement.function, read, statement.span)

@@ -86,6 +86,287 @@ static void vlad_product(int ta, int tb, long m, long n, long k, const double *a
   }
 }
 
+/* section: matrices
+   Square matrices of n rows taken apart: by the LAPACK library whose dgetrf, dgetrs, dpotrf, dgesdd and dtrtrs the host has
+   found, if any. It has columns where tensors have rows; matrices are turned round, and not solved as their transposes, so that rounding,
+   and with it what is singular, is as NumPy has it. */
+static void **vlad_lapack;
+static long vlad_lapack_is_wide = 1;
+
+static void vlad_transpose(long rows, long columns, const double *a, double *b) {
+  for (long i = 0; i < rows; i++)
+    for (long j = 0; j < columns; j++) b[j * rows + i] = a[i * columns + j];
+}
+
+static void vlad_turn(long n, double *a) {
+  for (long i = 0; i < n; i++)
+    for (long j = 0; j < i; j++) {
+      double x = a[i * n + j];
+      a[i * n + j] = a[j * n + i], a[j * n + i] = x;
+    }
+}
+
+/* Partial pivoting, a column after the other (Golub and Van Loan, algorithm 3.4.1). */
+static long vlad_own_factor(long n, double *a, long *rows) {
+  long status = 0;
+  for (long k = 0; k < n; k++) {
+    long best = k;
+    for (long i = k + 1; i < n; i++)
+      if (fabs(a[k * n + i]) > fabs(a[k * n + best])) best = i;
+    rows[k] = best + 1;
+    if (a[k * n + best] == 0.0) {
+      status = 1;
+      continue;
+    }
+    for (long j = 0; j < n; j++) {
+      double x = a[j * n + k];
+      a[j * n + k] = a[j * n + best], a[j * n + best] = x;
+    }
+    for (long i = k + 1; i < n; i++) a[k * n + i] /= a[k * n + k];
+    for (long j = k + 1; j < n; j++)
+      for (long i = k + 1; i < n; i++) a[j * n + i] -= a[k * n + i] * a[j * n + k];
+  }
+  return status;
+}
+
+#define VLAD_FACTOR(integer)                                                                                              \
+  {                                                                                                                       \
+    integer size = n, info = 0;                                                                                           \
+    ((void (*)(integer *, integer *, double *, integer *, void *, integer *))vlad_lapack[0])(&size, &size, found, &size,  \
+                                                                                             found + n * n, &info);       \
+    status += info != 0;                                                                                                  \
+  }
+/* Of each of so many matrices: L and U in columns, then the rows that were exchanged, a word each at most. */
+static double vlad_factor(long count, long n, const double *a, double *found) {
+  double status = 0.0;
+  for (; count > 0; count--, a += n * n, found += n * n + n) {
+    vlad_transpose(n, n, a, found);
+    if (!vlad_lapack) status += vlad_own_factor(n, found, (long *)(found + n * n));
+    else if (vlad_lapack_is_wide) VLAD_FACTOR(long)
+    else VLAD_FACTOR(int)
+  }
+  return status;
+}
+
+static long vlad_exchanged(const double *rows, long k) {
+  return vlad_lapack_is_wide ? ((const long *)rows)[k] : ((const int *)rows)[k];
+}
+
+static void vlad_own_exchange(const double *rows, long k, double *x) {
+  long other = vlad_exchanged(rows, k) - 1;
+  double y = x[k];
+  x[k] = x[other], x[other] = y;
+}
+
+static void vlad_own_solve(int transposed, long n, long m, const double *a, double *x) {
+  for (; m > 0; m--, x += n) {
+    if (transposed) {
+      for (long k = 0; k < n; k++) {
+        for (long i = 0; i < k; i++) x[k] -= a[k * n + i] * x[i];
+        x[k] /= a[k * n + k];
+      }
+      for (long k = n - 1; k >= 0; k--)
+        for (long i = k + 1; i < n; i++) x[k] -= a[k * n + i] * x[i];
+      for (long k = n - 1; k >= 0; k--) vlad_own_exchange(a + n * n, k, x);
+      continue;
+    }
+    for (long k = 0; k < n; k++) vlad_own_exchange(a + n * n, k, x);
+    for (long k = 0; k < n; k++)
+      for (long i = k + 1; i < n; i++) x[i] -= a[k * n + i] * x[k];
+    for (long k = n - 1; k >= 0; k--) {
+      x[k] /= a[k * n + k];
+      for (long i = 0; i < k; i++) x[i] -= a[k * n + i] * x[k];
+    }
+  }
+}
+
+#define VLAD_SOLVE(integer)                                                                                                \
+  {                                                                                                                        \
+    integer size = n, columns = m, info = 0;                                                                               \
+    ((void (*)(const char *, integer *, integer *, const double *, integer *, const double *, double *, integer *,         \
+               integer *, unsigned long))vlad_lapack[1])(turned, &size, &columns, factors, &size, factors + n * n, columned,  \
+                                                         &size, &info, 1);                                                 \
+  }
+/* x for which A x = b with m columns, of A's factors; or Aᵀ x = b. */
+static void vlad_solve(int transposed, long n, long m, const double *factors, const double *b, double *x) {
+  char *mark = vlad_top;
+  const char *turned = transposed ? "T" : "N";
+  double *columned = m == 1 ? x : vlad_array(n * m);
+  vlad_transpose(n, m, b, columned);
+  if (!vlad_lapack) vlad_own_solve(transposed, n, m, factors, columned);
+  else if (vlad_lapack_is_wide) VLAD_SOLVE(long)
+  else VLAD_SOLVE(int)
+  if (m != 1) vlad_transpose(m, n, columned, x);
+  vlad_top = mark;
+}
+
+static void vlad_own_solve_triangle(int transposed, long n, long m, const double *l, double *x) {
+  for (; m > 0; m--, x += n)
+    if (transposed)
+      for (long k = n - 1; k >= 0; k--) {
+        x[k] /= l[k * n + k];
+        for (long i = 0; i < k; i++) x[i] -= l[k * n + i] * x[k];
+      }
+    else
+      for (long k = 0; k < n; k++) {
+        for (long i = 0; i < k; i++) x[k] -= l[k * n + i] * x[i];
+        x[k] /= l[k * n + k];
+      }
+}
+
+#define VLAD_SOLVE_TRIANGLE(integer)                                                                                     \
+  {                                                                                                                      \
+    integer size = n, columns = m, info = 0;                                                                             \
+    ((void (*)(const char *, const char *, const char *, integer *, integer *, const double *, integer *, double *,      \
+               integer *, integer *, unsigned long, unsigned long, unsigned long))vlad_lapack[4])(                       \
+        "U", turned, "N", &size, &columns, l, &size, columned, &size, &info, 1, 1, 1);                                   \
+  }
+/* x for which L x = b with m columns, L a lower triangle in rows, which to the library is an upper one in columns; or Lᵀ x = b. */
+static void vlad_solve_triangle(int transposed, long n, long m, const double *l, const double *b, double *x) {
+  char *mark = vlad_top;
+  const char *turned = transposed ? "N" : "T";
+  double *columned = m == 1 ? x : vlad_array(n * m);
+  vlad_transpose(n, m, b, columned);
+  if (!vlad_lapack) vlad_own_solve_triangle(transposed, n, m, l, columned);
+  else if (vlad_lapack_is_wide) VLAD_SOLVE_TRIANGLE(long)
+  else VLAD_SOLVE_TRIANGLE(int)
+  if (m != 1) vlad_transpose(m, n, columned, x);
+  vlad_top = mark;
+}
+
+/* As NumPy has it: what is too large or small for a double on the way is not in the end. */
+static double vlad_determinant(long n, const double *factors) {
+  double sign = 1.0, size = 0.0;
+  for (long k = 0; k < n; k++) {
+    double x = factors[k * n + k];
+    if (x == 0.0) return 0.0;
+    if ((vlad_exchanged(factors + n * n, k) != k + 1) != (x < 0.0)) sign = -sign;
+    size += log(fabs(x));
+  }
+  return sign * exp(size);
+}
+
+static void vlad_own_triangle(long n, double *a) {
+  for (long k = 0; k < n; k++) {
+    double *column = a + k * n;
+    for (long j = 0; j < k; j++)
+      for (long i = k; i < n; i++) column[i] -= a[j * n + i] * a[j * n + k];
+    column[k] = sqrt(column[k]);
+    for (long i = k + 1; i < n; i++) column[i] /= column[k];
+  }
+}
+
+#define VLAD_TRIANGLE(integer)                                                                                         \
+  {                                                                                                                    \
+    integer size = n, info = 0;                                                                                        \
+    ((void (*)(const char *, integer *, double *, integer *, integer *, unsigned long))vlad_lapack[2])("L", &size, l,  \
+                                                                                                       &size, &info, 1); \
+    status += info != 0;                                                                                               \
+  }
+/* Of each of so many symmetric matrices the triangle L of L Lᵀ. */
+static double vlad_triangle(long count, long n, const double *a, double *l) {
+  double status = 0.0;
+  for (; count > 0; count--, a += n * n, l += n * n) {
+    vlad_transpose(n, n, a, l);
+    if (!vlad_lapack) vlad_own_triangle(n, l);
+    else if (vlad_lapack_is_wide) VLAD_TRIANGLE(long)
+    else VLAD_TRIANGLE(int)
+    for (long i = 0; i < n; i++) {
+      status += !(l[i * n + i] > 0.0);
+      for (long j = 0; j < i; j++) l[i * n + j] = l[j * n + i], l[j * n + i] = 0.0;
+    }
+  }
+  return status;
+}
+
+static double vlad_inner(long n, const double *a, const double *b) {
+  double sum = 0.0;
+  for (long i = 0; i < n; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/* Make column k of u a unit vector that is orthogonal to those before it: what is left of an axis of which much is left. */
+static void vlad_complete(long n, double *u, long k) {
+  double *column = u + k * n;
+  for (long axis = 0; axis < n; axis++) {
+    for (long i = 0; i < n; i++) column[i] = i == axis;
+    for (int again = 0; again < 2; again++)
+      for (long j = 0; j < k; j++) {
+        double part = vlad_inner(n, u + j * n, column);
+        for (long i = 0; i < n; i++) column[i] -= part * u[j * n + i];
+      }
+    double size = vlad_inner(n, column, column);
+    if (size * 2.0 * n < 1.0) continue;
+    for (long i = 0; i < n; i++) column[i] /= sqrt(size);
+    return;
+  }
+}
+
+/* One-sided Jacobi (Hestenes 1958): the columns of A are rotated until they are orthogonal. u begins as A, v as anything; both
+   and A are in columns. */
+static void vlad_own_singular(long n, double *u, double *s, double *v) {
+  for (long i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
+  for (int sweep = 0, rotated = 1; rotated && sweep < 60; sweep++) {
+    rotated = 0;
+    for (long p = 0; p < n; p++)
+      for (long q = p + 1; q < n; q++) {
+        double *a = u + p * n, *b = u + q * n, x = vlad_inner(n, a, a), y = vlad_inner(n, b, b), z = vlad_inner(n, a, b);
+        if (!(fabs(z) > 1e-15 * sqrt(x) * sqrt(y))) continue;
+        double half = (y - x) / (2.0 * z), t = (half < 0.0 ? -1.0 : 1.0) / (fabs(half) + sqrt(1.0 + half * half));
+        double c = 1.0 / sqrt(1.0 + t * t), d = c * t;
+        rotated = 1;
+        for (long i = 0; i < n; i++) {
+          double e = a[i], f = b[i], g = v[p * n + i], h = v[q * n + i];
+          a[i] = c * e - d * f, b[i] = d * e + c * f, v[p * n + i] = c * g - d * h, v[q * n + i] = d * g + c * h;
+        }
+      }
+  }
+  for (long k = 0; k < n; k++) s[k] = sqrt(vlad_inner(n, u + k * n, u + k * n));
+  for (long k = 0; k < n; k++) {
+    long best = k;
+    for (long j = k + 1; j < n; j++)
+      if (s[j] > s[best]) best = j;
+    double x = s[k];
+    s[k] = s[best], s[best] = x;
+    for (long i = 0; i < n; i++) {
+      double y = u[k * n + i], z = v[k * n + i];
+      u[k * n + i] = u[best * n + i], u[best * n + i] = y, v[k * n + i] = v[best * n + i], v[best * n + i] = z;
+    }
+    if (s[k] <= 2.3e-16 * n * s[0]) vlad_complete(n, u, k);
+    else
+      for (long i = 0; i < n; i++) u[k * n + i] /= s[k];
+  }
+  vlad_turn(n, v); /* Vᵀ in columns */
+}
+
+#define VLAD_SINGULAR(integer)                                                                                            \
+  {                                                                                                                       \
+    integer size = n, room = -1, info = 0, *more = (integer *)vlad_array(8 * n);                                          \
+    double wanted, *work = &wanted;                                                                                       \
+    for (int again = 0; again < 2; again++) {                                                                             \
+      ((void (*)(const char *, integer *, integer *, double *, integer *, double *, double *, integer *, double *,        \
+                 integer *, double *, integer *, integer *, integer *, unsigned long))vlad_lapack[3])(                    \
+          "A", &size, &size, copy, &size, s, u, &size, v, &size, work, &room, more, &info, 1);                            \
+      if (!again) room = (integer)wanted, work = vlad_array(room);                                                        \
+    }                                                                                                                     \
+    failed = info != 0;                                                                                                   \
+  }
+/* U, the singular values and Vᵀ of each of so many matrices; nan where they are not found. */
+static void vlad_singular(long count, long n, const double *a, double *u, double *s, double *v) {
+  for (; count > 0; count--, a += n * n, u += n * n, s += n, v += n * n) {
+    char *mark = vlad_top;
+    double *copy = vlad_lapack ? vlad_array(n * n) : u;
+    long failed = 0;
+    vlad_transpose(n, n, a, copy);
+    if (!vlad_lapack) vlad_own_singular(n, u, s, v);
+    else if (vlad_lapack_is_wide) VLAD_SINGULAR(long)
+    else VLAD_SINGULAR(int)
+    vlad_turn(n, u), vlad_turn(n, v);
+    for (long i = 0; failed && i < n * n; i++) u[i] = v[i] = s[i % n] = 0.0 / 0.0;
+    vlad_top = mark;
+  }
+}
+
 /* section: collect
    Copies what `roots` reach among the boxes above `mark` and frees the rest (Cheney 1970, within the part of the area that
    a loop filled). Sharing is kept: `moved` has each box's new address. Answers how much may be allocated before the next

@@ -36,7 +36,7 @@ from vlad.compile.first_order import (
     Yield,
 )
 from vlad.compile.representation import Representation
-from vlad.core.kernels import Kernel
+from vlad.core.kernels import Kernel, Routine
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
 from vlad.primitives.kernels import filled, kind_of
@@ -223,11 +223,16 @@ class Specializer(Walker):
         self.block.statements.append(Compute(slot, row, leaves, self.span))
         return Known(result, (slot,))
 
-    def loops(self, kernel: Kernel, operands: Sequence[Known], results: Sequence[Type]) -> list[Known]:
-        for read in kernel.reads:
-            assert read.operand is None or read.kind == (kind_of(operands[read.operand]) or "float64"), kernel
-        for output, result in zip(kernel.outputs, results, strict=True):
-            assert output.size is None or output.kind == result.of.kind, kernel
+    def loops(
+        self, kernel: Kernel | Routine, operands: Sequence[Known], results: Sequence[Type]
+    ) -> list[Known]:
+        if type(kernel) is Kernel:
+            for read in kernel.reads:
+                assert read.operand is None or read.kind == (kind_of(operands[read.operand]) or "float64"), (
+                    kernel
+                )
+            for output, result in zip(kernel.outputs, results, strict=True):
+                assert output.size is None or output.kind == result.of.kind, kernel
         slots = tuple([Slot(self.layout.kinds(result), self._name()) for result in results])
         leaves = tuple([self._scalar(operand, "d") for operand in operands])
         self.block.statements.append(Each(slots, kernel, leaves, self.span))

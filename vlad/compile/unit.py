@@ -6,7 +6,7 @@ from typing import Any
 
 from vlad.compile import cuda, emit_c
 from vlad.compile.analyze import Analysis
-from vlad.compile.first_order import Fail, Program
+from vlad.compile.first_order import Each, Fail, Program, statements
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.kernels import fuse_kernels
@@ -15,6 +15,8 @@ from vlad.compile.optimize import finish, optimize
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
+from vlad.compile.triangles import solve_triangles
+from vlad.core.kernels import Kernel
 from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.evaluate.limits import deep_recursion
 from vlad.tensors import Tensor
@@ -22,8 +24,36 @@ from vlad.values import Code, Value
 
 
 def improved(program: Program, layout: Representation) -> Program:
-    """The optimiser's stages, one after the other."""
-    return finish(hoist(fuse_kernels(optimize(fuse(program, layout)))))
+    """The optimiser's stages, one after the other. Raises Unbounded."""
+    program = finish(hoist(solve_triangles(fuse_kernels(optimize(fuse(program, layout))))))
+    refuse_thin(program)
+    return program
+
+
+MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
+
+
+def refuse_thin(program: Program) -> None:
+    """Raises Unbounded where a sensitivity that is needed is nearly all zeros, but where a loop happens to read: such a one is
+    written anew each time, while tier 0 keeps it as that place."""
+    for function in program.functions:
+        for statement in statements(function.body):
+            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel):
+                reason = "sensitivities of large tensors that are read entry by entry are not compiled yet"
+                raise Unbounded(reason, statement.span)
+
+
+def _is_thin(kernel: Kernel) -> bool:
+    for write in kernel.writes:
+        output = kernel.outputs[write.output]
+        if (
+            output.fill is not None
+            and output.size is not None
+            and write.access is not None
+            and write.access.at
+        ):
+            return output.size > MOST_ZEROS * max(kernel.turns, 1)
+    return False
 
 
 class Unit:
@@ -81,5 +111,6 @@ class Unit:
                 "double vlad_direct(" in self.text,
                 "static long vlad_fuel;" in self.text,
                 "static void *vlad_gemm," in self.text,
+                "static void **vlad_lapack;" in self.text,
                 places,
             )

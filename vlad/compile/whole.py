@@ -41,6 +41,7 @@ from vlad.evaluate.limits import deep_recursion
 from vlad.evaluate.tail_calls import in_library
 from vlad.primitives.control import WRITTEN
 from vlad.primitives.indexing import OUT_OF_RANGE
+from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
 from vlad.primitives.random import NO_KEY, NO_RANGE
 from vlad.primitives.strings import BEYOND, OUTSIDE
 from vlad.source import Span
@@ -49,7 +50,7 @@ from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
 # Failures that are no mistake in the types: what the program itself says, or depends on a value.
 CHECKED = (
     "error", "Argument is not an equivalent value", UNSOLVED, OUTSIDE, BEYOND, *OUT_OF_RANGE.values(), *NO_KEY.values(),
-    NO_RANGE.format("uniform"),
+    NO_RANGE.format("uniform"), *SINGULAR.values(), NOT_DEFINITE,
 )  # fmt: skip
 
 
@@ -423,7 +424,14 @@ def program_text(machine: Any, steps: Steps) -> str:
     program = whole.program()
     check_order(program)
     _name_places(program)
-    return emit_c.emit_program(improved(program, whole.layout), _told)
+    return emit_c.emit_program(_improved(program, whole), _told)
+
+
+def _improved(program: Program, whole: Whole) -> Program:
+    try:
+        return improved(program, whole.layout)
+    except Unbounded as unbounded:
+        raise _refused(unbounded.reason, unbounded.span, None) from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -471,7 +479,7 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
     program = whole.program(*instances)
     check_order(program)
     _name_places(program)
-    program = improved(program, whole.layout)
+    program = _improved(program, whole)
     returning = returning_functions(program.functions)
     for entry, one in zip(program.entries[1:], owners, strict=True):
         if entry not in returning:

@@ -6,7 +6,7 @@ operands as its row names; a lambda's `free` covers what it uses. Called by pass
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from vlad.core.names import operands
 from vlad.core.nodes import (
@@ -36,22 +36,33 @@ def check(
     """Raise Malformed, with the text, where a rule is broken. A member of a letrec may speak of its group's members.
     `spans`: must calls say where they were written? Those of the system's own procedures and of rules do not."""
     try:
-        _Checker(set(group), spans).lambda_(lambda_, set(lambda_.free))
+        verify(lambda_, group, spans)
     except Malformed as broken:
         raise Malformed(f"after {after}: {broken}\n{lambda_}") from None
 
 
+def verify(
+    lambda_: Lambda, group: Iterable[Variable] = (), spans: bool = False, known: Container[Lambda] = ()
+) -> None:
+    """Raise Malformed where a rule is broken. Lambdas inside that are `known` to be well formed are not entered. Takes time in
+    proportion to the nest and the environments in it."""
+    _Checker(set(group), spans, known).lambda_(lambda_, set(lambda_.free))
+
+
 class _Checker:
-    def __init__(self, group: set[Variable], spans: bool) -> None:
+    def __init__(self, group: set[Variable], spans: bool, known: Container[Lambda]) -> None:
         self.bound: set[Variable] = set()
+        self.order: list[Variable] = []  # what was bound, as it was met; an arm takes its own away
         self.group = group
         self.spans = spans
+        self.known = known
         self.widths: dict[Lambda, int] = {}  # of the environments of the lambdas met so far
 
     def bind(self, variable: Variable, scope: set[Variable]) -> None:
         if variable in self.bound:
             raise Malformed(f"{variable} is bound twice")
         self.bound.add(variable)
+        self.order.append(variable)
         scope.add(variable)
 
     def lambda_(self, lambda_: Lambda, scope: set[Variable]) -> None:
@@ -61,6 +72,8 @@ class _Checker:
             if variable not in scope and variable not in self.group:
                 raise Malformed(f"{variable} is captured where it is not bound")
         self.widths.setdefault(lambda_, len(lambda_.free))
+        if lambda_ in self.known:
+            return
         inner = set(lambda_.free) | self.group
         for parameter in lambda_.parameters:
             self.bind(parameter, inner)
@@ -77,14 +90,21 @@ class _Checker:
             raise Malformed("a result is an atom, a call or an if")
         self.rhs(body.result, scope)
 
+    def arm(self, body: Body, scope: set[Variable]) -> None:
+        """A body whose variables are in scope in itself only."""
+        before = len(self.order)
+        self.body(body, scope)
+        scope.difference_update(self.order[before:])
+        del self.order[before:]
+
     def letrec(self, group: Letrec, scope: set[Variable]) -> None:
         for variable, _ in group.members:
             self.bind(variable, scope)
-        own = {variable for variable, _ in group.members}
+        held = {variable for variable, _ in group.members} | set(group.free)
         for _, member in group.members:
             self.widths[member] = len(group.free)
             for variable in member.free:
-                if variable not in own and variable not in group.free:
+                if variable not in held:
                     raise Malformed(f"{variable} is missing in the environment of its group")
             self.lambda_(member, scope)
 
@@ -105,8 +125,8 @@ class _Checker:
                 if not rhs.operands:
                     raise Malformed("a call without operands")
             case If():
-                self.body(rhs.consequent, set(scope))
-                self.body(rhs.alternative, set(scope))
+                self.arm(rhs.consequent, scope)
+                self.arm(rhs.alternative, scope)
             case Lambda():
                 self.lambda_(rhs, scope)
             case Record():

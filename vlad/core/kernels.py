@@ -5,6 +5,7 @@
     Access      where an entry is, as an affine function of the indices. So a transposed, repeated or cut array is not made: who
                 reads it, reads the original elsewhere
     Choice      one value in a box of the indices, another one elsewhere. So what is put together of parts is not made, either
+    Routine     what is no loop of that kind: matrices taken apart, as LAPACK does it
 
 Every value has a kind of number, by the name that the array-API standard has for it: one that is read that of its array, one that
 is computed that in which its row is applied, to operands that are made numbers of this kind first. Integers wrap, booleans are 0
@@ -141,6 +142,31 @@ class Kernel:
             return self.reads[value].kind
         step = self.steps[value - len(self.reads)]
         return self.kind_of(step.values[0]) if type(step) is Choice else step.kind
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A computation on each of several square matrices of so many rows, one behind the other:
+
+        factors         A = P L U of each: L and U in one matrix, and the rows that were exchanged; a real, not 0 where a U is
+                        singular
+        solution        of A x = b with so many columns, of such factors and of b; or of Aᵀ x = b (`transposed`)
+        triangular      the same where A is a lower triangle itself, in the place of the factors
+        determinant     of such factors
+        triangle        the lower triangular L of A = L Lᵀ, of symmetric matrices; a real, not 0 where one is not definite
+        singular        U, the singular values and Vᵀ of A = U S Vᵀ; nan where that is not found
+
+    `factors` says, for each solution, which of the first operand's matrices it is by: batch i_0, i_1, … of `extents` by the
+    matrix Σ factors[k]·i_k."""
+
+    name: str
+    outputs: tuple[Output, ...]
+    rows: int
+    columns: int
+    extents: tuple[int, ...]
+    factors: tuple[int, ...] = ()
+    transposed: bool = False
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:

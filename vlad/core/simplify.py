@@ -83,7 +83,7 @@ Out = list[Binding | Letrec]
 Key = tuple[object, ...]
 
 
-def _walk(lambda_: Lambda, visit: Visit, enter: Enter) -> None:
+def walk(lambda_: Lambda, visit: Visit, enter: Enter) -> None:
     """Visit every right-hand side of a nest, entering the lambdas that `enter` allows."""
     work: list[Body] = [lambda_.body]
     while work:
@@ -112,7 +112,7 @@ def _owners(lambda_: Lambda) -> frozenset[Lambda]:
         if isinstance(rhs, Record | Field):
             found.add(rhs.owner)
 
-    _walk(lambda_, visit, lambda inner: True)
+    walk(lambda_, visit, lambda inner: True)
     return frozenset(found)
 
 
@@ -163,7 +163,7 @@ class _Rewriter:
         self.numbers: dict[Variable, None] = {}
         self.shared: dict[Key, Variable] = {}
         self.droppable: set[Variable] = set()
-        _walk(lambda_, self.count, self.enters)
+        walk(lambda_, self.count, self.enters)
 
     def enters(self, lambda_: Lambda) -> bool:
         return lambda_ not in self.keep
@@ -424,7 +424,7 @@ class _Rewriter:
         self.again = True
         if is_small(known):
             known = copied(known)  # there may be other calls
-            _walk(known, self.count, self.enters)
+            walk(known, self.count, self.enters)
         for parameter, operand in zip(known.parameters, call.operands, strict=True):
             self.copy(parameter, operand, out)
         return self.bindings(known.body, out)

@@ -48,12 +48,14 @@ KEYWORDS = frozenset(["lambda", "let", "let*", "letrec", "if", "quote", "record"
 
 def print_core(node: Lambda | Body) -> str:
     """The text of a lambda or a body; names are made unique in order of appearance."""
-    printer = _Printer()
+    printer = Printer()
     printer.survey(node)
     return printer.lambda_(node, 0) if isinstance(node, Lambda) else printer.body(node, 0)
 
 
-class _Printer:
+class Printer:
+    """How core is laid out as text, names made unique in order of appearance. (saving.py writes lambdas in a way of its own.)"""
+
     def __init__(self) -> None:
         self.names: dict[Variable, str] = {}
         self.taken: set[str] = set(KEYWORDS)
@@ -171,11 +173,13 @@ class _Printer:
                 return self.lambda_(rhs, indent)
             case Record():
                 fields = "".join([" " + self.atom(field) for field in rhs.fields])
-                return f"(record #{self.labels[rhs.owner]}#{fields})"
+                return f"(record {self.owner(rhs.owner)}{fields})"
             case Field():
-                owner = f"#{self.labels[rhs.owner]}#"
-                return f"(field {owner} {rhs.index} {rhs.width} {self.atom(rhs.record)})"
+                return f"(field {self.owner(rhs.owner)} {rhs.index} {rhs.width} {self.atom(rhs.record)})"
         return self.atom(rhs)
+
+    def owner(self, owner: Lambda) -> str:
+        return f"#{self.labels[owner]}#"
 
     def laid_out(self, head: str, parts: list[str], indent: int) -> str:
         """In one line where it fits, else each part on a line of its own."""

@@ -422,13 +422,16 @@ class Types:
 
 
 class Known:
-    """What is known of a value: its type and, when specialising, its leaves."""
+    """What is known of a value: its type and, when specialising, its leaves; where they were seen, two facts: a real is
+    factor·base + offset (`line`: the three), a tensor of matrices has those of another transposed (`transposed`: the other)."""
 
-    __slots__ = ("type", "leaves")
+    __slots__ = ("type", "leaves", "line", "transposed")
 
     def __init__(self, type_: Type, leaves: tuple[Any, ...] = ()) -> None:
         self.type = type_
         self.leaves = leaves
+        self.line: tuple[Known, float, float] | None = None
+        self.transposed: Known | None = None
 
     def __repr__(self) -> str:
         return f"{shown(self.type)}{list(self.leaves) or ''}"

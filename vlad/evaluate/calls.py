@@ -379,6 +379,23 @@ class Machine:
             value = self._primitives[name] = self.system_procedure(text, name, arity)
         return value
 
+    def origin(self, code: Code) -> tuple[str, str] | None:
+        """How a code that every machine has is called, by kind and name (saving.py); None for one that a program made."""
+        if code.primitive is not None:
+            return "primitive", code.primitive.name
+        own = self._primitives.get(code.name)
+        if own is not None and own[0] is code:
+            return "basis", code.name
+        return ("system", code.name) if self.codes.get(code.name) is code else None
+
+    def original(self, kind: str, name: str) -> Code | None:
+        """The code of that origin; None where there is none."""
+        if kind == "primitive" and name in self.table:
+            return self.primitive_value(self.table[name])[0]
+        if kind == "basis" and name in self._procedure_texts:
+            return self.procedure_value(name)[0]
+        return self.codes[name] if kind == "system" and name in self._code_texts else None
+
     def system_procedure(self, text: str, name: str, arity: int) -> Value:
         return self.make_code(
             self.family(), arity, lambda: self.system_lambdas((text,), "")[0][0], name=name

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous
+from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
 from vlad.core.types import has_tangents, is_known_zero, is_of_reals, is_real, is_tensor
 from vlad.devices import add_at, device_of
 from vlad.errors import VladError
@@ -27,15 +27,18 @@ from vlad.primitives.kernels import (
     broadcast_shape,
     conversion,
     copied,
+    distance_between,
     entry_by_entry,
     is_number,
     kind_of,
     known,
     loops,
+    provided,
     put_together,
+    reduced,
     shape_of,
     unfit,
-    whole_places,
+    within,
 )
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
@@ -45,7 +48,7 @@ from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
 OUT_OF_RANGE = {
     name: f"{'Label' if name == 'one-hot' else 'Index'} given to {name} is out of range"
     for name in ("tensor-ref", "gather", "scatter-add", "one-hot")
-}
+} | {"slice": "Slice given to slice is out of range"}
 
 
 def _place(name: str, array: Array, index: Value) -> tuple[Any, ...]:
@@ -90,8 +93,8 @@ def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
     places = _places(w, index)
     if len(places) > len(shape):
         return w.fail(f"Too many indices given to tensor-ref: {len(places)}")
-    rest, strides = shape[len(places) :], contiguous(shape)
-    return _at(w, "tensor-ref", shape, places, lambda offset, at: _entries(w, t, offset, at, rest, strides))
+    rest, inner = shape[len(places) :], contiguous(shape)[len(places) :]
+    return _at(w, "tensor-ref", shape, places, lambda offset, at: _entries(w, t, offset, at, rest, inner))
 
 
 def _places(w: Any, index: Any) -> list[Any]:
@@ -121,24 +124,20 @@ def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., 
         from_end = w.apply(table["<"], [place, zero])
         place = w.apply(table["where"], [from_end, w.apply(table["+"], [place, most]), place])
         unknown.append((stride, place))
-        tests += [w.apply(table["<="], [zero, place]), w.apply(table["<"], [place, most]),
-                  w.apply(table["="], [place, w.apply(table["floor"], [place])])]  # fmt: skip
-    key = w.key
-
-    def tested(number: int) -> Any:
-        if number == len(tests):
-            return rule(offset, unknown)
-        return w.branch(
-            (key, "in range", number), tests[number], lambda: tested(number + 1),
-            lambda: w.fail(OUT_OF_RANGE[name]), False,
-        )  # fmt: skip
-
-    return tested(0)
+        tests += [
+            w.apply(table["<="], [zero, place]),
+            w.apply(table["<"], [place, most]),
+            _is_whole(w, place),
+        ]
+    return provided(w, tests, OUT_OF_RANGE[name], lambda: rule(offset, unknown))
 
 
-def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, strides: Shape) -> Any:
-    """The part of a tensor at a place."""
-    inner = strides[len(strides) - len(shape) :]
+def _is_whole(w: Any, x: Any) -> Any:
+    return w.apply(w.machine.table["="], [x, w.apply(w.machine.table["floor"], [x])])
+
+
+def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
+    """The part of a tensor of this shape at a place: with these strides, from an offset on, and further by (stride, real)."""
     if not at:
         return copied(w, t, shape, Access(offset, inner))
     count = len(at)
@@ -152,11 +151,6 @@ def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, strides: 
     return answer_of(w, kernel, [*[place for _, place in at], t], shape, kind)
 
 
-MOST_PUT = (
-    256  # entries of a tensor whose sensitivity compiled code writes anew for each entry that a loop reads
-)
-
-
 def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
     if not is_tensor(like.type):
         return unfit(w, x, ())
@@ -164,28 +158,33 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
         return w.known_zero
     shape = shape_of(like)
     places = _places(w, index)
-    if math.prod(shape) > MOST_PUT and any(place.type.kind != "constant" for place in places):
-        return w.left_out("sensitivities of large tensors that are read entry by entry are")
-    rest, strides = shape[len(places) :], contiguous(shape)
-    inner = strides[len(strides) - len(rest) :]
-    if not is_number(x) or broadcast_shape([shape_of(x), rest]) != rest:
-        return unfit(w, x, rest)
+    rest, inner = shape[len(places) :], contiguous(shape)[len(places) :]
+    return _at(
+        w,
+        "tensor-ref",
+        shape,
+        places,
+        lambda offset, at: _put(w, x, shape, offset, at, rest, inner, like.type.of.kind),
+    )
 
-    def put_at(offset: int, at: list[Any]) -> Any:
-        if not at:
-            part = x, (*[1] * len(places), *rest), _index(offset, shape)
-            return put_together(w, shape, [part], kind=kind_of(like))
-        count = len(at)
-        indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
-        own = broadcast(shape_of(x), rest) if is_tensor(x.type) else None
-        kind = like.type.of.kind
-        steps = conversion(w, count, kind_of(x), kind)
-        reads = (*[Read(number, None) for number in range(count)], Read(count, own, kind_of(x) or "float64"))
-        write = Write(0, count + len(steps), Access(offset, inner, indirect))
-        kernel = Kernel(rest, reads, tuple(steps), (Output(math.prod(shape), 0.0, kind=kind),), (write,))
-        return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(shape, kind)])[0]
 
-    return _at(w, "tensor-ref", shape, places, put_at)
+def _put(
+    w: Any, x: Any, whole: Shape, offset: int, at: list[Any], shape: Shape, inner: Shape, kind: str
+) -> Any:
+    """Zeros of a kind but at a place (as `_entries` has it), where x is."""
+    if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
+        return unfit(w, x, shape)
+    missing = len(whole) - len(shape)
+    if not at and 0 not in shape and inner == contiguous(whole)[missing:]:
+        return put_together(w, whole, [(x, (*[1] * missing, *shape), _index(offset, whole))], kind=kind)
+    count = len(at)
+    indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
+    own = broadcast(shape_of(x), shape) if is_tensor(x.type) else None
+    steps = conversion(w, count, kind_of(x), kind)
+    reads = (*[Read(number, None) for number in range(count)], Read(count, own, kind_of(x) or "float64"))
+    write = Write(0, count + len(steps), Access(offset, inner, indirect))
+    kernel = Kernel(shape, reads, tuple(steps), (Output(math.prod(whole), 0.0, kind=kind),), (write,))
+    return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(whole, kind)])[0]
 
 
 def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
@@ -209,30 +208,78 @@ def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step
     return put(like, (*_cut("slice", like.shape, start, stop, axis, step), ...), numbers(x))
 
 
-def _range(w: Any, shape: Shape, bounds: Sequence[Any]) -> tuple[Shape, Access]:
-    """The shape of a slice, and where it is."""
-    cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
-    strides, at = contiguous(shape), len(cut) - 1
-    begin, end, by = cut[at].indices(shape[at])
-    own = (*shape[:at], len(range(begin, end, by)), *shape[at + 1 :])
-    return own, Access(begin * strides[at], (*strides[:at], by * strides[at], *strides[at + 1 :]))
+def _slice_like(t: Value, part: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
+    return _slice(t, start, stop, axis, step)
+
+
+def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]) -> Any:
+    """The rule on where a slice is: its offset, (stride, real) for a start that is computed, its shape and strides.
+
+    Where bounds are computed, the length has to be known all the same: because they are a known distance apart, or because
+    the slice is as long as the `part` that derivatives have of it. Whether that is so in the end, the program checks."""
+    if all(w.types.canonical(bound.type).kind == "constant" for bound in bounds):
+        cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
+        at = len(cut) - 1
+        begin, end, by = cut[at].indices(shape[at])
+        own, inner = _every(shape, at, len(range(begin, end, by)), by)
+        return rule(begin * contiguous(shape)[at], [], own, inner)
+    start, stop, axis, step = bounds
+    at, by = axis_of("slice", known(w, axis), len(shape)), whole("slice", known(w, step), "a bound or step")
+    if not is_real(start.type) or not is_real(stop.type) or by < 1:
+        return w.fail("Argument to slice is invalid")
+    distance = distance_between(start, stop)
+    if distance is not None:
+        count = len(range(0, distance, by))
+    elif part is not None and len(shape_of(part)) == len(shape):
+        count = shape_of(part)[at]
+    else:
+        return w.unbounded("the length of a slice is known only when the program runs")
+    table, constant = w.machine.table, w.constant
+    apart = w.apply(table["-"], [stop, start])
+    tests = [
+        w.apply(table["<="], [constant(0.0), start]), w.apply(table["<="], [start, stop]),
+        w.apply(table["<="], [stop, constant(float(shape[at]))]), _is_whole(w, start),
+    ]  # fmt: skip
+    if distance is not None:
+        tests.append(w.apply(table["="], [apart, constant(float(distance))]))
+    else:
+        tests += [
+            w.apply(table["<"], [constant(float((count - 1) * by)), apart]),
+            w.apply(table["<="], [apart, constant(float(count * by))]), _is_whole(w, stop),
+        ]  # fmt: skip
+    own, inner = _every(shape, at, count, by)
+    places = [(contiguous(shape)[at], start)]
+    return provided(w, tests, OUT_OF_RANGE["slice"], lambda: rule(0, places, own, inner))
+
+
+def _every(shape: Shape, axis: int, count: int, by: int) -> tuple[Shape, Shape]:
+    """The shape of so many parts along an axis, one every so often, and their strides in the whole."""
+    own, strides = list(shape), list(contiguous(shape))
+    own[axis] = count
+    strides[axis] *= by
+    return tuple(own), tuple(strides)
 
 
 def _abstract_slice(w: Any, t: Any, *bounds: Any) -> Any:
-    return copied(w, t, *_range(w, shape_of(t), bounds))
+    return _abstract_slice_like(w, t, None, *bounds)
+
+
+def _abstract_slice_like(w: Any, t: Any, part: Any, *bounds: Any) -> Any:
+    def cut(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
+        return _entries(w, t, offset, at, own, inner)
+
+    return _cut_out(w, shape_of(t), part, bounds, cut)
 
 
 def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
     if is_tensor(like.type) and not has_tangents(like.type):
         return w.known_zero
     shape = shape_of(like)
-    own, write = _range(w, shape, bounds)
-    if not is_number(x) or broadcast_shape([shape_of(x), own]) != own:
-        return unfit(w, x, own)
-    if math.prod(own) and write.strides == contiguous(shape):
-        return put_together(w, shape, [(x, own, _index(write.offset, shape))], kind=kind_of(like))
-    access = broadcast(shape_of(x), own) if is_tensor(x.type) else None
-    return loops(w, own, [x], [access], shape, write=write, fill=0.0, kind=kind_of(like))
+
+    def put_back(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
+        return _put(w, x, shape, offset, at, own, inner, kind_of(like) or "float64")
+
+    return _cut_out(w, shape, x, bounds, put_back)
 
 
 def _index(offset: int, shape: Shape) -> Shape:
@@ -293,6 +340,17 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
         return rule(w.apply(table["where"], [w.apply(table["<"], [places, zero]), later, places]))
 
     return whole_places(w, OUT_OF_RANGE[name], indices, -length, length, from_start)
+
+
+def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
+    """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
+    table, shape = w.machine.table, shape_of(places)
+    tests = within(w, places, float(least), float(end))
+    if tests and not is_whole(kind_of(places) or "float64"):
+        rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
+        largest = reduced(w, rest, range(len(shape)), False, "max") if shape else rest
+        tests.append(w.apply(table["="], [largest, w.constant(0.0)]))
+    return provided(w, tests, error, lambda: rule(places))
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
@@ -438,7 +496,11 @@ ROWS: list[Primitive] = [
          reverse={"t": "(unslice s t start stop axis step)"}),
     row("unslice", "x like start stop axis step", "Zeros but in a slice.", linear="x like", value=_unslice, hidden=True,
          abstract=_abstract_unslice,
-         forward="(unslice dx like start stop axis step)", reverse={"x": "(slice s start stop axis step)"}),
+         forward="(unslice dx like start stop axis step)",
+         reverse={"x": "(slice-like s x start stop axis step)"}),
+    row("slice-like", "t part start stop axis step", "A slice that is as long as a part.", linear="t", value=_slice_like,
+         abstract=_abstract_slice_like, hidden=True, forward="(slice-like dt part start stop axis step)",
+         reverse={"t": "(unslice s t start stop axis step)"}),
     row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather,
          abstract=_abstract_gather, keywords=FIRST,
          forward="(gather dt indices axis)", reverse={"t": "(scatter-add (zero t) indices s axis)"}),

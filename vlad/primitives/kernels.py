@@ -97,6 +97,34 @@ def known(w: Any, x: Any) -> Value:
     return w.unbounded("a shape or axis is known only when the program runs")
 
 
+def line_of(x: Any) -> tuple[Any, float, float]:
+    """A real as factor·base + offset: (base, factor, offset), with None as base where it is a constant."""
+    if x.type.kind == "constant":
+        return None, 0.0, float(value_of(x.type)) if x.type.of is not ZERO else 0.0
+    return (x, 1.0, 0.0) if x.line is None else x.line
+
+
+def drawn(row: Primitive, operands: Sequence[Any]) -> tuple[Any, float, float] | None:
+    """The line of a row's result, where the row leads from lines to one."""
+    lines = [line_of(x) for x in operands]
+    match row.name, lines:
+        case "+" | "-", [(a, f, p), (b, g, q)] if a is b or a is None or b is None:
+            sign = 1.0 if row.name == "+" else -1.0
+            return (b if a is None else a), f + sign * g, p + sign * q
+        case "*", [(None, _, c), (base, factor, offset)] | [(base, factor, offset), (None, _, c)]:
+            return base, c * factor, c * offset
+        case "negate", [(base, factor, offset)]:
+            return base, -factor, -offset
+    return None
+
+
+def distance_between(a: Any, b: Any) -> int | None:
+    """How much more one real is than another, where that is known and a whole number."""
+    (base, factor, offset), (other, by, end) = line_of(a), line_of(b)
+    distance = end - offset
+    return int(distance) if base is other and factor == by and distance % 1 == 0 else None
+
+
 def list_parts(w: Any, x: Any) -> list[Any] | None:
     """The elements of a list of known length; None where it is none."""
     found = []
@@ -229,37 +257,6 @@ def as_reals(w: Any, x: Any) -> Any:
     return as_kind(w, x, "float64") if is_tensor(x.type) and not has_tangents(x.type) else x
 
 
-def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
-    """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
-    table, shape = w.machine.table, shape_of(places)
-
-    def of_all(combine: str, x: Any) -> Any:
-        return reduced(w, x, range(len(shape)), False, combine) if shape else x
-
-    tests = [
-        w.apply(table["<="], [w.constant(float(least)), of_all("min", places)]),
-        w.apply(table["<"], [of_all("max", places), w.constant(float(end))]),
-    ]  # fmt: skip
-    if not is_whole(kind_of(places) or "float64"):
-        rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
-        tests.append(w.apply(table["="], [of_all("max", rest), w.constant(0.0)]))
-    key = w.key
-
-    def tested(number: int) -> Any:
-        if number == len(tests) or 0 in shape:
-            return rule(places)
-        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
-
-    def answered(number: int, test: Any) -> Any:
-        if test.type.kind == "constant":
-            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
-        return w.branch(
-            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
-        )
-
-    return tested(0)
-
-
 def unfit(w: Any, x: Any, shape: Shape) -> Any:
     """Derivatives meet what does not fit where a sensitivity is not of the shape of its primal: the program's, or one of those
     that types allow for and that never come together."""
@@ -328,6 +325,36 @@ def reduced(w: Any, x: Any, axes: Sequence[int], keep: bool, combine: str) -> An
 
 
 REDUCTIONS = {"+": "sum", "*": "prod", "max": "maximum", "min": "minimum"}
+
+
+def provided(w: Any, tests: Sequence[Any], error: str, rule: Callable[[], Any]) -> Any:
+    """The rule where all tests hold; where one does not, an error."""
+    key = w.key
+
+    def tested(number: int) -> Any:
+        if number == len(tests):
+            return rule()
+        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
+
+    def answered(number: int, test: Any) -> Any:
+        if test.type.kind == "constant":
+            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
+        return w.branch(
+            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
+        )
+
+    return tested(0)
+
+
+def within(w: Any, x: Any, least: float, end: float) -> list[Any]:
+    """The tests whether all numbers are from `least` up to but without `end`."""
+    shape, table = shape_of(x), w.machine.table
+    if 0 in shape:
+        return []
+    low, high = [
+        reduced(w, x, range(len(shape)), False, combine) if shape else x for combine in ("min", "max")
+    ]
+    return [w.apply(table["<="], [w.constant(least), low]), w.apply(table["<"], [high, w.constant(end)])]
 
 
 def every(w: Any, tests: Any) -> Any:

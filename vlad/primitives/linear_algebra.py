@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.kernels import Access, broadcast, contiguous
+from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
 from vlad.core.types import is_tensor
 from vlad.devices import checking_singularity, device_of
 from vlad.errors import VladError
@@ -18,17 +19,24 @@ from vlad.primitives.arrays import (
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
     Shape,
+    as_kind,
     as_reals,
     broadcast_shape,
+    copied,
+    filled,
     is_number,
+    kind_of,
     known,
     loops,
+    provided,
     reduced,
+    repeated,
     reshaped,
     shape_of,
+    unfit,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, made, namespace, numbers, quiet, shape_text
+from vlad.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
 from vlad.values import TRUE, Primitive, Value, list_of
 
 
@@ -62,7 +70,7 @@ def _abstract_matmul(w: Any, a: Any, b: Any) -> Any:
     shape = batch + (own_a[-2:-1] if len(own_a) > 1 else ()) + (own_b[-1:] if len(own_b) > 1 else ())
     return loops(
         w, extents, [a, b], accesses, shape, steps=[(w.machine.table["*"], (0, 1))],
-        write=Access(0, (*contiguous(whole), 0)) if shape else None, combine="+",
+        write=Access(0, (*contiguous(whole), 0)) if shape else None, combine="" if rows[-1] == 1 else "+",
     )  # fmt: skip
 
 
@@ -168,13 +176,99 @@ _SOLVED = "solve takes square matrices and a vector or matrices of as many rows;
 
 def _column_dims(t: Value, b: Value) -> Value:
     """The shape of t with columns, where b is a vector and t one or several."""
-    shape = (*t.shape, 1) if len(b.shape) == 1 else t.shape
-    return list_of([float(length) for length in shape])
+    shape = t.shape if type(t) is Tensor else ()
+    return list_of([float(length) for length in _column_shape(shape, b.shape)])
+
+
+def _column_shape(shape: Shape, of_b: Shape) -> Shape:
+    return (*shape, 1) if len(of_b) == 1 else shape
+
+
+def _abstract_square(w: Any, name: str, a: Any) -> Shape | None:
+    """The shape of one or several square matrices of reals; None, and an error, for anything else."""
+    shape = shape_of(a)
+    if not is_tensor(a.type):
+        w.fail(f"Argument to {name} is invalid")
+    elif len(shape) < 2 or shape[-1] != shape[-2]:
+        w.fail(f"Shapes given to {name} do not fit: {shape_text(shape)}")
+    else:
+        return shape
+    return None
+
+
+def _in_doubles(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of a row that is computed in float64 only: of float32 the answer is made float32."""
+
+    def abstract(w: Any, *operands: Any) -> Any:
+        kinds = {kind_of(x) for x in operands if is_tensor(x.type)}
+        if kinds <= {"float64"}:
+            return rule(w, *operands)
+        result = rule(w, *[as_kind(w, x, "float64") if is_tensor(x.type) else x for x in operands])
+        if kinds != {"float32"} or result is None or not is_tensor(result.type):
+            return result
+        return as_kind(w, result, "float32")
+
+    return abstract
+
+
+def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
+    """The rule, where a routine has answered 0."""
+    return provided(w, [w.apply(w.machine.table["="], [status, w.constant(0.0)])], error, rule)
+
+
+def _factors(w: Any, a: Any) -> tuple[Any, Any]:
+    """P L U of each matrix, and whether one is singular (core/kernels.Routine)."""
+    *batch, n, _ = shape_of(a)
+    size = math.prod(batch) * (n * n + n)
+    routine = Routine("factors", (Output(size), Output(None)), n, 0, tuple(batch))
+    found, status = w.loops(routine, [a], [w.types.tensor((size,)), w.types.real])
+    return found, status
+
+
+def _solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
+    """The x for which a x = b, matrices over all of the batch. For a transposed matrix, as derivatives have it, the factors are
+    those of the matrix itself, which are there already."""
+    *own, n, _ = shape_of(a)
+    m = shape_of(b)[-1]
+    shape = (*batch, n, m)
+    if not n or 0 in batch:
+        return filled(w, shape, 0.0)
+    factors, status = _factors(w, a.transposed or a)
+
+    def solved() -> Any:
+        strides = broadcast(own, batch).strides
+        turned = a.transposed is not None
+        routine = Routine("solution", (Output(math.prod(shape)),), n, m, batch, strides, turned)
+        columns = b if shape_of(b) == shape else repeated(w, b, shape)
+        return w.loops(routine, [factors, columns], [w.types.tensor(shape)])[0]
+
+    return _checked(w, status, SINGULAR[name], solved)
+
+
+def _abstract_solve(w: Any, a: Any, b: Any) -> Any:
+    own_a, own_b = shape_of(a), shape_of(b)
+    if not is_tensor(a.type) or not is_tensor(b.type):
+        return w.fail("Argument to solve is invalid")
+    columns = _column_shape(own_b, own_b)
+    batch = broadcast_shape([own_a[:-2], columns[:-2]])
+    if len(own_a) < 2 or own_a[-1] != own_a[-2] or columns[-2] != own_a[-1] or batch is None:
+        return w.fail(f"Shapes given to solve do not fit: {shape_text(own_a)} and {shape_text(own_b)}")
+    x = _solution(w, "solve", a, reshaped(w, b, columns), batch)
+    return None if x is None else reshaped(w, x, shape_of(x)[:-1]) if len(own_b) == 1 else x
 
 
 def _inverse(a: Value) -> Value:
     x = _square("inverse", a)
     return made(_regular("inverse", x, lambda: namespace(x).linalg.inv(x)))
+
+
+def _abstract_inverse(w: Any, a: Any) -> Any:
+    shape = _abstract_square(w, "inverse", a)
+    if shape is None:
+        return None
+    return _solution(
+        w, "inverse", a, w.apply(w.machine.table["eye"], [w.constant(float(shape[-1]))]), shape[:-2]
+    )
 
 
 def _regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
@@ -184,9 +278,12 @@ def _regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
         with quiet(), checking_singularity(matrix):
             return rule()
     except LinAlgError:
-        raise VladError(
-            "singular-matrix", f"Matrix given to {name} is singular", hint="its determinant is 0"
-        ) from None
+        raise VladError("singular-matrix", SINGULAR[name], hint="its determinant is 0") from None
+
+
+SINGULAR = {name: f"Matrix given to {name} is singular" for name in ("solve", "inverse")} | {
+    "bordered": "Matrix given to det has no second derivative here"
+}
 
 
 def _det(a: Value) -> Value:
@@ -195,29 +292,85 @@ def _det(a: Value) -> Value:
         return made(namespace(x).linalg.det(x))
 
 
+def _abstract_det(w: Any, a: Any) -> Any:
+    shape = _abstract_square(w, "det", a)
+    if shape is None:
+        return None
+    *batch, n, _ = shape
+    if 0 in shape:
+        return filled(w, tuple(batch), 1.0) if batch else w.constant(1.0)
+    routine = Routine("determinant", (Output(math.prod(batch) if batch else None),), n, 0, tuple(batch))
+    result = w.types.tensor(tuple(batch)) if batch else w.types.real
+    return w.loops(routine, [_factors(w, a)[0]], [result])[0]
+
+
 def _unit(x: Array) -> Array:
     """The unit matrix beside x."""
     return device_of(x).make("eye", x.shape[-1], dtype=x.dtype)
+
+
+def _singular(x: Array) -> tuple[Array, ...]:
+    """U, the singular values and Vᵀ; nan where a library does not find them, as of a matrix in which nan is."""
+    from numpy.linalg import LinAlgError
+
+    xp = namespace(x)
+    try:
+        with quiet():
+            u, sizes, v = xp.linalg.svd(x)
+    except LinAlgError:
+        if x.ndim > 2:  # one of several, and it does not say which
+            found = [_singular(x[index, ...]) for index in range(x.shape[0])]
+            return tuple([xp.stack(parts) for parts in zip(*found, strict=True)])
+        unknown = xp.full_like(x, xp.nan)
+        return unknown, unknown[..., 0], unknown
+    return u, sizes, v
+
+
+def _abstract_singular(w: Any, a: Any) -> tuple[Any, Any, Any]:
+    *batch, n, _ = shape = shape_of(a)
+    whole, row = Output(math.prod(shape)), Output(math.prod(batch) * n)
+    routine = Routine("singular", (whole, row, whole), n, 0, tuple(batch))
+    tensor = w.types.tensor
+    u, sizes, v = w.loops(routine, [a], [tensor(shape), tensor((*batch, n)), tensor(shape)])
+    return u, sizes, v
 
 
 def _cofactor(a: Value) -> Value:
     """det(U) det(V) U diag(the product of the other singular values, for each) V: exact where a is singular."""
     x = _square("det", a)
     xp = namespace(x)
-    u, sizes, v = xp.linalg.svd(x)
-    others = xp.prod(xp.where(_unit(x) == 1, 1.0, sizes[..., None, :]), axis=-1)
-    orientation = xp.linalg.det(u) * xp.linalg.det(v)
-    return made(orientation[..., None, None] * ((u * others[..., None, :]) @ v))
+    u, sizes, v = _singular(x)
+    with quiet():
+        others = xp.prod(xp.where(_unit(x) == 1, 1.0, sizes[..., None, :]), axis=-1)
+        orientation = xp.linalg.det(u) * xp.linalg.det(v)
+        return made(orientation[..., None, None] * ((u * others[..., None, :]) @ v))
+
+
+def _abstract_cofactor(w: Any, a: Any) -> Any:
+    shape = _abstract_square(w, "det", a)
+    if shape is None or 0 in shape:
+        return None if shape is None else filled(w, shape, 0.0)
+    *batch, n, _ = shape
+    apply, table = w.apply, w.machine.table
+    u, sizes, v = _abstract_singular(w, a)
+    unit = apply(table["eye"], [w.constant(float(n))])
+    test = apply(table["="], [unit, w.constant(1.0)])
+    spread = repeated(w, reshaped(w, sizes, (*batch, 1, n)), shape)
+    others = reduced(w, apply(table["where"], [test, w.constant(1.0), spread]), [len(batch) + 1], False, "*")
+    product = apply(table["matmul"], [apply(table["*"], [u, reshaped(w, others, (*batch, 1, n))]), v])
+    orientation = apply(table["*"], [_abstract_det(w, u), _abstract_det(w, v)])
+    orientation = reshaped(w, orientation, (*batch, 1, 1)) if batch else orientation
+    return apply(table["*"], [orientation, product])
 
 
 def _bordered(a: Value) -> Value:
     x = _square("det", a)
     xp = namespace(x)
-    u, sizes, v = xp.linalg.svd(x)
+    u, sizes, v = _singular(x)
     least = xp.finfo(x.dtype).eps * x.shape[-1]
     if x.shape[-1] > 1 and bool(xp.any(sizes[..., -2] <= least * sizes[..., 0])):
         raise VladError(
-            "singular-matrix", "Matrix given to det has no second derivative here",
+            "singular-matrix", SINGULAR["bordered"],
             hint="where the rank is two or more below the number of rows, det has a first derivative only",
         )  # fmt: skip
     whole = _zero_bordered_array(x)
@@ -226,6 +379,69 @@ def _bordered(a: Value) -> Value:
     else:
         whole[...] = 1.0
     return made(whole)
+
+
+def _abstract_bordered(w: Any, a: Any) -> Any:
+    shape = _abstract_square(w, "det", a)
+    if shape is None:
+        return None
+    *batch, n, _ = shape
+    if 0 in batch:
+        return filled(w, (*batch, n + 1, n + 1), 0.0)
+    if not n:
+        return filled(w, (*batch, 1, 1), 1.0)
+    table = w.machine.table
+    u, sizes, v = _abstract_singular(w, a)
+    whole = _abstract_zero_bordered(w, a)
+    wide = (*batch, n + 1, n + 1)
+    for singular, read, write in ((u, (n, n - 1), (n + 1, n)), (v, (1, n * (n - 1)), (1, n * (n + 1)))):
+        whole = loops(
+            w, (*batch, n), [singular, whole], [Access(read[1], (*contiguous(shape)[:-2], read[0])), None], wide,
+            write=Access(write[1], (*contiguous(wide)[:-2], write[0])), base=1,
+        )  # fmt: skip
+    if n == 1:
+        return whole
+
+    def size_of(number: int) -> Any:
+        return loops(
+            w, batch, [sizes], [Access(number, tuple([n * s for s in contiguous(batch)]))], tuple(batch)
+        )
+
+    least = w.constant(2.0**-52 * n)
+    low = w.apply(table["<="], [size_of(n - 2), w.apply(table["*"], [least, size_of(0)])])
+    low = reduced(w, low, range(len(batch)), False, "max") if batch else w.as_real(low)
+    return _checked(w, low, SINGULAR["bordered"], lambda: whole)
+
+
+def _matrices(t: Value) -> Array:
+    """A sensitivity or tangent of matrices."""
+    x = array_of("det", t)
+    if x.ndim < 2:
+        raise unlike("det", (t,), "a sensitivity has the shape of its primal")
+    return x
+
+
+def _abstract_zero_bordered(w: Any, t: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
+    *batch, n, m = shape_of(t)
+    wide = (*batch, n + 1, m + 1)
+    own = Access(0, contiguous(shape_of(t)))
+    return loops(w, shape_of(t), [t], [own], wide, write=Access(0, contiguous(wide)), fill=0.0)
+
+
+def _abstract_unbordered(w: Any, t: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
+    *batch, n, m = shape_of(t)
+    return copied(w, t, (*batch, n - 1, m - 1), Access(0, contiguous(shape_of(t))))
+
+
+def _abstract_corner(w: Any, t: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
+    n = shape_of(t)[-1]
+    return loops(w, (), [w.constant(1.0)], [None], (n, n), write=Access(n * n - 1, ()), fill=0.0)
 
 
 def _zero_bordered_array(x: Array) -> Array:
@@ -256,9 +472,38 @@ def _cholesky(a: Value) -> Value:
     return made(factor)
 
 
+NOT_DEFINITE = "Matrix given to cholesky is not positive definite"
+
+
+def _abstract_cholesky(w: Any, a: Any) -> Any:
+    shape = _abstract_square(w, "cholesky", a)
+    if shape is None or 0 in shape:
+        return None if shape is None else filled(w, shape, 0.0)
+    apply, table = w.apply, w.machine.table
+    symmetric = apply(table["/"], [apply(table["+"], [a, apply(table["swap"], [a])]), w.constant(2.0)])
+    routine = Routine("triangle", (Output(math.prod(shape)), Output(None)), shape[-1], 0, shape[:-2])
+    factor, status = w.loops(routine, [symmetric], [w.types.tensor(shape), w.types.real])
+    return _checked(w, status, NOT_DEFINITE, lambda: factor)
+
+
+def _abstract_half_lower(w: Any, t: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
+    n = shape_of(t)[-1]
+    table, constant = w.machine.table, w.constant
+    reads = (Read(None, Access(0, (1, 0))), Read(None, Access(0, (0, 1))), *[Read(k, None) for k in range(3)])
+    row, column, none, half, one = range(5)
+    steps = (
+        Step(table["="], (row, column)), Step(table["where"], (5, half, none)),
+        Step(table["<"], (column, row)), Step(table["where"], (7, one, 6)),
+    )  # fmt: skip
+    kernel = Kernel((n, n), reads, steps, (Output(n * n),), (Write(0, 8, Access(0, (n, 1))),))
+    return w.loops(kernel, [constant(0.0), constant(0.5), constant(1.0)], [w.types.tensor((n, n))])[0]
+
+
 def _not_definite() -> VladError:
     return VladError(
-        "not-definite", "Matrix given to cholesky is not positive definite",
+        "not-definite", NOT_DEFINITE,
         hint="all its eigenvalues are to be positive; of a matrix that is not symmetric the symmetric part is taken",
     )  # fmt: skip
 
@@ -313,6 +558,7 @@ ROWS: list[Primitive] = [
     row("norm", "t", "The square root of the sum of the squares.", forward="(/ (sum (* t dt) #f #f) (where (= r 0) 1 r))",
          value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (/ t (where (= r 0) 1 r)))"}),
     row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve,
+         abstract=_in_doubles(_abstract_solve),
          forward="""(let ((x (reshape r (column-dims r b))))
             (reshape (solve a (- (reshape db (column-dims b b)) (matmul da x))) (shape r)))""",
          reverse={
@@ -322,26 +568,36 @@ ROWS: list[Primitive] = [
                 (reshape (sum-like g (reshape b (column-dims b b))) (shape b)))""",
          }),
     constant("column-dims", "t b", "The shape of t as columns, where b is a vector.", linear="t b", value=_column_dims,
-             hidden=True),
-    row("inverse", "a", "The inverse of a square matrix.", _inverse, forward="(negate (matmul r (matmul da r)))",
+             hidden=True,
+             abstract=lambda w, t, b: w.value(list_of([float(n) for n in _column_shape(shape_of(t), shape_of(b))]))),
+    row("inverse", "a", "The inverse of a square matrix.", _inverse, abstract=_in_doubles(_abstract_inverse),
+         forward="(negate (matmul r (matmul da r)))",
          reverse={"a": "(negate (matmul (swap r) (matmul s (swap r))))"}),
-    row("det", "a", "The determinant of a square matrix.", _det, forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
+    row("det", "a", "The determinant of a square matrix.", _det, abstract=_in_doubles(_abstract_det),
+         forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (cofactor a))"}),
     row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True,
+         abstract=_in_doubles(_abstract_cofactor),
          forward=_COFACTOR_SLOPE.replace("E", "da"), reverse={"a": _COFACTOR_SLOPE.replace("E", "s")}),
     row("bordered", "a", "A matrix with its last singular vectors as one column and one row more.", _bordered, hidden=True,
+         abstract=_in_doubles(_abstract_bordered),
          forward="(zero-bordered da)", reverse={"a": "(unbordered s)"}),
     row("zero-bordered", "t", "A matrix with zeros as one column and one row more.", linear="t", hidden=True,
-         value=lambda t: made(_zero_bordered_array(t.array)), forward="(zero-bordered dt)", reverse={"t": "(unbordered s)"}),
+         abstract=_in_doubles(_abstract_zero_bordered),
+         value=lambda t: made(_zero_bordered_array(_matrices(t))), forward="(zero-bordered dt)", reverse={"t": "(unbordered s)"}),
     row("unbordered", "t", "A matrix without its last column and row.", linear="t", hidden=True,
-         value=lambda t: made(t.array[..., :-1, :-1]), forward="(unbordered dt)", reverse={"t": "(zero-bordered s)"}),
-    constant("corner", "t", "Zeros like a matrix, with 1 in the last entry.", _corner, hidden=True),
+         abstract=_abstract_unbordered,
+         value=lambda t: made(_matrices(t)[..., :-1, :-1]), forward="(unbordered dt)", reverse={"t": "(zero-bordered s)"}),
+    constant("corner", "t", "Zeros like a matrix, with 1 in the last entry.", _corner, hidden=True,
+             abstract=_in_doubles(_abstract_corner)),
     # Murray 2016, Differentiation of the Cholesky decomposition, section 3; the matrix is made symmetric first
     row("cholesky", "a", "The lower triangular matrix whose product with its own transpose is a.", _cholesky,
+         abstract=_in_doubles(_abstract_cholesky),
          forward="""(let* ((e (* 0.5 (+ da (swap da)))) (inner (solve r (swap (solve r e)))))
             (matmul r (* inner (half-lower r))))""",
          reverse={"a": """(let* ((u (swap r)) (inner (* (matmul u s) (half-lower r)))
                                  (g (solve u (swap (solve u (swap inner))))))
             (* 0.5 (+ g (swap g))))"""}),
-    constant("half-lower", "t", "Of what a symmetric matrix keeps in a triangular one.", _half_lower, hidden=True),
+    constant("half-lower", "t", "Of what a symmetric matrix keeps in a triangular one.", _half_lower, hidden=True,
+             abstract=_abstract_half_lower),
 ]  # fmt: skip

@@ -29,7 +29,7 @@ from vlad.primitives.arrays import (
     whole,
 )
 from vlad.primitives.elementwise import library
-from vlad.primitives.indexing import OUT_OF_RANGE
+from vlad.primitives.indexing import OUT_OF_RANGE, whole_places
 from vlad.primitives.kernels import (
     Shape,
     as_numbers,
@@ -42,7 +42,6 @@ from vlad.primitives.kernels import (
     loops,
     put_together,
     shape_of,
-    whole_places,
 )
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, numbers, quiet, shape_text

@@ -22,10 +22,10 @@ from vlad.core.types import is_real, is_tensor
 from vlad.devices import Device, current, stable_order
 from vlad.errors import VladError
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
+from vlad.primitives.indexing import whole_places
 from vlad.primitives.kernels import (
     conversion,
     known,
-    whole_places,
 )
 from vlad.primitives.numbers import invalid, only_reals
 from vlad.primitives.shaping import MOST_LISTED, abstract_split, split_tensor

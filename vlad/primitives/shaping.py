@@ -94,7 +94,9 @@ def _abstract_swap(w: Any, t: Any) -> Any:
     if len(shape) < 2:
         return t
     access = Access(0, (*strides[:-2], strides[-1], strides[-2]))
-    return copied(w, t, (*shape[:-2], shape[-1], shape[-2]), access)
+    swapped = copied(w, t, (*shape[:-2], shape[-1], shape[-2]), access)
+    swapped.transposed = t
+    return swapped
 
 
 def _abstract_broadcast_to(w: Any, t: Any, dims: Any) -> Any:
@@ -193,10 +195,6 @@ def row_of(w: Any, parts: list[Any]) -> Any:
     return w.loops(kernel, [as_number(w, part) for part in parts], [w.types.tensor((count,), kind)])[0]
 
 
-def _joined(*parts: Value) -> Value:
-    return _concatenate(list_of(parts), 0.0)
-
-
 def joined(w: Any, parts: list[Any], axis: int) -> Any:
     """Parts one behind the other along an axis."""
     kind = asked_kind(_joined, tuple([kind_of(part) for part in parts]))
@@ -206,6 +204,10 @@ def joined(w: Any, parts: list[Any], axis: int) -> Any:
         placed.append((part, own, (*[0] * axis, begin, *[0] * (len(own) - axis - 1))))
         begin += own[axis]
     return put_together(w, (*shape[:axis], begin, *shape[axis + 1 :]), placed, kind=kind)
+
+
+def _joined(*parts: Value) -> Value:
+    return _concatenate(list_of(parts), 0.0)
 
 
 def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:

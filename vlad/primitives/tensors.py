@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
 from vlad.devices import current, device_named, device_of, moved, name_of
 from vlad.errors import VladError
@@ -38,12 +38,13 @@ from vlad.primitives.kernels import (
     known,
     list_parts,
     loops,
+    provided,
     reduced,
     repeated,
     reshaped,
     shape_of,
     unfit,
-    whole_places,
+    within,
 )
 from vlad.primitives.numbers import invalid
 from vlad.primitives.shaping import MOST_LISTED, stacked
@@ -281,6 +282,9 @@ def _dtype(t: Value) -> Value:
     return symbol(dtype_name(kind_name(array_of("dtype", t).dtype)))
 
 
+NO_INTEGER = "A value given to as-type is no {}"
+
+
 def _as_type(t: Value, dtype: Value) -> Value:
     array = array_of("as-type", t)
     xp = namespace(array)
@@ -289,13 +293,10 @@ def _as_type(t: Value, dtype: Value) -> Value:
         is_outside = _outside(array, kind) if dtype.name.startswith("int") else None
         if is_outside is not None and bool(xp.any(is_outside)):
             raise VladError(
-                "out-of-range", f"A value given to as-type is no {dtype.name}", irritants=(first_entry(array, is_outside),),
+                "out-of-range", NO_INTEGER.format(dtype.name), irritants=(first_entry(array, is_outside),),
                 hint=f"{dtype.name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}",
             )  # fmt: skip
         return made(xp.astype(array, kind))
-
-
-BITS = {"int32": 32, "int64": 64}  # kinds of integers that are compiled
 
 
 def _outside(array: Array, kind: Any) -> Array | None:
@@ -327,17 +328,13 @@ def _device_like(x: Value, like: Value) -> Value:
     return Tensor(moved(x.array, device_of(like.like))) if type(x) is type(like) is Tensor else x
 
 
-def _abstract_whole(w: Any, t: Any, kind: str) -> Any:
-    """As integers, each of which the kind must have a place for."""
-    if kind_of(t) in BITS and BITS[kind_of(t)] <= BITS[kind]:
-        return as_kind(w, t, kind)
-    shape, end = shape_of(t), 2 ** (BITS[kind] - 1)
-    own = Access(0, contiguous(shape)) if shape else None
-    cut = t if kind_of(t) in BITS else w.apply(w.machine.table["truncate"], [t])
-    return whole_places(
-        w, f"A value given to as-type is no {kind}", cut, -end, end,
-        lambda places: loops(w, shape, [places], [own], shape, kind=kind),
-    )  # fmt: skip
+def _inside(w: Any, t: Any, kind: str) -> list[Any]:
+    """The tests whether a kind, of integers or not, has places for all numbers, when what follows their point is cut off."""
+    own = kind_of(t) or "float64"
+    if not is_whole(kind) or own in ("bool", "int32"):
+        return []
+    cut = t if is_whole(own) else w.apply(w.machine.table["truncate"], [t])
+    return within(w, cut, float(start("max", kind)), start("min", kind) + 1.0)
 
 
 def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
@@ -347,10 +344,13 @@ def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
     if kind == (kind_of(t) or "float64"):
         return t
     own = Access(0, contiguous(shape)) if shape else None
-    if kind in BITS and kind_of(t) != "bool":
-        return _abstract_whole(w, t, kind)
     if kind != "bool":
-        return loops(w, shape, [t], [own], shape, kind=kind)
+        return provided(
+            w,
+            _inside(w, t, kind),
+            NO_INTEGER.format(kind),
+            lambda: loops(w, shape, [t], [own], shape, kind=kind),
+        )
     numbers, steps = [w.constant(1.0), w.constant(0.0)], [(w.machine.table["where"], (0, 1, 2))]
     return loops(w, shape, [t, *numbers], [own, None, None], shape, steps=steps, kind=kind)
 

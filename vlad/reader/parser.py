@@ -9,6 +9,7 @@ Raises VladError for text that no continuation makes right, and its kind Incompl
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -74,6 +75,7 @@ Syntax: TypeAlias = Name | Literal | Form | Keyword | TensorLiteral
 _QUOTES = {"'": "quote", "`": "quasiquote", ",": "unquote", ",@": "unquote-splicing"}
 _BOOLEANS = {"#t": TRUE, "#true": TRUE, "#f": FALSE, "#false": FALSE}
 _SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "-nan.0": math.nan}
+_LINE_END = re.compile(r"[ \t\r]*\n[ \t]*")  # behind a backslash: the string goes on in the next line
 _RADICES = {"b": 2, "o": 8, "x": 16}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", '"': '"', "\\": "\\", "|": "|"}
 
@@ -284,10 +286,9 @@ class _Parser:
                     span, "Not a character: \\x", "write \\x and the hexadecimal code and `;`: \\x3bb;"
                 )
             return chr(code), end + 1
-        rest = body[slash + 1 :]
-        line = rest.lstrip(" \t\r")
-        if line.startswith("\n"):
-            return "", slash + 1 + len(rest) - len(line) + 1 + len(line[1:]) - len(line[1:].lstrip(" \t"))
+        line_end = _LINE_END.match(body, slash + 1)
+        if line_end is not None:
+            return "", line_end.end()
         raise self._error(
             span,
             f"Unknown escape in a string: \\{kind}",

@@ -1,0 +1,347 @@
+"""Matrices that are taken apart: compiled programs answer what tier 0 does, by the library's routines or runtime.c's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_kernels import HEAD, compiler, runtime_section  # noqa: F401
+from test_tensor_programs import agree, answer
+
+import vlad
+from vlad.compile import toolchain
+from vlad.compile.abi import ffi
+from vlad.compile.blas import Lapack, lapack
+from vlad.compile.functions import needed
+from vlad.compile.unit import Unit
+from vlad.convert import from_python
+
+ROOT = Path(__file__).parents[2]
+
+# Of one or several square matrices `a`, and `b` of as many rows: with derivatives to the third.
+TEXTS = [
+    "(lambda (a b) (solve a b))", "(lambda (a b) (solve (transpose a) b))", "(lambda (a b) (inverse a))",
+    "(lambda (a b) (det a))", "(lambda (a b) (cholesky a))", "(lambda (a b) (solve (cholesky a) b))",
+]  # fmt: skip
+DERIVED = """(lambda (a b)
+  (let* ((f {text})
+         (h (lambda (a b) (sum (sin (f a b)))))
+         (g (gradient (lambda (a) (h a b)))))
+    (list (f a b) (g a) ((gradient (lambda (b) (h a b))) b) ((derivative-F (lambda (t) (h (+ a (* t (sin a))) (* t b)))) 1)
+          ((gradient (lambda (a) (sum (* (sin a) (g a))))) a)
+          ((derivative-F (lambda (t) ((gradient (lambda (a) (sum (* (cos a) (g (* t a)))))) a))) 1))))"""
+
+
+@st.composite
+def systems(draw: st.DrawFn) -> tuple[Any, Any]:
+    """Matrices that are far from singular, and right-hand sides; leading axes are broadcast."""
+    n = draw(st.sampled_from([0, 1, 2, 3, 3, 5]))
+    batch = draw(st.sampled_from([(), (), (1,), (2,), (0,), (2, 1)]))
+    right = draw(st.sampled_from([(n,), (n, 1), (n, 2), (n, 0), (2, n, 2), (1, n, 1)]))
+    r = np.random.default_rng(draw(st.integers(0, 999)))
+    a = r.normal(size=(*batch, n, n)) + 6 * np.eye(n)
+    return (np.asfortranarray(a) if draw(st.booleans()) else a), r.normal(size=right)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@settings(max_examples=8, deadline=None)
+@given(system=systems())
+def test_matrices_and_their_derivatives(text: str, system: tuple[Any, Any]) -> None:
+    if text in TEXTS[2:5]:
+        system = system[0], np.ones(1)
+        text = text.replace("a)", "(+ a (sum (* 0 b))))")
+    agree(DERIVED.format(text=text), *system)
+
+
+def test_determinants_of_singular_matrices_have_derivatives() -> None:
+    for a in (np.zeros((3, 3)), np.ones((3, 3)), np.diag([2.0, 0.0, 0.0]), np.diag([1.0, 2.0, 0.0]), np.zeros((1, 1)),
+              np.zeros((0, 0)), np.arange(9.0).reshape(3, 3), np.stack([np.ones((2, 2)), np.eye(2)])):  # fmt: skip
+        agree("(lambda (a) (list (det a) ((gradient (lambda (a) (sum (det a)))) a)))", a)
+        agree("(lambda (a) (hvp (lambda (a) (sum (det a))) a (cos a)))", a)
+
+
+def test_large_matrices() -> None:
+    r = np.random.default_rng(1)
+    a, b = r.normal(size=(70, 70)) + 20 * np.eye(70), r.normal(size=(70, 3))
+    for text in TEXTS:
+        agree(
+            f"(lambda (a b) (let ((f {text})) (list (f a b) ((gradient (lambda (a) (sum (f (+ a (transpose a)) b)))) a))))",
+            a,
+            b,
+        )
+
+
+NAN, INF = np.nan, np.inf
+STRANGE = [
+    [[NAN, 1], [1, 2]], [[1, NAN], [NAN, 1]], [[2, 1], [1, NAN]], [[INF, 1], [1, 2]], [[4, 1], [1, -0.0]], [[0, 1], [1, 0]],
+    [[1e-300, 0], [0, 1e-300]], [[1e200, 0], [0, 1e-200]], [[0, 0], [0, 0]],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(solve a #[1 2])", "(inverse a)", "(det a)", "(cholesky a)", "((gradient det) a)", "(hvp det a a)"],
+)
+def test_strange_numbers(text: str) -> None:
+    """What is no number, or too large, or no matrix to take apart, is so alike."""
+    for a in STRANGE:
+        agree(f"(lambda (a) {text})", np.array(a, float), compiled=False)
+
+
+WRONG = {
+    "(lambda (a) (solve a #[1 2 3]))": np.ones((3, 3)),
+    "(lambda (a) (+ 1 (inverse a)))": np.stack([np.eye(3), np.diag([1.0, 0.0, 1.0])]),
+    "(lambda (a) (cholesky a))": -np.eye(2),
+    "(lambda (a) ((gradient (lambda (a) (sum (solve a #[1 2])))) a))": np.zeros((2, 2)),
+    "(lambda (a) (solve a #[1 2]))": np.eye(3), "(lambda (a) (inverse a))": np.ones((2, 3)), "(lambda (a) (det a))": np.ones(2),
+    "(lambda (a) (cholesky a)) ": np.ones((2, 3)), "(lambda (a) (solve (ones '(2 3 3)) a))": np.ones((4, 3, 1)),
+    "(lambda (a) (hvp det a a))": np.ones((3, 3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_cannot_be_taken_apart_is_the_same_error(text: str) -> None:
+    found = agree(text, WRONG[text], compiled=False)
+    assert any(str(found[0]).startswith(f"{what} given to ") for what in ("Matrix", "Shapes")), found
+    assert found[1] is not None
+
+
+def test_of_solutions_of_nothing_nothing_is_asked() -> None:
+    """With no columns, whether the matrix is singular, as NumPy has it."""
+    for shape in ((3, 0), (0, 3, 2)):
+        agree("solve", np.zeros((3, 3)), np.zeros(shape))
+    agree("solve", np.zeros((0, 3, 3)), np.ones(3))
+
+
+def described(text: str, *operands: Any) -> list[str]:
+    session = vlad.Session(tier="evaluate")
+    f = session.eval(text).value
+    unit = Unit(
+        session.machine, f[0], f[1 : 1 + len(f[0].environment)], tuple([from_python(o) for o in operands])
+    )
+    body = unit.text[unit.text.index("static void * v") :]
+    return [
+        name
+        for name in ("factor", "solve", "solve_triangle", "triangle", "singular")
+        for _ in range(body.count(f"vlad_{name}("))
+    ]
+
+
+def test_a_matrix_is_taken_apart_once() -> None:
+    """Its derivatives solve for the same matrix, or its transpose, with other right-hand sides; a triangle need not be."""
+    a, b = np.eye(3), np.ones(3)
+    gradient = "((gradient (lambda (a) (sum (sin (solve a b))))) a)"
+    assert described(f"(lambda (a b) {gradient})", a, b) == ["factor", "solve", "solve"]
+    likelihood = (
+        "(let ((l (cholesky a))) (+ (sum (square (solve l b))) (sum (log (sum (* l (eye 3)) #:axis 1)))))"
+    )
+    gradient = f"((gradient (lambda (a) {likelihood})) a)"
+    assert described(f"(lambda (a b) {gradient})", a, b) == [*["solve_triangle"] * 4, "triangle"]
+
+
+def test_without_a_library_tier_0_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vlad.compile.blas.lapack", lambda: Lapack((), False))
+    compiling = vlad.Session(tier="compile")
+    found = answer(compiling, "solve", (np.eye(2) * 2, np.ones(2)))
+    assert found[0].tolist() == [0.5, 0.5]
+    (reason,) = {entry.reason for entry in compiling.tiers.entries.values()} - {None}
+    assert reason == "there is no LAPACK library to take matrices apart"
+
+
+ALONE = """
+(define a #[[4 1 0.5] [1 3 -1] [0.25 -1 5]])
+(define many (stack (list a (transpose a) (+ a (eye 3)))))
+(round-to 9 (solve a #[1 2 3]))
+(round-to 9 (solve (transpose a) #[[1] [2] [3]]))
+(round-to 9 (solve many (reshape (arange 18) '(3 3 2))))
+(round-to 9 (inverse many))
+(round-to 9 (det many))
+(round-to 9 (cholesky (matmul a (transpose a))))
+(round-to 9 ((gradient det) a))
+(round-to 9 ((gradient det) #[[1 2] [2 4]]))
+(round-to 9 (hvp det a (sin a)))
+(round-to 9 ((gradient (lambda (a) (sum (cholesky (matmul (transpose a) a))))) a))
+(solve (- a a) #[1 2 3])
+"""
+
+
+def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
+    path, command = tmp_path / "alone.vlad", [sys.executable, "-m", "vlad"]
+    path.write_text(ALONE)
+    subprocess.run([*command, "build", path, "-o", tmp_path / "alone"], cwd=ROOT, check=True)
+    alone, run = [subprocess.run(words, cwd=ROOT, check=False, capture_output=True, text=True)
+                  for words in ([tmp_path / "alone"], [*command, path])]  # fmt: skip
+    assert (
+        alone.stdout.replace("-0 ", "0 ") == run.stdout.replace("-0 ", "0 ")
+        and alone.stdout.count("\n") == 10
+    )
+    assert alone.returncode == run.returncode == 1
+    assert "alone.vlad:14:1: Error: Matrix given to solve is singular" in alone.stderr.replace(
+        f"{tmp_path}/", ""
+    )
+    assert "Matrix given to solve is singular" in run.stderr
+
+
+# The routines of runtime.c for themselves: by the library, by one whose lengths are of 32 bits, and their own.
+
+NARROW = """
+static void *wide[5];
+static void narrow_factor(int *m, int *n, double *a, int *lda, int *rows, int *info) {
+  long lengths[] = {*m, *n, *lda, 0}, found[64];
+  ((void (*)(long *, long *, double *, long *, long *, long *))wide[0])(lengths, lengths + 1, a, lengths + 2, found, lengths + 3);
+  for (int i = 0; i < *n; i++) rows[i] = found[i];
+  *info = lengths[3];
+}
+static void narrow_solve(const char *t, int *n, int *m, double *a, int *lda, int *rows, double *b, int *ldb, int *info,
+                         unsigned long one) {
+  long lengths[] = {*n, *m, *lda, *ldb, 0}, found[64];
+  for (int i = 0; i < *n; i++) found[i] = rows[i];
+  ((void (*)(const char *, long *, long *, double *, long *, long *, double *, long *, long *, unsigned long))wide[1])(
+      t, lengths, lengths + 1, a, lengths + 2, found, b, lengths + 3, lengths + 4, one);
+  *info = lengths[4];
+}
+static void narrow_triangle(const char *u, int *n, double *a, int *lda, int *info, unsigned long one) {
+  long lengths[] = {*n, *lda, 0};
+  ((void (*)(const char *, long *, double *, long *, long *, unsigned long))wide[2])(
+      u, lengths, a, lengths + 1, lengths + 2, one);
+  *info = lengths[2];
+}
+static void narrow_singular(const char *j, int *m, int *n, double *a, int *lda, double *s, double *u, int *ldu, double *v,
+                            int *ldv, double *work, int *room, int *more, int *info, unsigned long one) {
+  long lengths[] = {*m, *n, *lda, *ldu, *ldv, *room, 0}, found[600];
+  ((void (*)(const char *, long *, long *, double *, long *, double *, double *, long *, double *, long *, double *, long *,
+             long *, long *, unsigned long))wide[3])(
+      j, lengths, lengths + 1, a, lengths + 2, s, u, lengths + 3, v, lengths + 4, work, lengths + 5, found, lengths + 6, one);
+  *info = lengths[6];
+}
+static void narrow_solve_triangle(const char *u, const char *t, const char *d, int *n, int *m, double *a, int *lda, double *b,
+                                  int *ldb, int *info, unsigned long one, unsigned long two, unsigned long three) {
+  long lengths[] = {*n, *m, *lda, *ldb, 0};
+  ((void (*)(const char *, const char *, const char *, long *, long *, double *, long *, double *, long *, long *, unsigned long,
+             unsigned long, unsigned long))wide[4])(
+      u, t, d, lengths, lengths + 1, a, lengths + 2, b, lengths + 3, lengths + 4, one, two, three);
+  *info = lengths[4];
+}
+static void *narrow[] = {(void *)narrow_factor, (void *)narrow_solve, (void *)narrow_triangle, (void *)narrow_singular,
+                         (void *)narrow_solve_triangle};
+"""
+CALL = """
+int vlad_call(union vlad_word const *in, union vlad_word *out) {
+  long count = in[2].i, n = in[3].i, m = in[4].i;
+  double *a = in[5].p, *b = in[6].p, *c = in[7].p, *d = in[8].p;
+  switch (in[0].i) {
+    case 0: vlad_lapack = in[1].p; vlad_lapack_is_wide = in[2].i; return 0;
+    case 1: for (long i = 0; i < 5; i++) wide[i] = ((void **)in[1].p)[i];
+            vlad_lapack = narrow; vlad_lapack_is_wide = 0; return 0;
+  }
+  vlad_top = in[1].p;
+  switch (in[0].i) {
+    case 2: out[0].d = vlad_factor(count, n, a, b); break;
+    case 3: case 4: vlad_solve(in[0].i == 4, n, m, a, b, c); break;
+    case 5: out[0].d = vlad_determinant(n, a); break;
+    case 6: out[0].d = vlad_triangle(count, n, a, b); break;
+    case 8: case 9: vlad_solve_triangle(in[0].i == 9, n, m, a, b, c); break;
+    case 7: vlad_singular(count, n, a, b, c, d); break;
+  }
+  return vlad_top != in[1].p;
+}
+"""
+
+
+def routines(kind: str) -> Callable[..., float]:
+    """(number, n, m, arrays …) -> the real it answers."""
+    library = toolchain.build(
+        "\n".join([needed(["exp() fabs() log() sqrt()"]), HEAD, runtime_section("matrices"), NARROW, CALL])
+    )
+    room, given, out = np.zeros(100_000), ffi.new("union vlad_word[]", 9), ffi.new("union vlad_word[]", 1)
+    found = lapack()
+    addresses = ffi.new("void *[]", [ffi.cast("void *", one) for one in found.addresses])
+
+    def call(number: int, n: int, m: int, *arrays: Any, first: Any = None, count: int = 1) -> float:
+        given[0].i, given[1].p = number, ffi.from_buffer("double[]", room) if first is None else first
+        given[2].i, given[3].i, given[4].i = count, n, m
+        for index, array in enumerate(arrays, start=5):
+            assert array.flags.c_contiguous
+            given[index].p = ffi.from_buffer("double[]", array)
+        assert library.vlad_call(given, out) == 0, "room that was taken is given back"
+        call.kept = addresses  # type: ignore[attr-defined]
+        return float(out[0].d)
+
+    if kind == "library":
+        call(0, 0, 0, first=addresses, count=found.is_wide)
+    elif kind == "narrow":
+        assert found.is_wide
+        call(1, 0, 0, first=addresses)
+    return call
+
+
+@pytest.mark.parametrize("kind", ["own", "library", "narrow"])
+def test_the_routines(compiler: str, kind: str) -> None:  # noqa: F811
+    call, r = routines(kind), np.random.default_rng(3)
+    for n in (1, 2, 3, 5, 8, 20):
+        for rank in {n, n, max(n - 1, 0), n // 2, 0}:
+            a = r.normal(size=(n, rank)) @ r.normal(size=(rank, n))
+            u, s, v = np.full((n, n), 7.0), np.full(n, 7.0), np.full((n, n), 7.0)
+            call(7, n, 0, a, u, s, v)
+            assert np.allclose((u * s) @ v, a, atol=1e-13 * n) and np.allclose(
+                s, np.linalg.svd(a)[1], atol=1e-13 * n
+            )
+            assert np.allclose(u @ u.T, np.eye(n), atol=1e-13 * n) and np.allclose(
+                v @ v.T, np.eye(n), atol=1e-13 * n
+            )
+            factors, definite, triangle = (
+                np.zeros(n * n + n),
+                a @ a.T + (rank == n) * np.eye(n),
+                np.full((n, n), 7.0),
+            )
+            status = call(2, n, 0, a, factors)
+            assert np.isclose(
+                call(5, n, 0, factors), np.linalg.det(a), atol=1e-14 * np.prod(np.linalg.norm(a, axis=0))
+            )
+            if rank == n:
+                assert status == 0.0 == call(6, n, 0, definite, triangle)
+                assert np.allclose(triangle, np.linalg.cholesky(definite))
+                for m in (1, 2, 5):
+                    b, x = r.normal(size=(n, m)), np.full((n, m), 7.0)
+                    call(3, n, m, factors, b, x)
+                    assert np.allclose(a @ x, b, atol=1e-9)
+                    call(4, n, m, factors, b, x)
+                    assert np.allclose(a.T @ x, b, atol=1e-9)
+                    call(8, n, m, triangle, b, x)
+                    assert np.allclose(triangle @ x, b, atol=1e-9)
+                    call(9, n, m, triangle, b, x)
+                    assert np.allclose(triangle.T @ x, b, atol=1e-9)
+            elif rank == 0:
+                assert status != 0.0 and call(6, n, 0, a, triangle) != 0.0
+    assert call(6, 2, 0, np.array([[1.0, np.nan], [np.nan, 2.0]]), np.zeros((2, 2))) != 0.0
+    many, found = np.stack([np.eye(3), 2 * np.eye(3)]), np.zeros((2, 3, 3))
+    assert call(6, 3, 0, many, found, count=2) == 0.0 and np.array_equal(found, np.sqrt(many))
+
+
+SINGLE = [
+    *TEXTS, "(lambda (a b) ((gradient (lambda (a) (sum (solve a b)))) a))", "(lambda (a b) ((gradient det) a))",
+    "(lambda (a b) ((gradient (lambda (a) (sum (cholesky a)))) a))",
+    "(lambda (a b) ((gradient (lambda (a) (sum (square ((gradient det) a))))) a))",
+    "(lambda (a b) ((gradient (lambda (a) (sum (square (inverse a))))) a))",
+    "(lambda (a b) ((derivative-F (lambda (t) (sum (cholesky (* t a))))) 1))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SINGLE)
+def test_of_single_precision(text: str) -> None:
+    """LAPACK's routines are those of float64; what is made of float32 is float32 again, as on tier 0."""
+    a = (2 * np.eye(3) + 0.1).astype(np.float32)
+    found = []
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        found.append(session.eval(text)(a, np.ones((3, 2), np.float32)))
+        assert all(entry.reason is None for entry in session.tiers.entries.values())
+    one, other = map(np.asarray, found)
+    assert one.dtype == other.dtype and np.allclose(one, other, rtol=1e-5, atol=1e-5)

@@ -1,0 +1,549 @@
+"""Text → values: what saving.py wrote, made again in a session.
+
+In: a text, of which nothing is believed.  Out: the value; or one VladError with the place in the text. Called by programs
+(`vlad.loads`) and, for pickle, by session.py.
+
+It makes data, codes and cells, and evaluates nothing. What a text says of lambdas is checked by core/check.py before it counts.
+An entry speaks of those before it, so values are acyclic; cells alone are there from the beginning. Every lambda says what it
+captures, so that nothing has to be found out, and the work is in proportion to the text.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from vlad.ad.vector_space import is_structure, zero
+from vlad.convert import to_python
+from vlad.core.check import Malformed, verify
+from vlad.core.names import make_letrec
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Constant,
+    Field,
+    GlobalReference,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Rhs,
+    Variable,
+)
+from vlad.devices import CURRENT, current
+from vlad.errors import VladError
+from vlad.evaluate.limits import deep_recursion
+from vlad.reader.parser import Form, Literal, Name, Syntax, read
+from vlad.saving import HEAD, KINDS, MOST_TRANSFORMS, RESERVED, TRANSFORMS, VERSION, array_of, plain_name
+from vlad.source import Source, Span
+from vlad.tensors import load_numpy, made
+from vlad.values import (
+    NIL,
+    TRUE,
+    UNSPECIFIED,
+    ZERO,
+    Boolean,
+    Code,
+    Global,
+    String,
+    Value,
+    closure,
+    list_of,
+    look,
+    symbol,
+)
+
+Members = tuple[tuple[Variable, Lambda], ...]
+
+
+def loads(text: str, session: Any) -> Any:
+    """The value of a text that `dumps` wrote; its procedures are the session's. Nothing in it is run.
+
+    Raises VladError with the place in the text where that is not what `dumps` writes.
+    """
+    with session._lock, deep_recursion():
+        value = read_value(text, session)
+        if not _is_tree(value):
+            raise _wrong("a pair outside procedures is in two places", _beginning(text))
+        return to_python(value, session._calls)
+
+
+def _is_tree(value: Value) -> bool:
+    """Is no pair outside procedures in two places? For Python it would be two, and two of each of its parts."""
+    met: dict[int, Value] = {}
+    work = [value]
+    while work:
+        item = look(work.pop())
+        if type(item) is tuple and len(item) == 2:
+            if id(item) in met:
+                return False
+            met[id(item)] = item
+            work += item
+    return True
+
+
+def read_value(text: str, session: Any) -> Value:
+    """The value of a text, made in a session; tensors on the session's device."""
+    before = CURRENT.set(session.machine.device)
+    try:
+        return _Reader(session).text(text)
+    finally:
+        CURRENT.reset(before)
+
+
+def _beginning(text: str) -> Span:
+    return Span(Source("<saved>", text), 0, 1)
+
+
+def _wrong(why: str, syntax: Syntax | Span, hint: str | None = None) -> VladError:
+    span = syntax if isinstance(syntax, Span) else syntax.span
+    return VladError("invalid-saved", f"No saved value: {why}", span, hint=hint)
+
+
+def _items(syntax: Syntax, what: str, least: int = 0, most: float = math.inf) -> tuple[Syntax, ...]:
+    """The items of a list. Raises VladError where it is none, or not of such a length."""
+    if not isinstance(syntax, Form) or syntax.tail is not None:
+        raise _wrong(f"{what} is a list", syntax)
+    if not least <= len(syntax.items) <= most:
+        raise _wrong(f"{what} has {least if least == most else 'other'} parts", syntax)
+    return syntax.items
+
+
+def _head(syntax: Syntax) -> str:
+    """The word that a list begins with; '' where there is none."""
+    if isinstance(syntax, Form) and syntax.items and isinstance(syntax.items[0], Name):
+        return syntax.items[0].symbol.name
+    return ""
+
+
+def _word(syntax: Syntax, what: str) -> str:
+    if not isinstance(syntax, Name):
+        raise _wrong(f"{what} is a name", syntax)
+    return syntax.symbol.name
+
+
+def _count(syntax: Syntax, what: str) -> int:
+    value = syntax.value if isinstance(syntax, Literal) else None
+    if type(value) is not float or not value.is_integer() or not 0 <= value < 1 << 53:
+        raise _wrong(f"{what} is a whole number", syntax)
+    return int(value)
+
+
+class _Reader:
+    """One text: what its names stand for so far."""
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+        self.machine = session.machine
+        self.family = session.machine.family()
+        self.globals: dict[str, Global] = {}
+        self.variables: dict[str, Variable] = {}
+        self.codes: dict[str, Code] = {}
+        self.shared: dict[str, Value] = {}
+        self.whole: set[Lambda] = set()  # those with a label, which are well formed
+
+    def text(self, text: str) -> Value:
+        data = read(Source("<saved>", text))
+        if len(data) != 1 or _head(data[0]) != HEAD:
+            raise _wrong(f"one list ({HEAD} …) is expected", data[0] if data else _beginning(text))
+        _, version, *entries = _items(data[0], "a saved value", 3)
+        if not isinstance(version, Literal) or version.value != VERSION:
+            raise _wrong(
+                f"this is vlad's format {VERSION}", version, "it was saved by another version of vlad"
+            )
+        for entry in entries[:-1]:
+            if _head(entry) == "global":
+                self._declare(_items(entry, "a global", 2, 3)[1])
+        for entry in entries[:-1]:
+            self._entry(entry)
+        return self.value(entries[-1])
+
+    def _declare(self, syntax: Syntax) -> None:
+        self._new(syntax, self.globals, "a global")
+        name = _word(syntax, "a global")
+        self.globals[name] = Global(plain_name(name))
+
+    def _new(self, syntax: Syntax, names: dict[str, Any], what: str) -> str:
+        name = _word(syntax, what)
+        if name in names:
+            raise _wrong(f"{name} is here twice", syntax)
+        if name in RESERVED and names is not self.codes:
+            raise _wrong(f"{name} has a meaning of its own", syntax)
+        return name
+
+    def _entry(self, entry: Syntax) -> None:
+        match _head(entry):
+            case "global":
+                items = _items(entry, "a global", 2, 3)
+                if len(items) == 3:
+                    self.globals[str(items[1])].value = self.value(items[2])
+            case "value":
+                _, name, value = _items(entry, "a named value", 3, 3)
+                self.shared[self._new(name, self.shared, "a value's name")] = self.value(value)
+            case "code":
+                _, label, lambda_ = _items(entry, "a code", 3, 3)
+                self._code(label, self._lambda(lambda_), entry)
+            case "group":
+                self._group(entry)
+            case _:
+                raise _wrong("an entry is a global, a value, a code or a group", entry)
+
+    def _code(self, label: Syntax, lambda_: Lambda, entry: Syntax) -> None:
+        name = self._new(label, self.codes, "a label")
+        self._verify(lambda_, entry)
+        self.whole.add(lambda_)
+        self.codes[name] = self.machine.code_of(lambda_, self.family)
+
+    def _verify(self, lambda_: Lambda, entry: Syntax) -> None:
+        try:
+            verify(lambda_, known=self.whole)
+        except Malformed as broken:
+            raise _wrong(str(broken), entry) from None
+
+    def _group(self, entry: Syntax) -> None:
+        """Procedures that speak of each other. They are checked where a letrec would bind them."""
+        triples = [_items(member, "a member of a group", 3, 3) for member in _items(entry, "a group", 2)[1:]]
+        variables = [self._bound(variable) for _, variable, _ in triples]
+        lambdas = [self._lambda(lambda_) for _, _, lambda_ in triples]
+        letrec = make_letrec(tuple(zip(variables, lambdas, strict=True)))
+        alone = Lambda((Variable("nothing"),), Body((letrec,), Constant(NIL)), letrec.free)
+        self._verify(alone, entry)
+        self.whole.update(lambdas)
+        for (label, _, _), lambda_ in zip(triples, lambdas, strict=True):
+            name = self._new(label, self.codes, "a label")
+            self.codes[name] = self.machine.code_of(lambda_, self.family, letrec.members, letrec.free)
+
+    # Core.
+
+    def _bound(self, syntax: Syntax) -> Variable:
+        """A variable where it is bound or captured. One name is one variable, wherever it is."""
+        name = _word(syntax, "a variable")
+        found = self.variables.get(name)
+        if found is None:
+            self._new(syntax, self.globals, "a variable")
+            found = self.variables[name] = Variable(plain_name(name))
+        return found
+
+    def _lambda(self, syntax: Syntax) -> Lambda:
+        """(lambda [NAME] (VARIABLE ...) [(over VARIABLE ...)] BODY)"""
+        if _head(syntax) != "lambda":
+            raise _wrong("a lambda is expected", syntax)
+        _, *items = _items(syntax, "a lambda", 3, 5)
+        name = str(items.pop(0)) if isinstance(items[0], Name) else ""
+        parameters = [self._bound(parameter) for parameter in _items(items[0], "a list of parameters", 1)]
+        free: list[Variable] = []
+        if len(items) == 3:
+            free = self._captured(items[1])
+        elif len(items) != 2:
+            raise _wrong("a lambda has parameters and a body", syntax)
+        return Lambda(tuple(parameters), self._body(items[-1]), tuple(free), name, syntax.span)
+
+    def _captured(self, syntax: Syntax) -> list[Variable]:
+        if _head(syntax) != "over":
+            raise _wrong("(over VARIABLE ...) is expected", syntax)
+        free = [self._bound(variable) for variable in _items(syntax, "what a lambda captures")[1:]]
+        if len(set(free)) < len(free):
+            raise _wrong("a variable is captured twice", syntax)
+        return free
+
+    def _body(self, syntax: Syntax) -> Body:
+        bindings: list[Binding | Letrec] = []
+        if _head(syntax) == "let*":
+            _, bound, result = _items(syntax, "let*", 3, 3)
+            for binding in _items(bound, "what let* binds"):
+                bindings.append(self._binding(binding))
+            syntax = result
+        rhs = self._rhs(syntax)
+        if not isinstance(rhs, Variable | Constant | GlobalReference | Call | If):
+            raise _wrong("a result is an atom, a call or an if", syntax)
+        return Body(tuple(bindings), rhs)
+
+    def _binding(self, syntax: Syntax) -> Binding | Letrec:
+        if _head(syntax) == "letrec":
+            return self._letrec(syntax)
+        name, rhs = _items(syntax, "a binding", 2, 2)
+        made_of = self._rhs(rhs)
+        return Binding(self._bound(name), made_of)
+
+    def _letrec(self, syntax: Syntax) -> Letrec:
+        pairs = [_items(member, "a member of letrec", 2, 2) for member in _items(syntax, "letrec", 2)[1:]]
+        variables = [self._bound(name) for name, _ in pairs]
+        lambdas = []
+        for _, lambda_ in pairs:
+            lambdas.append(self._labelled_or_new(lambda_))
+        members = tuple(zip(variables, lambdas, strict=True))
+        if any(member in self.whole for member in lambdas) and members != self._group_of(lambdas):
+            raise _wrong("the labelled lambdas of a letrec are one whole group", syntax)
+        return make_letrec(members)
+
+    def _group_of(self, lambdas: list[Lambda]) -> Members:
+        code = self.family.codes.get(lambdas[0])
+        return () if code is None else code.group
+
+    def _labelled_or_new(self, syntax: Syntax) -> Lambda:
+        """(lambda LABEL [(over VARIABLE ...)]) is the lambda of that name, here."""
+        items = _items(syntax, "a lambda")
+        if _head(syntax) != "lambda" or len(items) not in (2, 3) or not isinstance(items[1], Name):
+            return self._lambda(syntax)
+        lambda_: Lambda = self.machine.core_of(self._code_of_label(items[1]))
+        if lambda_.free != tuple(self._captured(items[2]) if len(items) == 3 else ()):
+            raise _wrong("this lambda captures other variables", syntax)
+        return lambda_
+
+    def _rhs(self, syntax: Syntax) -> Rhs:
+        if not isinstance(syntax, Form):
+            return self._atom(syntax)
+        items = _items(syntax, "an operation", 1)
+        name = _head(syntax)
+        match name:
+            case "quote":
+                return self._atom(syntax)
+            case "lambda":
+                return self._lambda_here(syntax)
+            case "if":
+                _, test, consequent, alternative = _items(syntax, "if", 4, 4)
+                tested, holds = self._atom(test), self._body(consequent)
+                return If(tested, holds, self._body(alternative), syntax.span)
+            case "record":
+                return self._record(syntax)
+            case "field":
+                return self._field(syntax)
+        if name and name not in self.globals and name not in self.variables:
+            return self._apply(name, items, syntax.span)
+        operator, *atoms = self._atoms(items)
+        if not atoms:
+            raise _wrong("a call has an operand", syntax)
+        return Call(operator, tuple(atoms), syntax.span)
+
+    def _lambda_here(self, syntax: Syntax) -> Lambda:
+        lambda_ = self._labelled_or_new(syntax)
+        code = self.family.codes.get(lambda_)
+        if code is not None and code.group:
+            raise _wrong("the lambda of a group stands in a letrec", syntax)
+        return lambda_
+
+    def _apply(self, name: str, items: tuple[Syntax, ...], span: Span) -> Apply:
+        row = self.machine.table.get(name)
+        if row is None:
+            raise _wrong(f"{name} is no variable, global or primitive", span)
+        if len(items) - 1 != len(row.operands):
+            raise _wrong(f"{name} takes {len(row.operands)} operands", span)
+        return Apply(row, tuple(self._atoms(items[1:])), span)
+
+    def _record(self, syntax: Syntax) -> Record:
+        _, owner, *fields = _items(syntax, "a record", 2)
+        return Record(self._owner(owner, len(fields)), tuple(self._atoms(fields)), syntax.span)
+
+    def _field(self, syntax: Syntax) -> Field:
+        _, owner, index, width, record = _items(syntax, "a field", 5, 5)
+        most = _count(width, "the width of a record")
+        lambda_ = self._owner(owner, most)
+        return Field(lambda_, _count(index, "the place of a field"), most, self._atom(record), syntax.span)
+
+    def _owner(self, syntax: Syntax, width: int) -> Lambda:
+        code = self._root(syntax)
+        if len(code.environment) != width:
+            raise _wrong(f"the environment of this lambda has {len(code.environment)} variables", syntax)
+        lambda_: Lambda = self.machine.core_of(code)
+        self.family.codes[lambda_] = code
+        return lambda_
+
+    def _atoms(self, items: Sequence[Syntax]) -> list[Atom]:
+        found = []
+        for item in items:
+            found.append(self._atom(item))
+        return found
+
+    def _atom(self, syntax: Syntax) -> Atom:
+        if isinstance(syntax, Literal):
+            return Constant(syntax.value)
+        if _head(syntax) == "quote":
+            return Constant(self.value(_items(syntax, "a quotation", 2, 2)[1]))
+        name = _word(syntax, "an operand")
+        if name in self.variables:
+            return self.variables[name]
+        if name in self.globals:
+            return GlobalReference(self.globals[name], syntax.span)
+        if name == "zero":
+            return Constant(ZERO)
+        raise _wrong(f"{name} is no variable or global", syntax)
+
+    # Codes.
+
+    def _code_of(self, syntax: Syntax) -> Code:
+        transforms = []
+        while _head(syntax) in TRANSFORMS:
+            transforms.append(_head(syntax))
+            _, syntax = _items(syntax, "a transform", 2, 2)
+            if len(transforms) > MOST_TRANSFORMS:
+                raise _wrong(f"more than {MOST_TRANSFORMS} transforms", syntax)
+        code = self._root(syntax)
+        for transform in reversed(transforms):
+            code = self.machine.derived_code(code, transform)
+        return code
+
+    def _root(self, syntax: Syntax) -> Code:
+        return self._original(syntax) if isinstance(syntax, Form) else self._code_of_label(syntax)
+
+    def _code_of_label(self, syntax: Syntax) -> Code:
+        label = _word(syntax, "a label")
+        if label not in self.codes:
+            raise _wrong(f"no code of the label {label} stands before this", syntax)
+        return self.codes[label]
+
+    def _original(self, syntax: Syntax) -> Code:
+        """A code that every session has."""
+        _, name = _items(syntax, "a code that every session has", 2, 2)
+        kind, word = _head(syntax), _word(name, "what every session has")
+        code: Code | None = None
+        if kind == "library":
+            cell = self.session.library.lookup(word)
+            value = getattr(cell, "value", None)
+            if type(value) is tuple and value and len(value) != 2 and value[0].closed is value:
+                code = value[0]
+        else:
+            code = self.machine.original(kind, word)
+        if code is None:
+            raise _wrong(f"there is no ({kind} {word})", syntax, "another version of vlad may have it")
+        return code
+
+    # Data.
+
+    def value(self, syntax: Syntax) -> Value:
+        done: list[Value] = []
+        work: list[Syntax | _Making] = [syntax]
+        while work:
+            item = work.pop()
+            if isinstance(item, _Making):
+                first = len(done) - item.count
+                made_of = done[first:]
+                del done[first:]
+                done.append(item.make(made_of))
+                continue
+            making, parts = self._begun(item)
+            if not parts:
+                done.append(making([]))
+            else:
+                work.append(_Making(making, len(parts)))
+                work += reversed(parts)
+        return done[0]
+
+    def _begun(self, syntax: Syntax) -> tuple[Callable[[list[Value]], Value], Sequence[Syntax]]:
+        """How a value is made of its parts, and these."""
+        if isinstance(syntax, Literal):
+            value = syntax.value
+        elif isinstance(syntax, Name):
+            value = self._named(syntax)
+        elif not _items(syntax, "a value"):
+            value = NIL
+        else:
+            return self._made(syntax)
+        return lambda _: value, ()
+
+    def _named(self, syntax: Name) -> Value:
+        name = syntax.symbol.name
+        if name in ("zero", "unspecified"):
+            return ZERO if name == "zero" else UNSPECIFIED
+        if name not in self.shared:
+            raise _wrong(f"no value of the name {name} stands before this", syntax)
+        return self.shared[name]
+
+    def _made(self, syntax: Syntax) -> tuple[Callable[[list[Value]], Value], Sequence[Syntax]]:
+        items = _items(syntax, "a value", 1)
+        match _head(syntax):
+            case "list":
+                return list_of, items[1:]
+            case "cons*":
+                return _chain, _items(syntax, "cons*", 3)[1:]
+            case "closure":
+                return self._closure(syntax)
+            case "zero":
+                return (lambda parts: _zero(parts[0], syntax)), _items(syntax, "a zero", 2, 2)[1:]
+            case "quote":
+                value: Value = symbol(_word(_items(syntax, "a symbol", 2, 2)[1], "a symbol"))
+            case "tensor":
+                value = _tensor(syntax)
+            case "primitive" | "basis" | "library":
+                value = self._original(syntax).closed
+            case _:
+                value = self._closed_system(syntax)
+        return lambda _: value, ()
+
+    def _closed_system(self, syntax: Syntax) -> Value:
+        code = self._original(syntax) if _head(syntax) == "system" else None
+        if code is None or code.closed is None:
+            raise _wrong("this is no value", syntax)
+        return code.closed
+
+    def _closure(self, syntax: Syntax) -> tuple[Callable[[list[Value]], Value], Sequence[Syntax]]:
+        _, of, *parts = _items(syntax, "a closure", 2)
+        code = self._code_of(of)
+        if len(parts) != len(code.environment):
+            raise _wrong(f"this procedure is closed over {len(code.environment)} values", syntax)
+        return (lambda held: closure(code, *held) if held else code.closed), parts
+
+
+class _Making:
+    """Something that waits for so many parts."""
+
+    __slots__ = ("count", "make")
+
+    def __init__(self, make: Callable[[list[Value]], Value], count: int) -> None:
+        self.make = make
+        self.count = count
+
+
+def _chain(parts: list[Value]) -> Value:
+    value = parts[-1]
+    for part in reversed(parts[:-1]):
+        value = (part, value)
+    return value
+
+
+def _zero(value: Value, syntax: Syntax) -> Value:
+    """A zero that is computed when somebody looks; of what has no parts it would take its room at once."""
+    if not is_structure(value):
+        raise _wrong("this is the zero of a pair or a closure", syntax)
+    return zero(value)
+
+
+def _tensor(syntax: Syntax) -> Value:
+    """(tensor KIND (LENGTH ...) ENTRY ...) or (tensor KIND (LENGTH ...) "BYTES")"""
+    _, kind_word, lengths, *entries = _items(syntax, "a tensor", 3)
+    kind = _word(kind_word, "the kind of a tensor's numbers")
+    if kind not in KINDS:
+        raise _wrong(f"there is no kind of number {kind}", kind_word)
+    shape = [_count(length, "the length of an axis") for length in _items(lengths, "a shape", 1)]
+    values = [entry.value if isinstance(entry, Literal) else None for entry in entries]
+    try:
+        if len(values) == 1 and type(values[0]) is String:
+            array = _array_of_bytes(values[0].text, kind)
+        else:
+            array = array_of([_number(value) for value in values], kind)
+        array = array.astype(kind).reshape(shape)
+    except (ValueError, OverflowError, binascii.Error):
+        raise _wrong(f"these are not the entries of a tensor of {kind} of this shape", syntax) from None
+    return made(current().asarray(array))
+
+
+def _number(value: Value) -> Any:
+    if isinstance(value, Boolean):
+        return value is TRUE
+    if type(value) is not float:
+        raise ValueError
+    return value
+
+
+def _array_of_bytes(text: str, kind: str) -> Any:
+    numpy = load_numpy()
+
+    array = numpy.frombuffer(base64.b64decode(text, validate=True), numpy.dtype(kind).newbyteorder("<"))
+    if kind == "bool" and (array.view("uint8") > 1).any():
+        raise ValueError
+    return array

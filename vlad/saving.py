@@ -1,0 +1,618 @@
+"""Values → text that another process, machine or day can read: closures with all that they reach. docs/saving.md has the format.
+
+In: a value that Python holds.  Out: the text, which restoring.py reads. Called by programs (`vlad.dumps`) and, for pickle, by
+session.py.
+
+It goes twice over what a value reaches. The first time notes what is met more than once, which lambdas need a name, and which
+globals are reached; the second time writes, each thing behind what it speaks of.
+
+Procedures that every session has (rows, the basis, the library) travel by name; every other lambda travels as core, with the
+globals that it reaches. A code that was made of another one by a transform travels as the transform's name and is made again
+when it is first called. Values may be deep and long, so they are walked without recursion; the nesting of code is that of
+Python's calls, which limits.deep_recursion makes as deep as memory.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+from vlad.convert import Procedure, from_python, parts_held
+from vlad.core.names import operands
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Constant,
+    Field,
+    GlobalReference,
+    Lambda,
+    Letrec,
+    Record,
+    Result,
+    Rhs,
+    Variable,
+)
+from vlad.core.simplify import walk
+from vlad.core.text import KEYWORDS, Printer
+from vlad.errors import VladError
+from vlad.evaluate.limits import deep_recursion
+from vlad.reader.parser import number
+from vlad.tensors import Tensor, kind_name, load_numpy, on_host, quiet, shape_text
+from vlad.values import (
+    UNSPECIFIED,
+    ZERO,
+    Boolean,
+    Code,
+    Deferred,
+    Global,
+    String,
+    Symbol,
+    Value,
+    look,
+)
+from vlad.write import real_text, string_text, symbol_text
+
+HEAD = "vlad-saved"
+VERSION = 1
+WIDTH = 100  # of the lines of data; those of core are text.py's
+RESERVED = KEYWORDS | {"unspecified"}  # what no variable or global is called in a text
+TRANSFORMS = ("tail", "forward")
+MOST_TRANSFORMS = 32  # of one lambda
+MOST_WRITTEN = 64  # entries of a tensor that people may want to read
+_NUMBERED = re.compile(r"(\.\d+)+$", re.ASCII)
+SHORT = 32  # characters of a string that is written wherever it occurs
+KINDS = (
+    "float64",
+    "float32",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint64",
+    "uint32",
+    "uint16",
+    "uint8",
+    "bool",
+)
+
+
+def dumps(value: Any) -> str:
+    """The text of a procedure, or of any other value that Python and the language share. `loads` reads it.
+
+    Raises VladError ("cannot-save") where a part has no text: something of Python's that has no counterpart in the language, or
+    procedures of two sessions.
+    """
+    session = session_of(value)
+    with session._lock if session is not None else nullcontext(), deep_recursion():
+        try:
+            held = from_python(value)
+        except TypeError as error:
+            raise _cannot_save(
+                str(error), "numbers, texts, lists, arrays and procedures of a session can be"
+            ) from None
+        return write_value(held, session)
+
+
+def session_of(value: Any) -> Any:
+    """The session of the first procedure in a Python value; None where there is none."""
+    work = [value]
+    while work:
+        item = work.pop()
+        if isinstance(item, Procedure):
+            return item.session
+        work += reversed(parts_held(item))
+    return None
+
+
+def plain_name(name: str) -> str:
+    """The name of a variable or global without the numbers that made it the only one in a text."""
+    return _NUMBERED.sub("", name) or name or "_"
+
+
+def _cannot_save(what: str, hint: str | None = None) -> VladError:
+    return VladError("cannot-save", f"Cannot be saved: {what}", hint=hint)
+
+
+# Writing: the first time.
+
+# The transforms that made a code, the last one first, and the code that they were begun with.
+Origin = tuple[list[str], Code]
+# Where something is held: (the code of a closure, the place of its variable, where that is), (a global, where that is), or None.
+Whence = tuple[Any, ...] | None
+
+
+def _held(whence: Whence) -> str | None:
+    """Where something is, in people's words: the innermost places."""
+    places: list[str] = []
+    while whence is not None and len(places) < 4:
+        holder = whence[0]
+        if isinstance(holder, Global):
+            places.append(f"the global {holder.name}")
+        else:
+            variable = holder.environment[whence[1]]
+            places.append(f"{variable} of the procedure {holder.name or 'without a name'}")
+        whence = whence[-1]
+    return f"it is in {', in '.join(places)}" if places else None
+
+
+def _parts(value: Value) -> tuple[Value, ...]:
+    """What a value is made of, as a text has it."""
+    if type(value) is Deferred:
+        return (value.zero_of,)
+    if type(value) is not tuple or len(value) == 0:
+        return ()
+    return value if len(value) == 2 else value[1 : len(value[0].environment) + 1]
+
+
+def _seen(value: Value) -> Value:
+    """The value itself. A zero that nobody has looked at stays one: adding it costs nothing."""
+    if type(value) is Deferred and value.zero_of is not None:
+        return value
+    return look(value)
+
+
+def _can_be_shared(value: Value) -> bool:
+    """Is it written once and then named? Not what is as short as its name."""
+    if type(value) is tuple:
+        return len(value) == 2 or (len(value) > 2 and bool(value[0].environment))
+    return type(value) in (Tensor, Deferred) or (type(value) is String and len(value.text) > SHORT)
+
+
+class _Survey:
+    """All that a value reaches, in one order."""
+
+    def __init__(self, value: Value, session: Any) -> None:
+        self.session = session
+        self.shared: set[int] = set()  # ids of what is met twice
+        self.origins: dict[Code, Origin] = {}
+        self.names: dict[Code, str] = {}  # of codes that every session has
+        self.labelled: dict[Lambda, tuple[tuple[Variable | None, Lambda], ...]] = {}  # each with its group
+        self.owners: dict[Lambda, Code] = {}
+        self.cells: dict[Global, Global] = {}  # each with the one that stands for all of one name and value
+        self.rows: set[str] = set()
+        self._cells: dict[tuple[str, int], Global] = {}
+        self._groups: dict[Lambda, Letrec] = {}
+        self._walked: set[Lambda] = set()
+        self._met: dict[int, Value] = {}  # kept, so that an id stays its own
+        self._work: list[tuple[Value, Whence]] = [(value, None)]
+        while self._work:
+            self._value(*self._work.pop())
+
+    def _value(self, value: Value, whence: Whence) -> None:
+        value = _seen(value)
+        if _can_be_shared(value):
+            if id(value) in self._met:
+                self.shared.add(id(value))
+                return
+            self._met[id(value)] = value
+        if type(value) is tuple and value and len(value) != 2:
+            self.code(value[0], whence)
+            parts = _parts(value)
+            self._work += [(parts[at], (value[0], at, whence)) for at in reversed(range(len(parts)))]
+            return
+        _refuse(value, whence)
+        self._work += [(part, whence) for part in reversed(_parts(value))]
+
+    def code(self, code: Code, whence: Whence) -> None:
+        if code in self.origins:
+            return
+        if self.session is None or code.machine is not self.session.machine:
+            raise _cannot_save("procedures of two sessions in one value", "save them one by one")
+        transforms, root = self.origins[code] = _origin(code)
+        if len(transforms) > MOST_TRANSFORMS:
+            raise _cannot_save(f"a procedure that was transformed {len(transforms)} times", _held(whence))
+        if root not in self.names and not self._name(root):
+            self._label(code.machine.core_of(root), root.group, root, whence)
+
+    def _name(self, code: Code) -> bool:
+        """Note how every session calls a code; False where only this one has it."""
+        found = code.machine.origin(code)
+        if found is None and code.closed is not None:
+            cell = self.session.library.cells.get(code.name)
+            if cell is not None and getattr(cell, "value", None) is code.closed:
+                found = "library", code.name
+        if found is not None:
+            self.names[code] = f"({found[0]} {symbol_text(found[1])})"
+        return found is not None
+
+    def _label(
+        self, lambda_: Lambda, group: tuple[tuple[Variable, Lambda], ...], code: Code, whence: Whence
+    ) -> None:
+        """A lambda that stands for itself in the text, as do those of its group."""
+        if lambda_ in self.labelled:
+            return
+        letrec = self._groups.get(lambda_)
+        members = group or (letrec.members if letrec is not None else ((None, lambda_),))
+        for _, member in members:
+            self.labelled[member] = members
+        for _, member in members:
+            self._walk(member, code, whence)
+
+    def _walk(self, lambda_: Lambda, code: Code, whence: Whence) -> None:
+        """Note what a lambda speaks of. What stands in two of them is labelled."""
+        if lambda_ in self._walked:
+            return
+        self._walked.add(lambda_)
+
+        def enter(inner: Lambda) -> bool:
+            if inner in self._walked:
+                self._label(inner, (), code, whence)
+                return False
+            self._walked.add(inner)
+            return True
+
+        walk(lambda_, lambda rhs: self._visit(rhs, code, whence), enter)
+
+    def _visit(self, rhs: Rhs | Result | Letrec, code: Code, whence: Whence) -> None:
+        match rhs:
+            case Letrec():
+                self._note_group(rhs)
+            case Apply():
+                self.rows.add(rhs.primitive.name)
+            case Record() | Field():
+                self._owner(rhs.owner, code, whence)
+        for atom in () if isinstance(rhs, Lambda | Letrec) else operands(rhs):
+            if isinstance(atom, Constant):
+                self._work.append((atom.value, whence))
+            elif isinstance(atom, GlobalReference):
+                self._cell(atom.cell, whence)
+
+    def _note_group(self, rhs: Rhs | Result | Letrec) -> None:
+        if isinstance(rhs, Letrec):
+            self._groups |= {member: rhs for _, member in rhs.members}
+
+    def _owner(self, owner: Lambda, code: Code, whence: Whence) -> None:
+        """The lambda of whose environment a record is. Its code, where there is one already, has the speaker's family."""
+        found = code.family.codes.get(owner)
+        if found is None:
+            for known in list(code.family.codes):
+                walk(known, self._note_group, lambda _: True)
+            self._label(owner, (), code, whence)
+            return
+        self.owners[owner] = found
+        self.code(found, whence)
+
+    def _cell(self, cell: Global, whence: Whence) -> None:
+        if cell in self.cells:
+            return
+        value = getattr(cell, "value", None)  # Python's None is no value of the language
+        self.cells[cell] = standing = self._cells.setdefault((cell.name, id(value)), cell)
+        if standing is cell and value is not None:
+            self._work.append((value, (cell, whence)))
+
+
+def _refuse(value: Value, whence: Whence) -> None:
+    """Raise VladError for what has no text."""
+    if type(value) is Tensor:
+        kind = kind_name(value.like.dtype)
+        if kind not in KINDS:
+            raise _cannot_save(f"a tensor of {kind}", _held(whence))
+    elif isinstance(value, String | Symbol):
+        text = value.text if isinstance(value, String) else value.name
+        if any(0xD800 <= ord(character) <= 0xDFFF for character in text):
+            raise _cannot_save(f"a text with half a character in it, {text[:40]!a}", _held(whence))
+    elif (
+        type(value) not in (float, tuple, Boolean, Deferred)
+        and value is not ZERO
+        and value is not UNSPECIFIED
+    ):
+        raise _cannot_save(f"a Python {type(value).__name__}", _held(whence))
+
+
+def _origin(code: Code) -> Origin:
+    work: list[Origin] = [([], code.base)]
+    while work:
+        path, found = work.pop()
+        if found is code:
+            return path[::-1], code.base
+        for transform in TRANSFORMS:
+            derived = getattr(found, transform)
+            if derived is not None:
+                work.append(([*path, transform], derived))
+    # It was made before a primitive was redefined that its base relied on. Its name says how.
+    words = code.derived.split(" of ")[:-1]
+    return ["tail" if word == "reverse" else "forward" for word in words], code.base
+
+
+# Writing: the second time.
+
+
+def write_value(value: Value, session: Any) -> str:
+    """The text of a value of a session, or of one without procedures."""
+    return _Writer(_Survey(value, session)).text(value)
+
+
+class _Writer(Printer):
+    """Entries in an order in which each speaks of what stands before it; only globals may be spoken of before."""
+
+    def __init__(self, reached: _Survey) -> None:
+        super().__init__()
+        self.reached = reached
+        self.taken |= RESERVED | reached.rows
+        self.entries: list[str] = []
+        self.shared: dict[int, str] = {}  # names of values
+        self.labelled: dict[Lambda, str] = {}
+        self._labels: set[str] = set()
+        self._counts: dict[tuple[int, str], int] = {}
+        self.globals = {
+            cell: self._unused(plain_name(cell.name), self.taken)
+            for cell in dict.fromkeys(reached.cells.values())
+        }
+
+    def text(self, value: Value) -> str:
+        for cell, name in self.globals.items():
+            content = ""
+            if hasattr(cell, "value"):
+                self._settle(cell.value)
+                content = " " + self.value(cell.value)
+            self.entries.append(f"(global {symbol_text(name)}{content})")
+        self._settle(value)
+        body = "".join([f"\n  {entry}" for entry in self.entries])
+        return f"({HEAD} {VERSION}{body}\n  {self.value(value)})\n"
+
+    def _unused(self, base: str, taken: set[str]) -> str:
+        """The name, numbered where it is taken. Looks at each number once."""
+        key, name = (id(taken), base), base
+        while name in taken:
+            self._counts[key] = self._counts.get(key, 0) + 1
+            name = f"{base}.{self._counts[key]}"
+        taken.add(name)
+        return name
+
+    def name(self, variable: Variable) -> str:
+        found = self.names.get(variable)
+        if found is None:
+            found = self.names[variable] = self._unused(plain_name(variable.name), self.taken)
+        return symbol_text(found)
+
+    # What has to be written before.
+
+    def _settle(self, value: Value) -> None:
+        """Write all entries of which the text of a value speaks, and of which they speak."""
+        work: list[tuple[Value | Lambda, bool]] = [(need, False) for need in self._needs_of_value(value)][
+            ::-1
+        ]
+        while work:
+            item, is_ready = work.pop()
+            if self._is_written(item):
+                continue
+            if is_ready:
+                self._entry(item)
+                continue
+            needs = self._needs_of_group(item) if isinstance(item, Lambda) else self._needs_of_parts(item)
+            work.append((item, True))
+            work += [(need, False) for need in list(needs)[::-1]]
+
+    def _is_written(self, item: Value | Lambda) -> bool:
+        return item in self.labelled if isinstance(item, Lambda) else id(item) in self.shared
+
+    def _needs_of_value(self, value: Value) -> Iterator[Value | Lambda]:
+        value = _seen(value)
+        if id(value) in self.reached.shared:
+            yield value
+        else:
+            yield from self._needs_of_parts(value)
+
+    def _needs_of_parts(self, value: Value) -> Iterator[Value | Lambda]:
+        """The named things in a value that is not named itself."""
+        work = [value]
+        while work:
+            item = work.pop()
+            if type(item) is tuple and item and len(item) != 2:
+                _, root = self.reached.origins[item[0]]
+                if root not in self.reached.names:
+                    yield root.machine.core_of(root)
+            for part in map(_seen, _parts(item)):
+                if id(part) in self.reached.shared:
+                    yield part
+                else:
+                    work.append(part)
+
+    def _needs_of_group(self, lambda_: Lambda) -> Iterator[Value | Lambda]:
+        """The named things in a lambda and in those of its group, these left out."""
+        members = [member for _, member in self.reached.labelled[lambda_]]
+        found: list[Value | Lambda] = []
+
+        def enter(inner: Lambda) -> bool:
+            if inner in self.reached.labelled:
+                found.append(inner)
+                return False
+            return True
+
+        def visit(rhs: Rhs | Result | Letrec) -> None:
+            if isinstance(rhs, Record | Field) and rhs.owner in self.reached.labelled:
+                found.append(rhs.owner)
+            for atom in () if isinstance(rhs, Lambda | Letrec) else operands(rhs):
+                if isinstance(atom, Constant):
+                    found.extend(self._needs_of_value(atom.value))
+
+        for member in members:
+            walk(member, visit, enter)
+        yield from [need for need in found if not any(need is member for member in members)]
+
+    def _entry(self, item: Value | Lambda) -> None:
+        if not isinstance(item, Lambda):
+            name = self.shared[id(item)] = f"shared.{len(self.shared) + 1}"
+            self.entries.append(f"(value {name} {self._whole(item)})")
+            return
+        members = self.reached.labelled[item]
+        for _, member in members:
+            self.labelled[member] = symbol_text(self._unused(member.name or "procedure", self._labels))
+        if members[0][0] is None:
+            self.entries.append(f"(code {self.labelled[item]}\n    {self._lambda_text(item, 4)})")
+            return
+        for variable, _ in members:
+            assert variable is not None
+            self.name(variable)
+        lines = []
+        for variable, member in members:
+            assert variable is not None
+            head = f"({self.labelled[member]} {self.name(variable)}"
+            lines.append(f"\n    {head}\n      {self._lambda_text(member, 6)})")
+        self.entries.append(f"(group{''.join(lines)})")
+
+    # Core.
+
+    def lambda_(self, node: Lambda, indent: int) -> str:
+        label = self.labelled.get(node)
+        return self._lambda_text(node, indent) if label is None else f"(lambda {label}{self._over(node)})"
+
+    def _lambda_text(self, node: Lambda, indent: int) -> str:
+        name = f" {symbol_text(node.name)}" if node.name else ""
+        parameters = self.atoms(*node.parameters)
+        head = f"(lambda{name} ({parameters}){self._over(node)}"
+        return self.laid_out(head, [self.body(node.body, indent + 2)], indent)
+
+    def _over(self, node: Lambda) -> str:
+        return f" (over {self.atoms(*node.free)})" if node.free else ""
+
+    def owner(self, owner: Lambda) -> str:
+        label = self.labelled.get(owner)
+        return self.reached.names[self.reached.owners[owner]] if label is None else label
+
+    def atom(self, atom: Atom) -> str:
+        if isinstance(atom, Variable):
+            return self.name(atom)
+        if isinstance(atom, GlobalReference):
+            return symbol_text(self.globals[self.reached.cells[atom.cell]])
+        value = look(atom.value)
+        text = self.value(value)
+        return (
+            text if type(value) in (float, Boolean) or value is ZERO or text[0] == '"' else f"(quote {text})"
+        )
+
+    # Data.
+
+    def value(self, value: Value) -> str:
+        value = _seen(value)
+        return self.shared.get(id(value)) or self._whole(value)
+
+    def _whole(self, value: Value) -> str:
+        """The text of a value that is not named itself, though its parts may be."""
+        words: list[str] = []
+        work = self._pieces(value)
+        while work:
+            item = work.pop()
+            if isinstance(item, _Word):
+                words.append(item.text)
+                continue
+            item = _seen(item)
+            name = self.shared.get(id(item))
+            if name is not None:
+                words.append(name)
+            else:
+                work += self._pieces(item)
+        return _filled(words)
+
+    def _pieces(self, value: Value) -> list[Value | _Word]:
+        """The words and parts that make a value, the last one first."""
+        if type(value) is tuple and len(value) == 2:
+            return self._list(value)
+        if type(value) is tuple and value:
+            return self._procedure(value)
+        if type(value) is Deferred:
+            return [_Word(")"), value.zero_of, _Word("(zero")]
+        return [_Word(_atom_text(value))]
+
+    def _list(self, value: Value) -> list[Value | _Word]:
+        """Pairs up to one that is named."""
+        elements = [value[0]]
+        rest = _seen(value[1])
+        while type(rest) is tuple and len(rest) == 2 and id(rest) not in self.shared:
+            elements.append(rest[0])
+            rest = _seen(rest[1])
+        if rest == ():
+            return [_Word(")"), *reversed(elements), _Word("(list")]
+        return [_Word(")"), rest, *reversed(elements), _Word("(cons*")]
+
+    def _procedure(self, value: Value) -> list[Value | _Word]:
+        code = value[0]
+        transforms, root = self.reached.origins[code]
+        if code.closed is not None and not transforms and root in self.reached.names:
+            return [_Word(self.reached.names[root])]
+        return [_Word(")"), *reversed(_parts(value)), _Word(f"(closure {self._code_text(transforms, root)}")]
+
+    def _code_text(self, transforms: list[str], root: Code) -> str:
+        text = self.reached.names.get(root) or self.labelled[root.machine.core_of(root)]
+        return "".join([f"({transform} " for transform in transforms]) + text + ")" * len(transforms)
+
+
+class _Word:
+    """A piece of text among the parts of a value."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _filled(words: list[str]) -> str:
+    """Words in lines: a space between two, but before a closing parenthesis."""
+    out: list[str] = []
+    column = 0
+    for word in words:
+        if out and word != ")":
+            wraps = column + len(word) > WIDTH
+            out.append("\n    " if wraps else " ")
+            column = 4 if wraps else column + 1
+        out.append(word)
+        column += len(word)
+    return "".join(out)
+
+
+def _atom_text(value: Value) -> str:
+    if type(value) is float:
+        return real_text(value)
+    if type(value) is Tensor:
+        return _tensor_text(value)
+    if type(value) is String:
+        return string_text(value.text)
+    if type(value) is Symbol:
+        return f"(quote {symbol_text(value.name)})"
+    if value is ZERO or value is UNSPECIFIED:
+        return "zero" if value is ZERO else "unspecified"
+    return "()" if value == () else repr(value)
+
+
+def _tensor_text(tensor: Tensor) -> str:
+    """Its entries as numbers where these are few and say every bit, else their bytes."""
+    array = on_host(tensor.array).reshape(-1)
+    kind = kind_name(array.dtype)
+    data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    entries = [] if array.size > MOST_WRITTEN else [_entry_text(entry) for entry in array.tolist()]
+    if len(entries) < array.size or not _says_all(entries, kind, data):
+        entries = [f'"{base64.b64encode(data).decode("ascii")}"']
+    return f"(tensor {' '.join([kind, shape_text(tensor.shape), *entries])})"
+
+
+def _entry_text(entry: Any) -> str:
+    return ("#t" if entry else "#f") if isinstance(entry, bool) else real_text(float(entry))
+
+
+def _says_all(entries: list[str], kind: str, data: bytes) -> bool:
+    """Do these texts read back as these bytes?"""
+    try:
+        return bool(array_of([_entry(text) for text in entries], kind).tobytes() == data)
+    except (ValueError, OverflowError):
+        return False
+
+
+def _entry(text: str) -> Any:
+    return text == "#t" if text in ("#t", "#f") else number(text)
+
+
+def array_of(entries: list[Any], kind: str) -> Any:
+    """A vector of numbers, as they lie in a text. Raises ValueError or OverflowError for what is not of the kind."""
+    numpy = load_numpy()
+
+    if any((type(entry) is bool) != (kind == "bool") for entry in entries):
+        raise ValueError
+    if "int" in kind:
+        if not all(entry.is_integer() for entry in entries):
+            raise ValueError
+        entries = [int(entry) for entry in entries]
+    with quiet():
+        return numpy.array(entries, numpy.dtype(kind).newbyteorder("<"))
