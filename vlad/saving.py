@@ -48,6 +48,7 @@ from vlad.values import (
     Code,
     Deferred,
     Global,
+    Opaque,
     String,
     Symbol,
     Value,
@@ -252,6 +253,10 @@ class _Survey:
                 self._note_group(rhs)
             case Apply():
                 self.rows.add(rhs.primitive.name)
+                if code.machine.table.get(rhs.primitive.name) is not rhs.primitive:
+                    raise _cannot_save(
+                        f"the Python function {rhs.primitive.name.rpartition(':')[0]}", _held(whence)
+                    )
             case Record() | Field():
                 self._owner(rhs.owner, code, whence)
         for atom in () if isinstance(rhs, Lambda | Letrec) else operands(rhs):
@@ -299,7 +304,8 @@ def _refuse(value: Value, whence: Whence) -> None:
         and value is not ZERO
         and value is not UNSPECIFIED
     ):
-        raise _cannot_save(f"a Python {type(value).__name__}", _held(whence))
+        held = value.object if isinstance(value, Opaque) else value
+        raise _cannot_save(f"a Python {type(held).__name__}", _held(whence))
 
 
 def _origin(code: Code) -> Origin:

@@ -887,6 +887,25 @@ def test_an_exception_of_a_rule(session: vlad.Session) -> None:
     assert error.span is not None
 
 
+def test_what_is_python_s_is_not_saved(session: vlad.Session) -> None:
+    """Another process could not make it again."""
+    session["f"] = plain
+    session["g"] = vlad.primitive("g", partials="2")(lambda x: 2 * x)
+    session["x"] = vlad.Opaque(Thing())
+    for text, what in [
+        ("(lambda (y) (list (f y)))", "the Python function plain"),
+        ("(let ((h f)) (lambda (y) (h y)))", "the Python function plain"),
+        ("(lambda (y) (g y))", "the Python function g"),
+        ("(derivative-R g)", "the Python function g"),
+        ("f", "the Python function plain"),
+        ("(lambda (y) x)", "a Python Thing"),
+    ]:
+        error = error_of(lambda text=text: vlad.dumps(session.eval(text)))
+        assert (error.code, error.message) == ("cannot-save", f"Cannot be saved: {what}")
+    assert error_of(lambda: vlad.dumps(vlad.Opaque(Thing()))).message == "Cannot be saved: a Python Thing"
+    assert error_of(lambda: vlad.dumps([plain])).code == "cannot-save"
+
+
 # Tier 1.
 
 

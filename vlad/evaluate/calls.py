@@ -381,8 +381,9 @@ class Machine:
 
     def origin(self, code: Code) -> tuple[str, str] | None:
         """How a code that every machine has is called, by kind and name (saving.py); None for one that a program made."""
-        if code.primitive is not None:
-            return "primitive", code.primitive.name
+        row = code.primitive
+        if row is not None:
+            return ("primitive", row.name) if self.table.get(row.name) is row else None
         own = self._primitives.get(code.name)
         if own is not None and own[0] is code:
             return "basis", code.name
