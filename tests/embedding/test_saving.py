@@ -642,7 +642,7 @@ def test_mutated_texts(text: str) -> None:
 
 
 def test_what_cannot_be_saved(session: vlad.Session) -> None:
-    with pytest.raises(vlad.VladError, match="a Python builtin_function_or_method has no counterpart"):
+    with pytest.raises(vlad.VladError, match="A Python builtin_function_or_method has no counterpart"):
         vlad.dumps([session["cube"], print])
     with pytest.raises(vlad.VladError, match="procedures of two sessions in one value"):
         vlad.dumps([session["cube"], fresh().eval("(lambda (x) x)")])
