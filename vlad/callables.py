@@ -31,7 +31,7 @@ def name_of(function: Function) -> str:
 
 def parameters_of(function: Function) -> tuple[str, ...] | None:
     """The parameters without defaults, which are given by their places; None: as many arguments as there are."""
-    if hasattr(function, "nin"):  # a ufunc of NumPy's
+    if isinstance(getattr(function, "nin", None), int):  # a ufunc of NumPy's
         return tuple([f"x{index + 1}" for index in range(function.nin)])
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
+from vlad.compile.identity import Nameless, identity
 from vlad.primitives.table import TABLE
 
 POINTS = st.floats(-2, 2)
@@ -935,6 +936,14 @@ def test_a_primitive_with_c_is_compiled() -> None:
         np.testing.assert_allclose(vlad.hessian(compiled["entries"])(t), vlad.hessian(plain["entries"])(t))
     assert {entry.reason for entry in compiled.tiers.entries.values()} == {None}
     assert all(entry.variants for entry in compiled.tiers.entries.values())
+
+
+def test_what_is_compiled_of_a_primitive_is_not_kept_for_other_processes(session: vlad.Session) -> None:
+    """Another process may have another primitive of that name."""
+    session["f"] = vlad.primitive("f", partials="2", c="2 * {x}")(lambda x: 2 * x)
+    for text in ("(lambda (x) (f x))", "(lambda (x) (map f (list x)))", "(derivative-R f)"):
+        with pytest.raises(Nameless):
+            identity(session.machine, session.eval(text).value, [1.0], 24)
 
 
 def test_what_calls_python_is_not_compiled() -> None:
