@@ -474,6 +474,7 @@ class TestPolicy:
     @given(floats(), floats(width=16), floats(-1e17, 1e17))
     @example(5e-324, 2.2250738585072014e-308, -0.0)
     @example(9007199254740993.0, 1e23, 123456789012345680.0)
+    @example(2.0**-24, -(2.0**-1017), 2.0**-957)  # where 16 digits have to be rounded up
     def test_reals_are_the_same_text(self, x: float, y: float, z: float) -> None:
         session, printed = PRINTER
         for real in (x, y, z, 10.0 ** round(math.log10(abs(z) + 1e-300))):

@@ -301,6 +301,12 @@ static inline int vlad_real_text(double x, char *out) {
   int count = x < 2.3e-308 && x > -2.3e-308 ? 1 : 15;
   do snprintf(text, 40, "%+.*e", count - 1, x);
   while (strtod(text, 0) != x && ++count < 18);
+  if (count == 17) { /* of a power of two, 16 digits rounded down may be another number, and rounded up this one */
+    char up[40];
+    snprintf(up, 40, "%+.15e", x);
+    if (up[17] != '9') up[17]++;
+    if (strtod(up, 0) == x) snprintf(text, 40, "%s", up);
+  }
   int filled = 0, n = 0;
   const char *at = text + 1;
   for (; *at != 'e'; at++)
