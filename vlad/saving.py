@@ -37,7 +37,7 @@ from vlad.core.nodes import (
 )
 from vlad.core.simplify import walk
 from vlad.core.text import KEYWORDS, Printer
-from vlad.errors import VladError
+from vlad.errors import NoCounterpart, VladError
 from vlad.evaluate.limits import deep_recursion
 from vlad.reader.parser import number
 from vlad.tensors import Tensor, kind_name, load_numpy, on_host, quiet, shape_text
@@ -90,10 +90,9 @@ def dumps(value: Any) -> str:
     with session._lock if session is not None else nullcontext(), deep_recursion():
         try:
             held = from_python(value)
-        except TypeError as error:
-            raise _cannot_save(
-                str(error), "numbers, texts, lists, arrays and procedures of a session can be"
-            ) from None
+        except NoCounterpart as error:
+            hint = "numbers, texts, lists, arrays and procedures of a session can be"
+            raise _cannot_save(error.message, hint) from None
         return write_value(held, session)
 
 
