@@ -31,8 +31,9 @@ def name_of(function: Function) -> str:
 
 def parameters_of(function: Function) -> tuple[str, ...] | None:
     """The parameters without defaults, which are given by their places; None: as many arguments as there are."""
-    if hasattr(function, "nin"):  # a ufunc of NumPy's
-        return tuple([f"x{index + 1}" for index in range(function.nin)])
+    count = getattr(function, "nin", None)  # of a ufunc of NumPy's
+    if isinstance(count, int):
+        return tuple([f"x{index + 1}" for index in range(count)])
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C, and does not tell

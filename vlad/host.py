@@ -12,6 +12,7 @@ rule in Python has no derivative itself. What cannot be derived is refused when 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -48,7 +49,8 @@ from vlad.values import FALSE, ZERO, Code, Primitive, Value
 
 Rule = Any  # a text, a Python function, a HostPrimitive
 
-RESERVED = {"r", "s", "zero"}  # what texts and rules call the result, its sensitivity and the known zero
+# What rules call the result, its sensitivity and the known zero; and what stands in the texts that are made here.
+RESERVED = {"r", "s", "zero", "let", "car", "cdr", "accumulate", "complete"}
 
 
 class Host:
@@ -221,7 +223,9 @@ class _Maker:
             f"{name}:{next(SERIAL)}", " ".join(primitive.operands), f"{name} of Python.", value=value,
             type=f"{' '.join(kinds)} -> number", partials={}, rows=rows,
         )  # fmt: skip
-        rows[name] = row
+        rows[row.name] = row
+        if name not in self.host.machine.table:  # whose rows are what texts mean first
+            rows[name] = row
         row.rows = rows
         self.rows[primitive] = row
         if primitive.c is None:
@@ -319,7 +323,6 @@ class _Statement:
         )
 
     def _add_check(self, row: Primitive, modes: Sequence[str] = ("forward", "reverse")) -> None:
-        self._read_texts(row)
         stated = row.partials if row.partials is not None else row.reverse or {}
         varying = [x for x in self.varying if stated.get(x, "zero") != "zero"]
         self.maker.checks.append(Check(self.maker.host.machine, self.name, row, varying, self.points, modes))
@@ -336,16 +339,15 @@ class _Statement:
             rows=self.rows,
         )
 
-    def _read_texts(self, row: Primitive) -> None:
-        """Derivative rules are made of primitives and branches, as the table's are."""
-        texts = [row.forward, *(row.reverse or {}).values(), *(row.partials or {}).values()]
-        for text in filter(None, texts):
-            try:
-                body = self.maker.host.machine.ad()[1].rule(row, text).body
-            except VladError as error:
-                raise self._unread(text, error.message) from None
-            if not is_plain(body):
-                raise self._unread(text, "it calls what is no primitive, or has a lambda in it")
+    def _read(self, text: str) -> str:
+        """A text of the user's, if it is made of primitives and branches, as the table's are."""
+        try:
+            body = self.maker.host.machine.ad()[1].rule(self.row, text).body
+        except VladError as error:
+            raise self._unread(text, error.message) from None
+        if not is_plain(body):
+            raise self._unread(text, "it calls what is no primitive, or has a lambda in it")
+        return text
 
     def _unread(self, text: str, why: str) -> VladError:
         names = " ".join([*self.row.operands, "r", "s", *["d" + x for x in self.row.operands]])
@@ -359,14 +361,14 @@ class _Statement:
 
     def _partials_by(self, kind: str, rule: Rule) -> dict[str, str]:
         if kind == "forward":
-            return {x: f"(let ({self._directions(x)}) {self._text(rule, 'd', None)})" for x in self.varying}
+            return {x: f"(let ({self._directions(x)}) {self._text(rule, 'd', None)}\n)" for x in self.varying}
         by_operand = self._by_operand(kind, rule)
         texts = {
             x: self._text(part, "s" if kind == "reverse" else "", index)
             for x, (part, index) in by_operand.items()
         }
         if kind == "reverse":
-            texts = {x: f"(let ((s 1)) {text})" for x, text in texts.items()}
+            texts = {x: f"(let ((s 1)) {text}\n)" for x, text in texts.items()}
         return {x: texts.get(x, "zero") for x in self.row.operands}
 
     def _directions(self, x: str) -> str:
@@ -436,7 +438,7 @@ class _Statement:
     def _text(self, rule: Rule, linear: str, part: int | None, operand: str = "") -> str:
         """`linear`: s or d, the names that the rule is linear in; `operand`: whose sensitivity it gives."""
         if isinstance(rule, str):
-            return rule
+            return self._read(rule)
         if not callable(rule):
             raise wrong_rule(
                 self.name,
@@ -470,7 +472,7 @@ class _Statement:
         return f"(complete {name[1:]} {name})" if is_tangent else name
 
     def _applied(self, row: Primitive, operands: Sequence[str]) -> str:
-        key = f"rule-{len(self.rows)}"
+        key = next(key for key in map("rule-{}".format, itertools.count(1)) if key not in self.rows)
         self.rows[key] = row
         return f"({key} {' '.join(operands)})"
 
@@ -506,9 +508,8 @@ class _Statement:
         shapes = ["s", *["~" + x for x in wanted]] if tangents == ["s"] else ["r"] if tangents else []
         operands = [*names, *likes, *shapes]
         key = (id(rule), tuple(operands))
-        if (
-            key not in self.hidden
-        ):  # a rule that answers several sensitivities is one row: it is computed once for all
+        # a rule that answers several sensitivities is one row, for all: then it is computed once
+        if key not in self.hidden:
             value = rule_of_arrays(
                 f"{self.name}'s rule",
                 rule,
@@ -518,10 +519,8 @@ class _Statement:
                 len(likes),
                 part is not None,
             )
-            scaled = [
-                *linear,
-                *[place for place in range(len(names), len(operands)) if operands[place] == "s"],
-            ]
+            shaping = range(len(names), len(operands))
+            scaled = [*linear, *[place for place in shaping if operands[place] == "s"]]
             self.hidden[key] = self._hidden(value, len(operands), scaled, refused)
         text = self._applied(self.hidden[key], operands)
         if part is None:

@@ -36,7 +36,7 @@ from vlad.core.nodes import (
 )
 from vlad.core.simplify import walk
 from vlad.core.text import KEYWORDS, Printer
-from vlad.errors import VladError
+from vlad.errors import NoCounterpart, VladError
 from vlad.evaluate.limits import deep_recursion
 from vlad.reader.parser import number
 from vlad.tensors import Tensor, kind_name, load_numpy, on_host, quiet, shape_text
@@ -78,10 +78,17 @@ def dumps(value: Any) -> str:
     session = session_of(value)
     if session is None:
         with deep_recursion():
-            return write_value(from_python(value), None)
+            return write_value(_value_of(value), None)
     with session.limited(None), deep_recursion():
-        text: str = session.machine.guarded(lambda: write_value(from_python(value), session))
+        text: str = session.machine.guarded(lambda: write_value(_value_of(value), session))
         return text
+
+
+def _value_of(value: Any) -> Value:
+    try:
+        return from_python(value)
+    except NoCounterpart as error:
+        raise _cannot_save(error.message, error.hint or "") from None
 
 
 def session_of(value: Any) -> Any:
@@ -294,7 +301,8 @@ def _refuse(value: Value, whence: Whence) -> None:
         and value is not ZERO
         and value is not UNSPECIFIED
     ):
-        raise _cannot_save(f"a Python {type(value).__name__}", _held(whence))
+        held = value.object if isinstance(value, Opaque) else value
+        raise _cannot_save(f"a Python {type(held).__name__}", _held(whence))
 
 
 def _origin(code: Code) -> Origin:

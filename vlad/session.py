@@ -117,11 +117,12 @@ class Calls:
 
     def procedure(self, function: Callable[..., Any]) -> Value:
         """A Python function, or a primitive made of one, as a procedure of the session."""
-        if self._host is None:
-            from vlad.host import Host
+        with self.session._lock:  # rules are tried
+            if self._host is None:
+                from vlad.host import Host
 
-            self._host = Host(self.session.machine, self)
-        return self._host.procedure(function)
+                self._host = Host(self.session.machine, self)
+            return self._host.procedure(function)
 
     def __call__(self, procedure: Value, argument: Value) -> Value:
         return self.session._apply(procedure, argument)

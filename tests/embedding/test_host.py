@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import math
+import os
 import subprocess
 import threading
 import weakref
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
+from vlad.compile.identity import Nameless, identity
 from vlad.primitives.table import TABLE
 
 POINTS = st.floats(-2, 2)
@@ -185,7 +187,9 @@ def test_a_function_prints_as_its_name_and_is_itself(session: vlad.Session) -> N
     assert session.eval("(list (eq? f g) (procedure? f))") == [True, True]
 
 
-def test_a_function_is_freed_with_the_last_who_holds_it(session: vlad.Session) -> None:
+def test_a_function_is_freed_with_the_last_who_holds_it() -> None:
+    session = vlad.Session(tier="evaluate")  # a compiler keeps what it knows of
+
     class Held:
         def __call__(self, x: float) -> float:
             return x + 1
@@ -318,6 +322,7 @@ slope = vlad.primitive("slope", partials="(* r (- 1 r))")(logistic)
 WITH_ORDERS = {  # every order follows
     "text": {"partials": "(sigmoid x)"},
     "by name": {"partials": {"x": "(/ 1 (+ 1 (exp (negate x))))"}},
+    "with a remark": {"reverse": "(* s (sigmoid x)) ; its slope"},
     "of the result": {"partials": "(- 1 (exp (negate r)))"},
     "forward text": {"forward": "(* dx (sigmoid x))"},
     "reverse text": {"reverse": "(* (sigmoid x) s)"},
@@ -769,6 +774,10 @@ BAD = [
     (math.sin, {"partials": "(cos x"}, "(cos x"),
     (math.sin, {"partials": "((lambda (y) y) x)"}, "has a lambda in it"),
     (math.sin, {"partials": "(x x)"}, "it calls what is no primitive"),
+    (math.sin, {"reverse": "(* s (cos x)) 3"}, "(* s (cos x)) 3: "),
+    (math.sin, {"forward": "(* dx (cos x))) (+ 1 2"}, "(+ 1 2: "),
+    (math.sin, {"forward": ""}, "one expression is expected"),
+    (lambda let: let, {"partials": "1"}, "an operand is named let"),
     (math.sin, {"partials": 3}, "a rule is a int"),
     (math.sin, {"partials": {"x": "1", "y": "1"}}, "partials have a rule for y"),
     (area, {"partials": {"x": "(exp y)"}}, "partials have no rule for y"),
@@ -844,6 +853,15 @@ def test_a_name_may_come_to_mean_another(tier: str) -> None:
     assert session.eval("(exp 1)") == 7.0
 
 
+@pytest.mark.parametrize("name", ["rule-1", "*", "car", "a b", "λ", "f:1", ""])
+def test_a_primitive_may_have_any_name(session: vlad.Session, name: str) -> None:
+    session["f"] = vlad.primitive(name or None, partials=lambda x: 2 * x)(lambda x: x * x)
+    session["g"] = vlad.primitive(name or None, forward="(* 3 (* dx (* x x)))")(lambda x: x**3)
+    assert session.eval("((derivative f) 3)") == 6.0
+    assert session.eval("((derivative-R (derivative-R g)) 2)") == 12.0
+    assert session.eval("(* 2 (car (list (f 3))))") == 18.0
+
+
 def test_rules_that_are_added_later_count(session: vlad.Session) -> None:
     f = vlad.primitive("f", partials="1")(lambda x: x * x)
     assert error_of(lambda: session.__setitem__("f", f)).code == "wrong-derivative"
@@ -873,6 +891,25 @@ def test_an_exception_of_a_rule(session: vlad.Session) -> None:
     assert error.span is not None
 
 
+def test_what_is_python_s_is_not_saved(session: vlad.Session) -> None:
+    """Another process could not make it again."""
+    session["f"] = plain
+    session["g"] = vlad.primitive("g", partials="2")(lambda x: 2 * x)
+    session["x"] = vlad.Opaque(Thing())
+    for text, what in [
+        ("(lambda (y) (list (f y)))", "the Python function plain"),
+        ("(let ((h f)) (lambda (y) (h y)))", "the Python function plain"),
+        ("(lambda (y) (g y))", "the Python function g"),
+        ("(derivative-R g)", "the Python function g"),
+        ("f", "the Python function plain"),
+        ("(lambda (y) x)", "a Python Thing"),
+    ]:
+        error = error_of(lambda text=text: vlad.dumps(session.eval(text)))
+        assert (error.code, error.message) == ("cannot-save", f"Cannot be saved: {what}")
+    assert error_of(lambda: vlad.dumps(vlad.Opaque(Thing()))).message == "Cannot be saved: a Python Thing"
+    assert error_of(lambda: vlad.dumps([plain])).code == "cannot-save"
+
+
 # Tier 1.
 
 
@@ -899,6 +936,14 @@ def test_a_primitive_with_c_is_compiled() -> None:
         np.testing.assert_allclose(vlad.hessian(compiled["entries"])(t), vlad.hessian(plain["entries"])(t))
     assert {entry.reason for entry in compiled.tiers.entries.values()} == {None}
     assert all(entry.variants for entry in compiled.tiers.entries.values())
+
+
+def test_what_is_compiled_of_a_primitive_is_not_kept_for_other_processes(session: vlad.Session) -> None:
+    """Another process may have another primitive of that name."""
+    session["f"] = vlad.primitive("f", partials="2", c="2 * {x}")(lambda x: 2 * x)
+    for text in ("(lambda (x) (f x))", "(lambda (x) (map f (list x)))", "(derivative-R f)"):
+        with pytest.raises(Nameless):
+            identity(session.machine, session.eval(text).value, [1.0], 24)
 
 
 def test_what_calls_python_is_not_compiled() -> None:
@@ -933,6 +978,9 @@ def test_what_python_raises_for_a_constant_is_told_when_it_runs() -> None:
     assert error.message == "The Python function f failed: ValueError: math domain error"
 
 
+@pytest.mark.skipif(
+    bool(os.environ.get("VLAD_CC")), reason="a compiler that cannot link programs may have been chosen"
+)
 def test_a_program_with_a_rule_in_c_runs_without_python(tmp_path: Any) -> None:
     (tmp_path / "p.vlad").write_text("(twice 4)\n((derivative (lambda (x) (* x (twice x)))) (real 3))\n")
     session = vlad.Session()

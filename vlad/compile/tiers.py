@@ -323,9 +323,7 @@ class Tiers:
             with Interruptible(compiled.stop):
                 return compiled(*operands)
 
-        begun = (
-            self._effects.at
-        )  # a call that Python makes on behalf of another begins in the middle of its effects
+        begun = self._effects.at  # not 0 where Python makes the call on behalf of another
         try:
             return self.machine.guarded(run, compiled.stop)
         except Failed as failed:

@@ -160,7 +160,7 @@ def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | N
         given = arguments_in(replay.value(failed.operands[0]))
         return _without_parameters(machine, failed.span, given, found, frames)
     taken, count = of_row(failed.primitive), _written_operands(failed)
-    if count is None or taken.rest or 0 < count <= taken.count:
+    if count is None or taken.rest or count == taken.count or 0 < count < taken.count:
         return None
     is_packed = count > len(failed.primitive.operands)
     if is_packed and written(replay.value(failed.operands[-1]), 200) not in found.irritants:

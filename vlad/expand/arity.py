@@ -51,6 +51,8 @@ def signature(machine: Any, code: Code) -> Signature:
 def of_row(row: Primitive) -> Signature:
     """Of a primitive: what has a name of its own may be left out."""
     names = list(row.operands[: len(row.operands) - len(row.keywords)])
+    if names == ["nothing"]:
+        return Signature(row.name, f"({row.name})", 0, False)
     if row.variadic:
         return Signature(row.name, f"({row.name} {names[0]} …)", 1, True)
     return _signature(row.name, [*names, *[f"#:{name} …" for name in row.keywords]], len(names), False)
