@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy
 
 from vlad.bridges.arrays import Bridged
@@ -19,7 +18,8 @@ from vlad.convert import Procedure
 
 def to_jax(f: Procedure, shape: tuple[int, ...] = ()) -> Callable[..., Any]:
     """The procedure as a function of arrays that answers one array of a shape; () for a real. The answer has the first argument's
-    kind of number."""
+    kind of number. Raises ImportError where there is no JAX."""
+    import jax
 
     def function(*arrays: Any) -> Any:
         return _function(Bridged(f), lambda _: [shape])(*map(jax.numpy.asarray, arrays))[0]
@@ -31,6 +31,7 @@ def _function(
     bridged: Bridged, shapes: Callable[[tuple[Any, ...]], list[tuple[int, ...]]]
 ) -> Callable[..., Any]:
     """A bridged procedure; `shapes` tells those of its answers from its arguments."""
+    import jax
 
     def applied(*arrays: Any) -> Any:
         kind = arrays[0].dtype

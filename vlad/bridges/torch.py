@@ -9,35 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from vlad.bridges.arrays import Bridged
 from vlad.convert import Procedure
 
 
 def to_torch(f: Procedure) -> Callable[..., Any]:
     """The procedure as a function of tensors that answers one: of shape () where `f` answers a real. The answer has the first
-    argument's kind of number and device."""
+    argument's kind of number and device. Raises ImportError where there is no PyTorch."""
+    import torch
 
-    def function(*tensors: Any) -> Any:
-        return _applied(Bridged(f), tensors)[0]
+    def applied(bridged: Bridged, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+        class Applied(torch.autograd.Function):
+            @staticmethod
+            def forward(context: Any, *inputs: Any) -> Any:
+                context.save_for_backward(*inputs)
+                answers = bridged([one.detach().cpu().numpy() for one in inputs])
+                kind = {"dtype": inputs[0].dtype, "device": inputs[0].device}
+                return tuple([torch.tensor(answer, **kind) for answer in answers])
 
-    return function
+            @staticmethod
+            def backward(context: Any, *sensitivities: Any) -> Any:
+                inputs = context.saved_tensors
+                return applied(bridged.pullback(len(inputs)), (*sensitivities, *inputs))
 
+        answers: tuple[Any, ...] = Applied.apply(*tensors)
+        return answers
 
-def _applied(bridged: Bridged, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    class Applied(torch.autograd.Function):
-        @staticmethod
-        def forward(context: Any, *inputs: Any) -> Any:
-            context.save_for_backward(*inputs)
-            answers = bridged([one.detach().cpu().numpy() for one in inputs])
-            kind = {"dtype": inputs[0].dtype, "device": inputs[0].device}
-            return tuple([torch.tensor(answer, **kind) for answer in answers])
-
-        @staticmethod
-        def backward(context: Any, *sensitivities: Any) -> Any:
-            inputs = context.saved_tensors
-            return _applied(bridged.pullback(len(inputs)), (*sensitivities, *inputs))
-
-    answers: tuple[Any, ...] = Applied.apply(*tensors)
-    return answers
+    return lambda *tensors: applied(Bridged(f), tensors)[0]

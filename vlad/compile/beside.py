@@ -23,6 +23,7 @@ class Beside:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._jobs: set[Job] = set()
+        self._at_work: Job | None = None
         self._thread: threading.Thread | None = None
         self._process = 0
 
@@ -39,9 +40,18 @@ class Beside:
         with self._changed:
             self._jobs.discard(job)
 
+    def rest(self) -> None:
+        """Wait until nothing is done for a call that has ended."""
+        with self._changed:
+            while self._at_work is not None and self._at_work not in self._jobs:
+                self._changed.wait()
+
     def _work(self) -> None:
         while True:
             self._look_at(self._next())
+            with self._changed:
+                self._at_work = None
+                self._changed.notify_all()
 
     def _next(self) -> Job:
         """The job whose turn comes next, once it has come."""
@@ -53,6 +63,7 @@ class Beside:
                     continue
                 remaining = job.due - time.monotonic()
                 if remaining <= 0:
+                    self._at_work = job
                     return job
                 del job  # while we wait, nobody is kept
                 self._changed.wait(remaining)

@@ -126,7 +126,11 @@ def _miscounted(
     machine: Any, found: VladError, frames: Frames, beginning: Beginning | None
 ) -> Counted | None:
     """What an error really is, if it is that a procedure was given too many arguments or too few."""
-    if type(found) is not VladError or found.code == "user-error" or not frames:
+    if (
+        type(found) is not VladError
+        or found.code in ("user-error", "wrong-number-of-arguments")
+        or not frames
+    ):
         return None
     counted = _at_primitive(machine, found, frames)
     asked = 0
