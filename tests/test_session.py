@@ -42,7 +42,7 @@ def test_suggestions_do_not_speak_of_what_is_inside(session: vlad.Session) -> No
 NO_COUNTERPARTS: dict[str, Any] = {
     "A Python complex": 1j, "A Python bytes": b"a", "A Python object": object(), "A Python set": {1},
     "A whole number of this size": 10**400, "An array of <U1": np.array(["a"]), "An array of complex128": np.array([1j]),
-    "An array with a mask": np.ma.array([1.0], mask=[1]), "A Python type": int,
+    "An array with a mask": np.ma.array([1.0], mask=[1]),
 }  # fmt: skip
 
 

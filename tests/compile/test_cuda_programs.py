@@ -305,8 +305,13 @@ def test_what_runs_long_is_taken_over(cupy: Any) -> None:
     y = A
     for _ in range(5000):
         y = expected(y)
-    np.testing.assert_allclose(f(cupy.asarray(A), 5000.0).get(), y, rtol=1e-11)
-    assert len(session.tiers.entries[id(f.value)].variants) == 1
+    begun = time.monotonic()
+    while True:
+        np.testing.assert_allclose(f(cupy.asarray(A), 5000.0).get(), y, rtol=1e-11)
+        variants = session.tiers.entries[id(f.value)].variants
+        if variants or time.monotonic() - begun > 100:
+            break
+    assert len(variants) == 1
 
 
 def test_parts_of_what_is_left_to_tier_0_are_taken_over(cupy: Any) -> None:

@@ -33,6 +33,7 @@ from vlad.evaluate.limits import raise_in, too_deep
 from vlad.values import Code, Global, Value, is_procedure, look
 
 POLICIES = ("auto", "compile", "evaluate")
+AGAIN = 0.25  # seconds until a call that has not given way is told once more
 A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
 SEVERAL_CALLS, A_GLANCE = (
     8,
@@ -95,6 +96,9 @@ class Job:
 
     def look(self) -> float | None:
         """It takes longer than a moment: compile it, or else what it spends its time in."""
+        if self.switching:  # what is raised while Python tidies up is lost
+            self.tiers.give(self, self.compiled)
+            return AGAIN
         if not self.whole:
             return self.tiers.look(self)
         compiled = self.tiers.compile(self.entry, self.operands)
@@ -102,7 +106,7 @@ class Job:
             self.whole = False
             return 0.0
         self.tiers.give(self, compiled)
-        return None
+        return AGAIN
 
 
 class Effects:

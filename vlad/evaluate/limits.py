@@ -23,6 +23,7 @@ DEFAULT_DEPTH = (
     1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
 )
 WATCH_SECONDS = 0.02
+AGAIN_SECONDS = 0.25
 
 
 class _Interpreter:
@@ -221,9 +222,13 @@ class Watch:
                 message = f"The evaluation needs more than {self.limits.memory} megabytes"
                 self.reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
             if self.reason is not None:
-                self._interrupt(target, Interrupted)
-                if self.stop is not None:
-                    self.stop()
+                break
+        # again and again: what is raised while Python tidies up in between is lost
+        while self.reason is not None:
+            self._interrupt(target, Interrupted)
+            if self.stop is not None:
+                self.stop()
+            if self._done.wait(AGAIN_SECONDS):
                 return
 
     @staticmethod
