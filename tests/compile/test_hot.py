@@ -8,11 +8,13 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 
 import vlad
 from vlad.compile import hot, tiers
 from vlad.errors import LimitExceeded, VladError
+from vlad.values import Deferred
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -214,3 +216,12 @@ def test_two_sessions_do_not_mix() -> None:
     until_used(other, "(many slow 1000)", "slow")
     assert one.eval("(many slow 1000)") == pytest.approx(expected)
     assert other.eval("(many slow 1000)") == pytest.approx(3 * expected)
+
+
+def test_what_the_compiler_looks_at_in_its_thread_is_a_copy() -> None:
+    """Sums of sensitivities are computed, and added to in place, where the program runs: nobody else may touch them."""
+    array = np.arange(3.0)
+    value = (hot.made(array), (Deferred(lambda: (1.0, 2.0)), ()))
+    copy = hot._inert(value)
+    assert copy[1] == ((1.0, 2.0), ()) and type(copy[1][0]) is tuple
+    assert np.array_equal(copy[0].array, array) and not np.shares_memory(copy[0].array, array)

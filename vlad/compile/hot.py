@@ -27,6 +27,7 @@ from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch
 from vlad.evaluate.calls import install
 from vlad.evaluate.explain import emission_of
+from vlad.tensors import Tensor, made, namespace
 from vlad.values import Code, Global, Value, look
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.2  # seconds between two looks
@@ -205,7 +206,10 @@ class HotSpots:
         )  # of a derived code the base's closure is handed over
         if spot.wanted:
             spot.wanted = False
-            spot.sample = (procedure, *operands)
+            if not _is_small((procedure, *operands)):
+                self._remove(spot)  # to hand over what its calls need takes too long
+                return MISSED
+            spot.sample = tuple([_inert(value) for value in (procedure, *operands)])
         variants = () if spot.entry is None else tuple(spot.entry.variants)
         if not variants:  # not yet
             return MISSED
@@ -267,6 +271,17 @@ def _is_small(values: tuple[Value, ...]) -> bool:
                 return False
             work += value[len(value) != 2 :]
     return True
+
+
+def _inert(value: Value) -> Value:
+    """A copy in which nothing waits to be computed, or is added to in place: another thread is to look at it."""
+    value = look(value)
+    if type(value) is tuple:
+        return tuple([_inert(part) if type(part) is not Code else part for part in value])
+    if type(value) is Tensor:
+        array = value.array
+        return made(namespace(array).asarray(array, copy=True))
+    return value
 
 
 _makers: dict[int, Callable[..., Any]] = {}
