@@ -314,8 +314,9 @@ def test_what_runs_long_is_taken_over(cupy: Any) -> None:
     assert len(variants) == 1
 
 
-def test_parts_of_what_is_left_to_tier_0_are_taken_over(cupy: Any) -> None:
+def test_parts_of_what_is_left_to_tier_0_are_taken_over(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A loop that keeps its turns in a list, with work in each that has kernels."""
+    monkeypatch.setattr(tiers, "HOT", True)
     session = vlad.Session(device="cuda", tier="auto")
     session.eval("(define (turn x) (let loop ((x x) (n 20)) (if (= n 0) x (loop (sin (+ x 0.1)) (- n 1)))))")
     f = session.eval(

@@ -34,6 +34,7 @@ DEFINITIONS = """
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """As soon as something is seen, it is compiled."""
+    monkeypatch.setattr(tiers, "HOT", True)
     monkeypatch.setattr(tiers, "A_MOMENT", 0.005)
     monkeypatch.setattr(hot, "SHORTEST_PAUSE", 0.002)
     monkeypatch.setattr(hot, "LONGEST_PAUSE", 0.004)
