@@ -337,21 +337,18 @@ class Session:
 
     def run(self, path: str) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
-        with self._lock:
-            source = load(self._find(path, [""], None))
-            self._including.append(os.path.realpath(source.name))
-            try:
-                self._run(source, self.module, self._print)
-            finally:
-                self._including.pop()
+        self._run_file(path, self._print)
 
     def load(self, path: str) -> None:
         """Evaluate a file's forms without printing their values."""
+        self._run_file(path, None)
+
+    def _run_file(self, path: str, show: Callable[[Value], None] | None) -> None:
         with self._lock:
             source = load(self._find(path, [""], None))
             self._including.append(os.path.realpath(source.name))
             try:
-                self.machine.guarded(lambda: self._run(source, self.module, None))
+                self._run(source, self.module, show)
             finally:
                 self._including.pop()
 
@@ -532,7 +529,6 @@ class Session:
         if os.path.dirname(found) == self._library.folder:
             self._import_library(os.path.basename(found), prefix, module)
             return
-        self._permit("imports", f"import files ({item.path})", item.span)
         imported = self._modules.get(found) or self._evaluated(found, item)
         for name in imported.handed_out():
             if name in imported.macros:
@@ -572,6 +568,11 @@ class Session:
         return cell.value
 
     def _find_module(self, item: Import) -> str:
+        own = item.path.removesuffix(".vlad") + ".vlad"
+        if own not in os.listdir(
+            self._library.folder
+        ):  # before looking: which files there are, is nobody's business either
+            self._permit("imports", f"import files ({item.path})", item.span)
         folders = [*self._folders(item.span), self._library.folder]
         return os.path.realpath(self._find(item.path, folders, item.span))
 

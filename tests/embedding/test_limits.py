@@ -104,3 +104,32 @@ def test_reading_and_converting_count() -> None:
             limits=vlad.Limits(seconds=0.3),
         )
     assert session.eval("(+ 1 2)") == 3
+
+
+FORBIDDEN = {
+    '(load-csv "/etc/passwd")': "read files", '(load-tensor "/etc/no-such-file.npy")': "read files",
+    '(save-tensor "/tmp/vlad-forbidden.npy" #[1 2])': "write files", '(include "/etc/passwd")': "include files",
+    '(import "/etc/passwd")': "import files", '(import "/etc/no-such-file")': "import files",
+    '(import "../vlad/session")': "import files", '(display "x")': "write to the standard output",
+    "(read-real)": "read the standard input",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("text", FORBIDDEN)
+def test_a_confined_session_reaches_nothing(text: str, tier: str) -> None:
+    """Nor does it learn which files there are."""
+    session = vlad.Session.confined(tier=tier)
+    with pytest.raises(vlad.VladError, match=f"may not {FORBIDDEN[text]}") as caught:
+        session.eval(text)
+    assert caught.value.code == "not-permitted"
+    assert session.eval('(import "data" as d) (+ 1 2)') == 3
+
+
+def test_what_is_given_to_a_confined_session_is_given() -> None:
+    written: list[str] = []
+    session = vlad.Session.confined(write=written.append)
+    session.eval('(display "x")')
+    assert written == ["x"]
+    with pytest.raises(vlad.VladError, match="There is no capability network"):
+        vlad.Session(capabilities=("network",))

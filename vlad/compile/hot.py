@@ -1,7 +1,7 @@
 """Hot procedures inside a call that runs on tier 0: found, compiled, and put in place while it runs.
 
 In: the thread that evaluates a call which is not compiled as a whole (a training loop that reads files, say).  Out: nothing; the
-codes of procedures in which most of its time goes get a function that runs machine code. Called by tiers.py's thread, from time
+codes of procedures in which most of its time goes get a function that runs machine code. Called in beside.py's thread, from time
 to time.
 
 How they are found: a look at the stack tells in which procedures the time goes, each with what it calls; those that were seen
