@@ -29,19 +29,16 @@ from vlad.compile.beside import BESIDE
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded
-from vlad.evaluate.limits import raise_in, too_deep
+from vlad.evaluate.limits import AGAIN_SECONDS, raise_in, too_deep
 from vlad.values import Code, Global, Value, is_procedure, look
 
 POLICIES = ("auto", "compile", "evaluate")
 # Off: third derivatives of tensors came out wrong now and then where a procedure of the library was compiled by itself (CI of
 # tests/primitives with everything compiled shows it). On in its own tests, until that is understood.
 HOT = False
-AGAIN = 0.25  # seconds until a call that has not given way is told once more
 A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
-SEVERAL_CALLS, A_GLANCE = (
-    8,
-    0.001,
-)  # what is not compiled, and takes less than this, in seconds, is not watched
+# What is not compiled as a whole, and takes less than this, in seconds, is not watched after so many calls.
+SEVERAL_CALLS, A_GLANCE = 8, 0.001
 MOST_PROCEDURES = 512
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
@@ -101,7 +98,7 @@ class Job:
         """It takes longer than a moment: compile it, or else what it spends its time in."""
         if self.switching:  # what is raised while Python tidies up is lost
             self.tiers.give(self, self.compiled)
-            return AGAIN
+            return AGAIN_SECONDS
         if not self.whole:
             return self.tiers.look(self)
         compiled = self.tiers.compile(self.entry, self.operands)
@@ -109,7 +106,7 @@ class Job:
             self.whole = False
             return 0.0 if HOT else None
         self.tiers.give(self, compiled)
-        return AGAIN
+        return AGAIN_SECONDS
 
 
 class Effects:

@@ -23,7 +23,7 @@ DEFAULT_DEPTH = (
     1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
 )
 WATCH_SECONDS = 0.02
-AGAIN_SECONDS = 0.25
+AGAIN_SECONDS = 0.25  # until a thread that has not stopped is told once more
 
 
 class _Interpreter:
