@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
 from vlad import __version__
 from vlad.errors import VladError
 from vlad.evaluate.limits import Limits
 from vlad.session import Session
+
+if TYPE_CHECKING:
+    from vlad.debugging.commands import Commands
 
 HELP = """\
 vlad: a language in which differentiation is an operator like any other
@@ -34,10 +39,14 @@ vlad: a language in which differentiation is an operator like any other
   vlad build FILE --lib [--export PROCEDURE ...] [--export-value PROCEDURE ...] [-o NAME]
                                         make a shared library and its C header: procedures with
                                         their derivatives, or their values only
+  vlad debug [--break PLACE ...] FILE [ARG ...]
+                                        run a program step by step, or up to a procedure or FILE:LINE
   vlad repl                             announced; not there yet
 
   -I DIR                look for included and imported files in DIR, too; may be repeated
   --metered             after each value, print how often each primitive was applied
+  --trace PROCEDURE     print each call of a procedure and its answer; may be repeated
+  --find-nan            tell which operation is the first to answer an infinity or a NaN
   --tier auto|compile|evaluate
                         compile to C what runs long (the default), everything first, or nothing
   --optimize 0|1|2|3    how hard the C compiler tries; 2 without this
@@ -61,20 +70,23 @@ SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, INTERRUPT, BROKEN_PIPE = 0,
 ANNOUNCED = {
     "repl": "the interactive prompt",
 }
-COMMANDS = ("run", "expand", "show", "check", "build", "cache", *ANNOUNCED)
+COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", *ANNOUNCED)
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "types", "c"),
     "--optimize": ("2", "0", "1", "3"),
     "--device": ("cpu", "cuda"),
 }
-FLAGS = {"--metered": "metered", "--fast-math": "fast_math", "--lib": "library", "--native": "native"}
+FLAGS = {
+    "--metered": "metered", "--fast-math": "fast_math", "--lib": "library", "--native": "native", "--find-nan": "find_nan",
+}  # fmt: skip
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
+    "debug": ("--break",),
     "show": ("--stage", "--name"),
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
 }  # that only this command has
-VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export", "--export-value")
+VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export", "--export-value", "--trace", "--break")
 OPTIONS = (*ANSWERS, *FLAGS, *VALUED)
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
 
@@ -91,7 +103,9 @@ class CommandLine:
         self.words: list[str] = []
         self.expressions: list[str] = []
         self.path: list[str] = []
-        self.metered = self.fast_math = self.library = self.native = False
+        self.metered = self.fast_math = self.library = self.native = self.find_nan = False
+        self.traced: list[str] = []
+        self.breakpoints: list[str] = []
         self.output: str | None = None
         self.exports: dict[str, bool] = {}  # with derivatives?
         self.answer: str | None = None  # to --help and --version: there is nothing else to do then
@@ -116,7 +130,7 @@ def parse(words: list[str]) -> CommandLine:
             line.command = word
         else:
             line.words.append(word)
-            if line.command in ("", "run"):  # the rest belongs to the program
+            if line.command in ("", "run", "debug"):  # the rest belongs to the program
                 line.words += reversed(rest)
                 break
     _check(line)
@@ -168,6 +182,10 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.expressions.append(value)
     elif name == "--name":
         line.name = value
+    elif name == "--trace":
+        line.traced.append(value)
+    elif name == "--break":
+        line.breakpoints.append(value)
     elif name == "-o":
         line.output = value
     elif name in ("--export", "--export-value"):
@@ -207,6 +225,8 @@ def _check(line: CommandLine) -> None:
         return
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a file")
+    if line.command in ("expand", "show", "check", "build") and (line.traced or line.find_nan):
+        raise UsageError(f"--trace and --find-nan go with programs that run, not with `vlad {line.command}`")
     if line.exports and not line.library:
         raise UsageError("--export and --export-value go with --lib")
     if line.library and not line.exports:
@@ -236,6 +256,8 @@ def execute(line: CommandLine) -> int:
         fast_math=line.fast_math,
         device=line.choices["--device"],
     )
+    if line.command == "debug":
+        return _debug(session, line)
     if line.command == "expand":
         _print_all(session.expand(line.words[0]))
     elif line.command == "show":
@@ -244,13 +266,24 @@ def execute(line: CommandLine) -> int:
         return _check_file(session, line.words[0])
     elif line.command == "build":
         _build(session, line)
-    elif not program:
-        for expression in line.expressions:
-            session.run_text(expression)
-    elif line.words and line.words[0] != "-":
-        session.run(line.words[0])
     else:
+        commands = _watching(session, line, _say) if line.traced or line.find_nan else None
+        status = _run(session, line)
+        for name in () if commands is None else commands.unseen():
+            _say(f"--trace {name}: there was no call of it")
+        return status
+    return SUCCESS
+
+
+def _run(session: Session, line: CommandLine) -> int:
+    """Run a program, or evaluate the expressions of -e."""
+    for expression in line.expressions:
+        session.run_text(expression)
+    if line.expressions:
+        return SUCCESS
+    if not line.words or line.words[0] == "-":
         return _standard_input(session, asked_for=bool(line.words))
+    session.run(line.words[0])
     return SUCCESS
 
 
@@ -284,6 +317,44 @@ def _check_file(session: Session, path: str) -> int:
     for error in errors:
         _say(str(error))
     return PROGRAM_ERROR if errors else SUCCESS
+
+
+def _watching(session: Session, line: CommandLine, write: Callable[[str], object]) -> Commands:
+    """The debugger, watching what the command line names."""
+    from vlad.debugging.commands import Commands  # not needed by programs
+
+    commands = Commands(session, _ask, write)
+    commands.trace(" ".join(line.traced), later=True)
+    commands.break_at(" ".join(line.breakpoints), later=True)
+    if line.find_nan:
+        commands.nan("on")
+    return commands
+
+
+def _debug(session: Session, line: CommandLine) -> int:
+    """Run a program in the debugger; after an error one may look around."""
+    commands = _watching(session, line, print)
+    try:
+        with nullcontext() if line.breakpoints else commands.stepping(lasting=True):
+            session.run(line.words[0])
+    except VladError as error:
+        if error.code == "abandoned" or commands.debugger.error is None:
+            raise
+        commands.debug()
+        return PROGRAM_ERROR
+    for name in commands.unseen():
+        print(f"there was no call of {name}")
+    return SUCCESS
+
+
+def _ask(prompt: str) -> str:
+    """A line from the person; what does not come from a terminal is shown, for nobody has typed it there."""
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    line = sys.stdin.readline()
+    if not sys.stdin.isatty():
+        sys.stdout.write(line or "\n")
+    return line
 
 
 def _build(session: Session, line: CommandLine) -> None:

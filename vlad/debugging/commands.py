@@ -54,10 +54,10 @@ class Commands:
 
     # Between evaluations.
 
-    def trace(self, names: str = "") -> str:
-        """`trace NAME ...`: show their calls. Without names: which are shown."""
+    def trace(self, names: str = "", later: bool = False) -> str:
+        """`trace NAME ...`: show their calls. Without names: which are shown. `later`: a program may yet define them."""
         for name in names.split():
-            self.debugger.trace(name)
+            self.debugger.trace(name, later)
         traced = ", ".join(self.debugger.tracer.names)
         return f"traced: {traced}" if traced else "nothing is traced"
 
@@ -69,14 +69,14 @@ class Commands:
             self.debugger.untrace()
         return self.trace()
 
-    def break_at(self, places: str = "") -> str:
+    def break_at(self, places: str = "", later: bool = False) -> str:
         """`break NAME`, `break FILE:LINE`: stop there. Without a place: where the breakpoints are."""
         for place in places.split():
             file, colon, line = place.rpartition(":")
             if colon and line.isdigit():
                 self.debugger.break_on(file, int(line))
             else:
-                self.debugger.break_at(place)
+                self.debugger.break_at(place, later)
         stepper = self.debugger.stepper
         found = [*stepper.names, *[f"{file}:{line}" for file, line in sorted(stepper.lines)]]
         return f"breakpoints: {', '.join(found)}" if found else "there are no breakpoints"
@@ -97,6 +97,11 @@ class Commands:
             if self.debugger.watches
             else "not looking for infinities and NaNs"
         )
+
+    def unseen(self) -> list[str]:
+        """The names to trace or to stop at of which there was no call: were they misspelt?"""
+        tracer, stepper = self.debugger.tracer, self.debugger.stepper
+        return sorted({*tracer.names, *stepper.names} - tracer.seen - stepper.seen)
 
     @contextmanager
     def stepping(self, lasting: bool = False) -> Iterator[None]:

@@ -50,9 +50,10 @@ class Debugger(Instrument):
 
     # What to watch.
 
-    def trace(self, name: str) -> None:
-        """Show the calls of a procedure and of its derivatives. Raises VladError where the name means something else."""
-        self.tracer.trace(name, self._meant(name))
+    def trace(self, name: str, later: bool = False) -> None:
+        """Show the calls of a procedure and of its derivatives. Raises VladError where the name means something else; `later`:
+        a program that is about to run may define it."""
+        self.tracer.trace(name, self._meant(name, later))
         self._renew()
 
     def untrace(self, name: str | None = None) -> None:
@@ -60,9 +61,9 @@ class Debugger(Instrument):
         self.tracer.untrace(name)
         self._renew()
 
-    def break_at(self, name: str) -> None:
-        """Stand still where a procedure is entered. Raises VladError where the name means something else."""
-        self.stepper.names[name] = self._meant(name)
+    def break_at(self, name: str, later: bool = False) -> None:
+        """Stand still where a procedure is entered. Raises VladError as `trace` does."""
+        self.stepper.names[name] = self._meant(name, later)
         self._renew()
 
     def break_on(self, file: str, line: int) -> None:
@@ -105,11 +106,13 @@ class Debugger(Instrument):
         self.clear()
         self.keep_errors(False)
 
-    def _meant(self, name: str) -> Code | None:
+    def _meant(self, name: str, later: bool) -> Code | None:
         """The code of the procedure that a name means; None where no global has it, so that procedures inside others may."""
         if name not in self.session:
             return None
         value = look(self.session.module.cell(name).value)
+        if later and not (is_procedure(value) and self.machine.origin(value[0].base) is None):
+            return None
         if not is_procedure(value):
             raise VladError("not-a-procedure", f"{name} is no procedure", irritants=(value,))
         code: Code = value[0].base

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from vlad.debugging.frames import Frame, active_frames, frames_of
 from vlad.debugging.instrumented import Activation, Place
 from vlad.debugging.origins import Phase, phase_of
+from vlad.debugging.tracing import names_of
 from vlad.errors import VladError
-from vlad.evaluate.tail_calls import in_library
 from vlad.source import Span
 from vlad.values import Code, Value
 
@@ -78,6 +78,7 @@ class Stepper:
         self.armed = self.lasting = False
         self.base: Activation | None = None
         self.answer: Value = None
+        self.seen: set[str] = set()  # of the names, those of which there was a call
         self.resting = False
 
     def begin(self) -> None:
@@ -86,19 +87,15 @@ class Stepper:
         self.mode = "step" if self.armed or (self.mode and self.lasting) else ""
         self.armed = False
 
-    def is_meant(self, code: Code) -> bool:
-        if any(code is meant for meant in self.names.values()):
-            return True
-        if code.name not in self.names or code.base is not code:
-            return False
-        span = self.machine.core_of(code).span
-        return span is not None and not in_library(span)
-
     # What instrumented code calls.
 
     def enter(self, activation: Activation) -> None:
-        if self.names and not self.resting and self.is_meant(activation.code.base):
-            code = activation.code
+        if not self.names or self.resting:
+            return
+        code = activation.code
+        found = names_of(self.machine, code.base, self.names)
+        self.seen |= found
+        if found:
             self.stop("breakpoint", activation, Place(code, None, self.machine.core_of(code).span))
 
     def at(self, activation: Activation, place: Place) -> None:

@@ -31,6 +31,7 @@ class Tracer:
         self.names: dict[str, Code | None] = {}
         self.most = MOST_LINES
         self.resting = False
+        self.seen: set[str] = set()  # of the names, those of which there was a call
         self._traced: WeakKeyDictionary[Code, bool] = WeakKeyDictionary()
         self.begin()
 
@@ -59,10 +60,9 @@ class Tracer:
     def _is_meant(self, code: Code) -> bool:
         """The derivatives of a traced procedure are traced with it."""
         root = root_of(self.machine, code)
-        if any(root is meant for meant in self.names.values()):
-            return True
-        span = self.machine.core_of(root).span
-        return root.name in self.names and span is not None and not in_library(span)
+        found = names_of(self.machine, root, self.names)
+        self.seen |= found
+        return bool(found)
 
     def enter(self, activation: Activation, operands: tuple[Value, ...]) -> None:
         owed, self.owed = self.owed, 0
@@ -89,6 +89,13 @@ class Tracer:
             self.write("| " * min(level - 1, MOST_LEVELS) + text)
         elif self.lines == self.most + 1:
             self.write(f"… (no more than {self.most} lines are shown)")
+
+
+def names_of(machine: Any, code: Code, names: dict[str, Code | None]) -> set[str]:
+    """Which of these names mean a procedure's code: that of the global they meant, or any of the user's that is called so."""
+    span = machine.core_of(code).span
+    is_users = span is not None and not in_library(span)
+    return {name for name, meant in names.items() if meant is code or (is_users and name == code.name)}
 
 
 def call_text(machine: Any, code: Code, operands: tuple[Value, ...]) -> str:
