@@ -150,8 +150,11 @@ class Finder:
         if kind in self.seen or (not made and (kind == "infinity" or self.seen)):
             return
         self.seen.add(kind)
+        name = (
+            primitive if primitive in self.machine.table else primitive.partition(":")[0]
+        )  # host.py numbers its rows
         shown = [operand_text(operand, index, answer) for operand in operands]
-        finding = Finding(kind, made, primitive, shown, real_text(number), index)
+        finding = Finding(kind, made, name, shown, real_text(number), index)
         self.place(finding, place)
         self.found(finding)
 

@@ -114,7 +114,7 @@ class Frame:
         root = root_of(self.machine, self.code)
         lambda_ = self.machine.core_of(root)
         named = [*lambda_.parameters, *bound_in(lambda_.body), *root.environment]
-        return frozenset(variable.name for variable in named if isinstance(variable.name, WrittenName))
+        return frozenset(["result", *[v.name for v in named if isinstance(v.name, WrittenName)]])
 
     def __str__(self) -> str:
         return f"{self.procedure} at {self.span}" if self.span is not None else self.procedure
