@@ -91,7 +91,8 @@ class Finding:
 def backtrace_line(entry: Backtrace) -> str:
     name = entry.procedure
     if name.endswith(".back"):
-        name = f"the backpropagator of {name.removesuffix('.back') or 'an anonymous procedure'}"
+        before, of, last = name.removesuffix(".back").rpartition(" of ")
+        name = f"{before}{of}the backpropagator of {last or 'an anonymous procedure'}"
     return f"  in {name}" + (f" at {entry.span}" if entry.span else "")
 
 
