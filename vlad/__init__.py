@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Debugger", "Incomplete", "LimitExceeded", "Limits", "Opaque", "Session", "VladError", "__version__", "dumps", "grad", "hessian", "hvp",
-    "install_importer", "jvp", "loads", "primitive", "to_jax", "to_torch", "value_and_grad", "vjp",
+    "Debugger", "Incomplete", "LimitExceeded", "Limits", "Opaque", "Session", "VladError", "__version__", "dumps",
+    "grad", "hessian", "hvp", "install_importer", "jvp", "loads", "primitive", "to_jax", "to_torch", "value_and_grad",
+    "vjp",
 ]  # fmt: skip
 
 _HOMES = {

@@ -40,7 +40,7 @@ vlad: a language in which differentiation is an operator like any other
                                         make a shared library and its C header: procedures with
                                         their derivatives, or their values only
   vlad debug [--break PLACE ...] FILE [ARG ...]
-                                        run a program step by step, or up to a procedure or FILE:LINE
+                                        run a program step by step, or up to a place in it
   vlad repl                             announced; not there yet
 
   -I DIR                look for included and imported files in DIR, too; may be repeated

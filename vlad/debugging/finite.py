@@ -26,6 +26,9 @@ from vlad.values import Backtrace, Deferred, Primitive, Value
 from vlad.write import real_text
 
 MOST_PARTS = 10_000  # of a structure that are looked at
+MOST_NEW_PARTS = (
+    100  # of what an operation answers: sums of structures are added at once no deeper (vector_space.AT_ONCE)
+)
 NO_NUMBERS = frozenset({"boolean", "procedure", "string", "symbol", "pair", "null", "unspecified"})
 # Answer what they are given, or a structure with it inside.
 CARRIERS = frozenset(
@@ -122,7 +125,7 @@ class Finder:
             elif type(answer) is Tensor:
                 if answer.is_real and not answer.is_sum and not all_finite(answer):
                     self.look(place, row.name, operands, answer)
-            elif type(answer) is tuple and len(answer) == 2 and not is_finite(answer):
+            elif type(answer) is tuple and len(answer) == 2 and kind_within(answer, MOST_NEW_PARTS):
                 self.look(place, row.name, operands, answer)
             return answer
 
@@ -188,12 +191,12 @@ def is_finite(value: Value) -> bool:
     return not kind_within(value)
 
 
-def kind_within(value: Value) -> str:
+def kind_within(value: Value, most: int = MOST_PARTS) -> str:
     """ "NaN" or "infinity", where there is one in a number, a tensor or a structure, NaN first; "" where all is finite. What is
     not computed yet is not looked at."""
     found, looked = "", 0
     work = [value]
-    while work and looked < MOST_PARTS:
+    while work and looked < most:
         part = work.pop()
         looked += 1
         if type(part) is float:
