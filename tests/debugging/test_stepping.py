@@ -272,6 +272,25 @@ def test_deep_recursion_and_long_loops_while_watching() -> None:
     assert script.stops == []
 
 
+def test_limits_hold_while_watching() -> None:
+    script = Script()
+    session, debugger = session_with(script)
+    debugger.break_at("mean")
+    debugger.find_nan()
+    for limits, code in ((vlad.Limits(fuel=1000), "out-of-fuel"), (vlad.Limits(seconds=0.2), "out-of-time")):
+        with pytest.raises(vlad.LimitExceeded) as caught:
+            session.eval("(count-down 1e12)", limits=limits)
+        assert caught.value.code == code
+    assert session.eval("(deep 1000)", limits=vlad.Limits(fuel=5000)) == 1000
+    steps = session.steps
+    session.eval("(count-down 100)", limits=vlad.Limits(fuel=5000))
+    watched = session.steps - steps
+    debugger.close()
+    steps = session.steps
+    session.eval("(count-down 100)", limits=vlad.Limits(fuel=5000))
+    assert session.steps - steps == watched  # a turn of a loop is a step, watched or not
+
+
 def test_a_stop_deep_in_a_recursion() -> None:
     script = Script()
     session, debugger = session_with(script, PROGRAM.replace("(if (= n 0) 0 ", "(if (= n 0) (mean '(0)) "))
