@@ -200,6 +200,11 @@ def test_variables_of_a_backpropagator() -> None:
     assert variables["x"] == 2.0 and variables["y"] == 3.0
     assert variables["result.sensitivity"] == 1.0
     assert str(told[-1].phase) == "sensitivity, in reverse mode"
+    assert [frame.procedure for frame in told[-1].frames if frame.is_users] == ["backpropagator of product"]
+    assert {str(stop.phase) for stop in script.stops if stop.frames[0].procedure == "reverse of product"} <= {
+        "None",
+        "primal",
+    }
 
 
 def test_what_a_backpropagator_is_closed_over() -> None:

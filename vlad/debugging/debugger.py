@@ -129,6 +129,10 @@ class Debugger(Instrument):
         wanted = (steps or bool(self.tracer.names), steps, self._finding)
         if wanted == (self.follows, self.steps, self.watches):
             return
+        if self.machine.instrument not in (None, self):
+            raise VladError(
+                "already-watched", "The session is watched by another debugger", hint="close that one"
+            )
         with self.session.limited(None):  # while nothing is evaluated elsewhere
             self.follows, self.steps, self.watches = wanted
             tiers = self.session.tiers

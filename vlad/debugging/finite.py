@@ -82,6 +82,9 @@ class Finding:
         lines = [headline if self.span is None else f"{self.span}: {headline}"]
         if self.span is not None:
             lines.append(self.span.excerpt())
+            use = getattr(self.span, "use", None)
+            if use is not None:
+                lines.append(f"  in the expansion of the macro used at {use}")
         if self.phase.modes:
             lines.append(f"  a {self.phase}: {applied}")
         if not self.made:

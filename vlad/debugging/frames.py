@@ -68,7 +68,7 @@ class Frame:
     @property
     def is_users(self) -> bool:
         """Does its text stand in a program of the user's?"""
-        span = self.machine.core_of(self.code.base).span
+        span = self.machine.core_of(root_of(self.machine, self.code)).span
         return span is not None and not in_library(span)
 
     @cached_property

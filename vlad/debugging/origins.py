@@ -100,11 +100,10 @@ def modes_of(machine: Any, code: Code) -> tuple[str, ...]:
 def phase_of(machine: Any, code: Code, variable: Variable | None) -> Phase:
     """What the operation in this code that binds this variable computes."""
     path = transforms(code)
-    for source in path[:-1]:
-        if variable is not None and variable in bound_in(machine.core_of(source).body):
-            code = source
-            break
-    modes = modes_of(machine, code)
+    while len(path) > 1 and path[-2].tail is path[-1]:
+        path = path[:-1]  # what the reverse transform adds to the way forward computes no derivative yet
+    own = [source for source in path if variable in bound_in(machine.core_of(source).body)]
+    modes = modes_of(machine, own[0] if own else path[-1])
     if not modes:
         return PRIMAL
     return Phase("tangent" if modes[0] == "forward" else "sensitivity", modes)
