@@ -253,7 +253,7 @@ def test_after_an_error_on_every_tier(tier: str) -> None:
 
 
 def test_errors_of_limits_and_depth_have_frames_too() -> None:
-    session = vlad.Session(limits=vlad.Limits(depth=2000), write=lambda text: None)
+    session = vlad.Session(tier="evaluate", limits=vlad.Limits(depth=2000), write=lambda text: None)
     debugger = Debugger(session)
     debugger.keep_errors()
     session.run_text(PROGRAM, "program.vlad")
@@ -332,11 +332,11 @@ def test_watching_leaves_no_trace() -> None:
         return found
 
     program = "(list (mean '(1 2)) (spread '(1 2)) (count-down 3) (deep 3) (product 1 2))"
-    plain = vlad.Session(write=lambda text: None)
+    plain = vlad.Session(tier="evaluate", write=lambda text: None)
     plain.run_text(PROGRAM)
     plain.eval(program)
     expected = texts(plain)
-    session = vlad.Session(write=lambda text: None)
+    session = vlad.Session(tier="evaluate", write=lambda text: None)
     session.run_text(PROGRAM)
     session.eval(program)
     assert texts(session) == expected
