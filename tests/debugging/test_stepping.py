@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -358,3 +360,29 @@ def test_the_debugger_is_not_imported_unless_asked_for() -> None:
     program = "import sys, vlad; vlad.Session().eval('((gradient sin) 1)'); print([m for m in sys.modules if 'debugging' in m])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_kept_error_does_not_keep_a_deep_stack() -> None:
+    class Thing:
+        """What a frame holds."""
+
+    things: weakref.WeakSet[Thing] = weakref.WeakSet()
+    session = vlad.Session(tier="evaluate", write=lambda text: None)
+
+    @session.define
+    def thing(n: float) -> vlad.Opaque:
+        made = Thing()
+        things.add(made)
+        return vlad.Opaque(made)
+
+    debugger = Debugger(session)
+    debugger.keep_errors()
+    session.run_text("(define (deep n l) (if (= n 0) (car l) (+ 1 (deep (- n 1) (thing n)))))", "program")
+    with pytest.raises(vlad.VladError) as caught:
+        session.eval("(deep 5000 1)")
+    del caught
+    gc.collect()
+    assert debugger.error is not None and len(debugger.error.frames) <= 1100
+    assert debugger.error.frames[0].variables()["n"] == 0.0
+    assert debugger.error.frames[-2].variables()["n"] > 4900
+    assert len(things) <= 1200
