@@ -230,6 +230,7 @@ class Session:
         self._loading: set[str] = set()
         self._including: list[str] = []
         self._modules: dict[str, Module] = {}
+        self._imports: dict[tuple[str, str | None], Import] = {}  # of the program itself
         self.basis = Module("basis", None, TABLE)
         self.basis.autoload = self._load_basis
         self.library = Module("library", self.basis)
@@ -343,6 +344,15 @@ class Session:
         """Evaluate a file's forms without printing their values."""
         self._run_file(path, None)
 
+    def import_again(self) -> list[str]:
+        """Evaluate the files of all modules anew, and give their names what they now mean; the paths that were imported."""
+        with self._lock:
+            self._modules.clear()
+            imports = list(self._imports.values())
+            for item in imports:
+                self._import(item, self.module)
+            return [item.path for item in imports]
+
     def _run_file(self, path: str, show: Callable[[Value], None] | None) -> None:
         with self._lock:
             source = load(self._find(path, [""], None))
@@ -360,11 +370,13 @@ class Session:
                 return [name for name, cell in self.module.cells.items() if hasattr(cell, "value")]
             return [name for name in names if name in self]
 
-    def run_text(self, text: str, name: str = "<expression>") -> None:
-        """Run a text as `run` does a file."""
+    def run_text(
+        self, text: str, name: str = "<expression>", show: Callable[[Value], None] | None = None
+    ) -> None:
+        """Run a text as `run` does a file; `show`, in place of printing, is given the value of each expression."""
         _expect_text(text)
         with self._lock:
-            self._run(Source(name, text), self.module, self._print)
+            self._run(Source(name, text), self.module, show or self._print)
 
     def __getitem__(self, name: str) -> Any:
         """The value of a global, as a Python value. Raises UnknownName, which is a KeyError."""
@@ -389,6 +401,22 @@ class Session:
             self._define(cell, converted)
             cell.primitive = primitive_of(converted)
 
+    def bind(self, name: str, value: Value) -> None:
+        """Define a global by a value of the language: what the prompt calls `_`, say."""
+        with self._lock:
+            cell = self.module.define(name)
+            self._define(cell, value)
+            cell.primitive = primitive_of(value)
+
+    def unbind(self, name: str) -> None:
+        """Take a global's value away again. Who uses it from now on is told that it is unbound."""
+        with self._lock:
+            cell = self.module.define(name)
+            del self.module.defined[name]
+            if hasattr(cell, "value"):
+                del cell.value
+            self.tiers.redefined(cell)
+
     def define(self, function: Any) -> Any:
         """Define a global by a Python function, or a primitive made of one, under its own name. Answers it, so this is a
         decorator, too."""
@@ -405,6 +433,12 @@ class Session:
         """What a name of the library means, whatever the program made of it."""
         with self._lock:
             return self.library.cell(name).value
+
+    @contextmanager
+    def metering(self) -> Iterator[None]:
+        """`with session.metering():` primitive operations are counted (`counts`), so nothing is compiled inside."""
+        with self._lock, self.machine.metering(), self.tiers.paused():
+            yield
 
     @property
     def counts(self) -> dict[str, int]:
@@ -525,6 +559,8 @@ class Session:
 
     def _import(self, item: Import, module: Module) -> None:
         found = self._find_module(item)
+        if module is self.module:
+            self._imports[item.path, item.prefix] = item
         prefix = "" if item.prefix is None else item.prefix + ":"
         if os.path.dirname(found) == self._library.folder:
             self._import_library(os.path.basename(found), prefix, module)
@@ -725,8 +761,12 @@ class Session:
 
     def expand(self, path: str) -> Iterator[str]:
         """The core of each top-level form of a file."""
+        return self.expand_source(load(self._find(path, [""], None)))
+
+    def expand_source(self, source: Source) -> Iterator[str]:
+        """The core of each top-level form of a text."""
         with self._lock:
-            for item in self._items(load(self._find(path, [""], None)), self.module):
+            for item in self._items(source, self.module):
                 if isinstance(item, Definition):
                     yield f"(define {item.cell.name} {print_core(only_lambda(item.body) or item.body)})"
                 elif isinstance(item, Expression):
@@ -743,22 +783,22 @@ class Session:
                     item, Expression
                 ) else None
                 if isinstance(item, Definition) and name in (None, item.cell.name):
-                    text = self._stage(item.cell, stage)
-                    if text is not None:
-                        yield text
+                    if is_procedure(item.cell.value):
+                        yield self.stage(item.cell.value, stage, item.cell.name)
 
-    def _stage(self, cell: Global, stage: str) -> str | None:
-        value = cell.value
-        if type(value) is not tuple or len(value) in (0, 2):
-            return None
-        code = value[0]
-        if stage == "reverse":
-            code = self.machine.tail_code(code)
-        elif stage == "forward":
-            code = self.machine.forward_code(code)
-        elif stage in ("types", "c"):
-            return self.tiers.shown(value, stage)
-        return f"(define {cell.name} {print_core(self.machine.core_of(code))})"
+    def stage(self, value: Value, stage: str, name: str = "", operands: tuple[Value, ...] = ()) -> str:
+        """The code of a procedure at a stage, as the definition of a name if there is one; types and c for operands like
+        these, or reals."""
+        with self._lock:
+            code = look(value)[0]
+            if stage == "reverse":
+                code = self.machine.tail_code(code)
+            elif stage == "forward":
+                code = self.machine.forward_code(code)
+            elif stage in ("types", "c"):
+                return self.tiers.shown(look(value), stage, operands)
+            core = print_core(self.machine.core_of(code))
+            return f"(define {name} {core})" if name else core
 
 
 def primitive_of(value: Value) -> Primitive | None:

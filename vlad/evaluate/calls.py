@@ -507,8 +507,24 @@ class Machine:
     def _count_from_now_on(self) -> None:
         """Code that counts its steps is another one: what was emitted is emitted again when it is called next."""
         self.counting = True
+        self._emit_again()
+
+    def _emit_again(self) -> None:
         for code in list(self._made):
             self.await_first_call(code)
+
+    @contextmanager
+    def metering(self) -> Iterator[None]:
+        """Inside, applications of primitives are counted; not within an evaluation that has begun."""
+        before = self.metered, self.counting
+        self.metered = self.counting = True
+        self.counts.clear()
+        self._emit_again()
+        try:
+            yield
+        finally:
+            self.metered, self.counting = before
+            self._emit_again()
 
     def guarded(
         self,
