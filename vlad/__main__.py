@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 
 from vlad import __version__
@@ -34,8 +34,9 @@ vlad: a language in which differentiation is an operator like any other
   vlad build FILE --lib [--export PROCEDURE ...] [--export-value PROCEDURE ...] [-o NAME]
                                         make a shared library and its C header: procedures with
                                         their derivatives, or their values only
-  vlad repl                             announced; not there yet
+  vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
 
+  -i                    then the prompt: after FILE or -e, with all that they defined
   -I DIR                look for included and imported files in DIR, too; may be repeated
   --metered             after each value, print how often each primitive was applied
   --tier auto|compile|evaluate
@@ -57,18 +58,14 @@ ANSWERS = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, INTERRUPT, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
 
-# Commands that are announced but belong to later versions, with what they will be.
-ANNOUNCED = {
-    "repl": "the interactive prompt",
-}
-COMMANDS = ("run", "expand", "show", "check", "build", "cache", *ANNOUNCED)
+COMMANDS = ("run", "expand", "show", "check", "build", "cache", "repl")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "types", "c"),
     "--optimize": ("2", "0", "1", "3"),
     "--device": ("cpu", "cuda"),
 }
-FLAGS = {"--metered": "metered", "--fast-math": "fast_math", "--lib": "library", "--native": "native"}
+FLAGS = {"-i": "interactive", "--metered": "metered", "--fast-math": "fast_math", "--lib": "library", "--native": "native"}
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
     "show": ("--stage", "--name"),
@@ -91,7 +88,7 @@ class CommandLine:
         self.words: list[str] = []
         self.expressions: list[str] = []
         self.path: list[str] = []
-        self.metered = self.fast_math = self.library = self.native = False
+        self.interactive = self.metered = self.fast_math = self.library = self.native = False
         self.output: str | None = None
         self.exports: dict[str, bool] = {}  # with derivatives?
         self.answer: str | None = None  # to --help and --version: there is nothing else to do then
@@ -195,12 +192,14 @@ def _amount(name: str, text: str) -> float:
 def _check(line: CommandLine) -> None:
     if line.answer is not None:
         return
-    if line.command in ANNOUNCED:
-        raise UsageError(
-            f"`vlad {line.command}` is not there yet: {ANNOUNCED[line.command]} comes in a later version"
-        )
     if line.command and line.expressions:
         raise UsageError(f"-e does not go with `vlad {line.command}`")
+    if line.interactive and (line.command not in ("", "run", "repl")):
+        raise UsageError(f"-i does not go with `vlad {line.command}`")
+    if line.command == "repl":
+        if line.words:
+            raise UsageError("`vlad repl` takes no file; `vlad -i FILE` runs one and stays")
+        return
     if line.command == "cache":
         if line.words not in ([], ["clear"]):
             raise UsageError(f"`vlad cache` takes `clear` or nothing; not {' '.join(line.words)}")
@@ -225,17 +224,9 @@ def execute(line: CommandLine) -> int:
     program = not line.expressions
     if program and not line.command and line.words and not line.path:
         _refuse_misspelt(line.words[0])
-    arguments = line.words[1:] if program else line.words
-    session = Session(
-        line.path,
-        arguments=arguments,
-        limits=line.limits,
-        metered=line.metered,
-        tier=_tier(line),
-        optimize=int(line.choices["--optimize"]),
-        fast_math=line.fast_math,
-        device=line.choices["--device"],
-    )
+    if line.command == "repl" or line.interactive or (program and not line.words and _at_terminal()):
+        return _prompt(line)
+    session = _session(line)
     if line.command == "expand":
         _print_all(session.expand(line.words[0]))
     elif line.command == "show":
@@ -250,7 +241,33 @@ def execute(line: CommandLine) -> int:
     elif line.words and line.words[0] != "-":
         session.run(line.words[0])
     else:
-        return _standard_input(session, asked_for=bool(line.words))
+        return _standard_input(session)
+    return SUCCESS
+
+
+def _session(line: CommandLine, write: Callable[[str], object] | None = None) -> Session:
+    return Session(
+        line.path,
+        arguments=line.words if line.expressions else line.words[1:],
+        limits=line.limits,
+        metered=line.metered,
+        tier=_tier(line),
+        optimize=int(line.choices["--optimize"]),
+        fast_math=line.fast_math,
+        device=line.choices["--device"],
+        write=write,
+    )
+
+
+def _at_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _prompt(line: CommandLine) -> int:
+    from vlad.repl.loop import start  # 0.1 s, only for a person
+
+    file = line.words[0] if line.words and not line.expressions else None
+    start(lambda write: _session(line, write), file, line.expressions)
     return SUCCESS
 
 
@@ -305,10 +322,10 @@ def _cache(clear: bool) -> int:
     return SUCCESS
 
 
-def _standard_input(session: Session, asked_for: bool) -> int:
-    """Run the program that standard input holds; a person at a terminal wanted the prompt."""
-    if sys.stdin is None or (sys.stdin.isatty() and not asked_for):
-        raise UsageError(f"no file: {ANNOUNCED['repl']} comes in a later version")
+def _standard_input(session: Session) -> int:
+    """Run the program that standard input holds."""
+    if sys.stdin is None:
+        raise UsageError("no file, and no standard input")
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

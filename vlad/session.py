@@ -101,6 +101,21 @@ class Library:
         text = self._texts[file]
         return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
 
+    def comment(self, name: str) -> list[str]:
+        """The lines of the comment right above a definition: the shape of a call, then sentences and examples."""
+        place = self.index().get(name)
+        return [] if place is None else comment_above(self._texts[place[0]], place[1])
+
+
+def comment_above(text: str, start: int) -> list[str]:
+    """The lines of the comment that ends right above the line on which an offset is."""
+    lines: list[str] = []
+    for line in reversed(text[:start].split("\n")[:-1]):
+        if not line.lstrip().startswith(";"):
+            break
+        lines.append(line.lstrip().lstrip(";").removeprefix(" "))
+    return lines[::-1]
+
 
 @functools.cache
 def the_library() -> Library:
@@ -382,7 +397,7 @@ class Session:
         """The value of a global, as a Python value. Raises UnknownName, which is a KeyError."""
         with self._lock:
             if name not in self:
-                hint = self._suggestion(name) if isinstance(name, str) else "a name is a string"
+                hint = self.suggestion(name) if isinstance(name, str) else "a name is a string"
                 raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
             return to_python(self.module.cell(name).value, self._calls)
 
@@ -519,12 +534,13 @@ class Session:
                     error.backtrace.append(Backtrace("the library", error.span))
                 error.span = span
             if error.code == "unbound-variable" and error.hint is None:
-                error.hint = self._suggestion(error.message.rpartition(" ")[2])
+                error.hint = self.suggestion(error.message.rpartition(" ")[2])
             raise
         finally:
             CURRENT.reset(before)
 
-    def _suggestion(self, name: str) -> str:
+    def suggestion(self, name: str) -> str:
+        """What to do about a name that nobody has defined."""
         import difflib  # 5 ms, only for an error
 
         near = difflib.get_close_matches(name, sorted(self.known_names()), 1, 0.6)
@@ -790,15 +806,20 @@ class Session:
         """The code of a procedure at a stage, as the definition of a name if there is one; types and c for operands like
         these, or reals."""
         with self._lock:
+            if stage in ("types", "c"):
+                return self.tiers.shown(look(value), stage, operands)
+            core = print_core(self.core_at(value, stage))
+            return f"(define {name} {core})" if name else core
+
+    def core_at(self, value: Value, stage: str) -> Lambda:
+        """The lambda of a procedure: as it is (core), or as its derivative (reverse, forward)."""
+        with self._lock:
             code = look(value)[0]
             if stage == "reverse":
                 code = self.machine.tail_code(code)
             elif stage == "forward":
                 code = self.machine.forward_code(code)
-            elif stage in ("types", "c"):
-                return self.tiers.shown(look(value), stage, operands)
-            core = print_core(self.machine.core_of(code))
-            return f"(define {name} {core})" if name else core
+            return self.machine.core_of(code)
 
 
 def primitive_of(value: Value) -> Primitive | None:
