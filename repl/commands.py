@@ -45,6 +45,7 @@ class Command:
     run: Callable[[Shell, str], None]
     takes: str
     words: tuple[str, ...]
+    more: str
 
     @property
     def usage(self) -> str:
@@ -55,9 +56,11 @@ COMMANDS: dict[str, Command] = {}
 Run = Callable[[Shell, str], None]
 
 
-def command(name: str, operands: str, doc: str, takes: str = EXPRESSION, words: tuple[str, ...] = ()) -> Callable[[Run], Run]:
+def command(
+    name: str, operands: str, doc: str, takes: str = EXPRESSION, words: tuple[str, ...] = (), more: str = ""
+) -> Callable[[Run], Run]:
     def add(run: Run) -> Run:
-        COMMANDS[name] = Command(name, operands, doc, run, takes, words)
+        COMMANDS[name] = Command(name, operands, doc, run, takes, words, more)
         return run
 
     return add
@@ -111,7 +114,8 @@ def needs(argument: str, name: str) -> str:
 def _help(shell: Shell, argument: str) -> None:
     if argument:
         found = found_command(argument.removeprefix(","))
-        shell.terminal.line(f"{found.usage}\n  {found.doc}")
+        lines = [found.usage, f"  {found.doc}", *[f"  {line}" for line in found.more.split("\n") if line]]
+        shell.terminal.line("\n".join(lines))
         return
     width = max(len(each.usage) for each in COMMANDS.values()) + 2
     for each in COMMANDS.values():
@@ -170,7 +174,9 @@ def _source(shell: Shell, argument: str) -> None:
 
 @command("names", "", "what you have defined", NOTHING)
 def _names(shell: Shell, argument: str) -> None:
-    for name in shell.session.defined():
+    for macro in shell.session.module.macros:
+        shell.terminal.line(f"{macro}  {shell.terminal.paint('macro', 'remark')}")
+    for name in shell.session.module.defined:
         if not name.startswith("_"):
             found = known(shell.session, name)
             shell.terminal.line((found.signature if found is not None else "") or name)
@@ -208,7 +214,7 @@ def _count(shell: Shell, argument: str) -> None:
     shell.remark(f"{sum(counts.values())} in all")
 
 
-@command("profile", "EXPRESSION", "evaluate uncompiled, and tell in which procedures the time goes")
+@command("profile", "EXPRESSION", "evaluate, and tell in which procedures the time goes")
 def _profile(shell: Shell, argument: str) -> None:
     from .profile import profiled
 
@@ -256,11 +262,11 @@ def expressions(text: str) -> list[str]:
 _stage("core", "a procedure in core, the language inside")
 _stage("reverse", "its reverse derivative, which J makes, in core")
 _stage("forward", "its forward derivative, which j* makes, in core")
-_stage("types", "the types that the compiler finds, for reals or for operands that you give", "F [OPERAND ...]")
+_stage("types", "the types that the compiler finds", "F [OPERAND ...]")
 _stage("c", "the C text that the compiler makes of it", "F [OPERAND ...]")
 
 
-@command("graph", "F [reverse|forward] [FILE]", "the flow of its data, as text or in a file (.dot, .svg, .png)", NAMES)
+@command("graph", "F [reverse|forward] [FILE]", "the flow of its data; FILE: .dot, .svg, .png", NAMES)
 def _graph(shell: Shell, argument: str) -> None:
     from . import graph
 
@@ -275,7 +281,16 @@ def _graph(shell: Shell, argument: str) -> None:
     shell.remark(f"written: {written}")
 
 
-@command("plot", "F ... [LOW HIGH] [derivative] [FILE]  or  ,plot LIST [FILE]", "draw procedures of a number, or numbers", NAMES)
+PLOTS = """\
+,plot sin                      a procedure of a number, from -5 to 5
+,plot sin cos 0 6              two, from 0 to 6
+,plot sin 0 6 derivative       with its derivative
+,plot '(3 1 4 1 5)             a list or tensor of numbers, such as the losses of a training
+,plot '((0 . 1) (2 . 3))       points, such as the way of an optimizer
+,plot sin 0 6 sine.svg         into a file: .svg, or what Matplotlib writes (.png, .pdf)"""
+
+
+@command("plot", "F ... [LOW HIGH]", "draw procedures of a number, a list, points; see `,help plot`", NAMES, more=PLOTS)
 def _plot(shell: Shell, argument: str) -> None:
     from . import plot
 
@@ -299,7 +314,7 @@ def _load(shell: Shell, argument: str) -> None:
         shell.loaded.append(path)
 
 
-@command("reload", "", "evaluate the loaded files, and all imported modules, again", NOTHING)
+@command("reload", "", "evaluate loaded files and imported modules again", NOTHING)
 def _reload(shell: Shell, argument: str) -> None:
     with shell.session.limited(shell.limits):
         again = shell.session.import_again()
@@ -322,7 +337,7 @@ def _reset(shell: Shell, argument: str) -> None:
     shell.start()
 
 
-@command("save", "FILE", "write what you have entered, as far as it went well, as a program", FILES)
+@command("save", "FILE", "write what you entered, and went well, as a program", FILES)
 def _save(shell: Shell, argument: str) -> None:
     path = file_name(needs(argument, "save"))
     path = path if path.endswith(".vlad") else path + ".vlad"
@@ -435,7 +450,7 @@ def limit(name: str, text: str) -> float | None:
 SHAPE = ("columns", "depth", "length", "total")
 
 
-@command("format", "[NAME N]", "how results are shown: columns, depth, length of a list, elements in total", WORDS, SHAPE)
+@command("format", "[NAME N]", "how much of a result is shown", WORDS, SHAPE)
 def _format(shell: Shell, argument: str) -> None:
     if argument:
         name, _, amount = argument.partition(" ")

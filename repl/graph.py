@@ -176,8 +176,8 @@ class _Dot:
         if isinstance(rhs, Variable):
             return self.nodes.get(rhs) or self.node(rhs.name, shape="ellipse", style="dashed")
         word, operands = operator_of(rhs)
-        fixed = [atom_label(atom) for atom in operands if not isinstance(atom, Variable)]
-        label = " ".join([word, *fixed]).strip()
+        fixed = ["·" if isinstance(atom, Variable) else atom_label(atom) for atom in operands]
+        label = " ".join([word, *(fixed if set(fixed) != {"·"} else [])]).strip()
         node = self.node(label, **({"shape": "component"} if isinstance(rhs, Lambda) else {}))
         for atom in operands:
             if isinstance(atom, Variable):

@@ -140,7 +140,7 @@ class Calls:
             return self._host.procedure(function)
 
     def __call__(self, procedure: Value, argument: Value) -> Value:
-        return self.session._apply(procedure, argument)
+        return self.session.apply(procedure, argument)
 
     def quicken(self, procedure: Procedure, count: int) -> None:
         """Let a procedure call machine code without us, while that is up to date."""
@@ -465,7 +465,8 @@ class Session:
         """Procedure entries and loop turns so far; counted when `metered` or with fuel."""
         return int(self.machine.steps[0])
 
-    def _apply(self, procedure: Value, argument: Value) -> Value:
+    def apply(self, procedure: Value, argument: Value) -> Value:
+        """Apply a procedure to its one argument (a tuple, for several), as values of the language."""
         with self._lock:
             return self._suggesting(lambda: self.tiers.apply(procedure, argument))
 
