@@ -96,7 +96,9 @@ def found_command(name: str) -> Command:
     import difflib  # 5 ms, only for an error
 
     near = near or difflib.get_close_matches(name, list(COMMANDS), 3, 0.5)
-    hint = f"did you mean {' or '.join('`,' + other + '`' for other in near)}?" if near else "`,help` lists them"
+    hint = (
+        f"did you mean {' or '.join('`,' + other + '`' for other in near)}?" if near else "`,help` lists them"
+    )
     raise VladError("unknown-command", f"There is no command `,{name}`", hint=hint)
 
 
@@ -142,7 +144,9 @@ def wanted(shell: Shell, name: str) -> Known:
     """What is known of a name. Raises VladError where that is nothing."""
     found = known(shell.session, name)
     if found is None:
-        raise VladError("unbound-variable", f"Nothing is known of {name}", hint=shell.session.suggestion(name))
+        raise VladError(
+            "unbound-variable", f"Nothing is known of {name}", hint=shell.session.suggestion(name)
+        )
     return found
 
 
@@ -156,7 +160,9 @@ def _apropos(shell: Shell, argument: str) -> None:
     for each in every[:MOST_FOUND]:
         head = each.signature or each.name
         room = max(shell.terminal.width - len(head) - 2, 10)
-        shell.terminal.line(f"{head}  {shell.terminal.paint(textwrap.shorten(each.summary, room, placeholder=' …'), 'remark')}")
+        shell.terminal.line(
+            f"{head}  {shell.terminal.paint(textwrap.shorten(each.summary, room, placeholder=' …'), 'remark')}"
+        )
     if len(every) > MOST_FOUND:
         shell.remark(f"and {len(every) - MOST_FOUND} more")
     if not every:
@@ -167,7 +173,9 @@ def _apropos(shell: Shell, argument: str) -> None:
 def _source(shell: Shell, argument: str) -> None:
     found = wanted(shell, needs(argument, "source"))
     if not found.source:
-        raise VladError("no-source", f"{found.name} has no text: it is a {found.kind}", hint=f"try `,doc {found.name}`")
+        raise VladError(
+            "no-source", f"{found.name} has no text: it is a {found.kind}", hint=f"try `,doc {found.name}`"
+        )
     shell.remark(found.place)
     shell.terminal.line(found.source)
 
@@ -290,7 +298,13 @@ PLOTS = """\
 ,plot sin 0 6 sine.svg         into a file: .svg, or what Matplotlib writes (.png, .pdf)"""
 
 
-@command("plot", "F ... [LOW HIGH]", "draw procedures of a number, a list, points; see `,help plot`", NAMES, more=PLOTS)
+@command(
+    "plot",
+    "F ... [LOW HIGH]",
+    "draw procedures of a number, a list, points; see `,help plot`",
+    NAMES,
+    more=PLOTS,
+)
 def _plot(shell: Shell, argument: str) -> None:
     from . import plot
 
@@ -443,7 +457,9 @@ def limit(name: str, text: str) -> float | None:
     except ValueError:
         number = 0.0
     if not 0 < number <= 2e9:
-        raise WrongOption("invalid-argument", f"A limit is a positive number, or off; not {text or 'nothing'}")
+        raise WrongOption(
+            "invalid-argument", f"A limit is a positive number, or off; not {text or 'nothing'}"
+        )
     return number if name in ("seconds", "memory") else int(number)
 
 
@@ -456,7 +472,9 @@ def _format(shell: Shell, argument: str) -> None:
         name, _, amount = argument.partition(" ")
         one_of(name, SHAPE)
         if not amount.strip().isdigit() or not 0 < int(amount) <= 1_000_000:
-            raise WrongOption("invalid-argument", f"{name} needs a positive whole number; not {amount or 'nothing'}")
+            raise WrongOption(
+                "invalid-argument", f"{name} needs a positive whole number; not {amount or 'nothing'}"
+            )
         if name == "columns":
             shell.terminal.columns = int(amount)
         else:

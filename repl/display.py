@@ -52,12 +52,12 @@ class _Layout:
         if type(value) is Tensor:
             return self.tensor(value, column)
         if type(value) is tuple and len(value) == 2:
-            return self.list(value, column, depth, behind)
+            return self.list_text(value, column, depth, behind)
         if type(value) is tuple and value:
             return anonymous(value, flat, room)
         return cut(written(value, self.format.total * 10), self.format.total * 10)
 
-    def list(self, value: Value, column: int, depth: int, behind: int) -> str:
+    def list_text(self, value: Value, column: int, depth: int, behind: int) -> str:
         """Elements beneath each other, or, where they are short, as many in a line as fit."""
         if depth >= self.format.depth or self.left <= 0:
             return "(…)"

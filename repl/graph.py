@@ -30,6 +30,7 @@ from vlad.core.text import constant_text
 from vlad.errors import VladError
 
 SECONDS = 60  # that Graphviz may take
+MIDDLE, LAST = ("├─ ", "│  "), ("└─ ", "   ")  # of a tree: the branch to a part, and what stands below it
 
 
 def operator_of(rhs: Rhs | Result) -> tuple[str, tuple[Atom, ...]]:
@@ -70,7 +71,9 @@ def inner_bodies(rhs: Rhs | Result) -> list[tuple[str, Body]]:
 
 def as_text(lambda_: Lambda) -> str:
     """A tree for each result, from the result to what it is made of; what was shown already is only named again."""
-    lines = [f"{lambda_.name or 'procedure'} of {' '.join(parameter.name for parameter in lambda_.parameters)}"]
+    lines = [
+        f"{lambda_.name or 'procedure'} of {' '.join(parameter.name for parameter in lambda_.parameters)}"
+    ]
     _Tree(lines).body(lambda_.body, "")
     return "\n".join(lines)
 
@@ -87,7 +90,7 @@ class _Tree:
                 self.made.update(binding.members)
             else:
                 self.made[binding.variable] = binding.rhs
-        self.part(body.result, margin, "└─ ", "   ")
+        self.part(body.result, margin, *LAST)
 
     def part(self, rhs: Rhs | Result, margin: str, branch: str, below: str) -> None:
         """An operation, and beneath it what it is made of."""
@@ -111,17 +114,17 @@ class _Tree:
             bodies = inner_bodies(rhs)
             if isinstance(rhs, Lambda):
                 operands = ()
-            parts = [
-                (operand, margin, "├─ " if index < len(operands) - 1 or bodies else "└─ ", "│  " if index < len(operands) - 1 or bodies else "   ")
-                for index, operand in enumerate(operands)
-            ]  # fmt: skip
+            parts = []
+            for index, operand in enumerate(operands):
+                is_last = index == len(operands) - 1 and not bodies
+                parts.append((operand, margin, *(LAST if is_last else MIDDLE)))
             for index, (label, body) in enumerate(bodies):
-                last = index == len(bodies) - 1
                 for operand_part in parts:
                     self.part(*operand_part)
                 parts = []
-                self.lines.append(f"{margin}{'└─ ' if last else '├─ '}{label}")
-                self.body(body, margin + ("   " if last else "│  "))
+                branch, below = LAST if index == len(bodies) - 1 else MIDDLE
+                self.lines.append(f"{margin}{branch}{label}")
+                self.body(body, margin + below)
             work += reversed(parts)
 
 
@@ -133,7 +136,11 @@ def as_dot(lambda_: Lambda) -> str:
     dot = _Dot()
     dot.lambda_(lambda_)
     name = quoted(lambda_.name or "procedure")
-    lines = [f"digraph {name} {{", '  node [shape=box, fontname="Helvetica", fontsize=11];', f"  label={name};"]
+    lines = [
+        f"digraph {name} {{",
+        '  node [shape=box, fontname="Helvetica", fontsize=11];',
+        f"  label={name};",
+    ]
     return "\n".join([*lines, *dot.lines, "}"]) + "\n"
 
 
@@ -218,5 +225,7 @@ def save(dot: str, path: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise VladError("cannot-write", f"Graphviz failed: {error}") from None
     if done.returncode:
-        raise VladError("cannot-write", f"Cannot write: {path}", hint=done.stderr.decode("utf-8", "replace").strip())
+        raise VladError(
+            "cannot-write", f"Cannot write: {path}", hint=done.stderr.decode("utf-8", "replace").strip()
+        )
     return path

@@ -82,7 +82,9 @@ def _primitive(row: Primitive) -> Known:
         found.derivative = [f"by {operand}: {text}" for operand, text in row.partials.items()]
     else:
         found.derivative = [f"forward: {row.forward}"]
-        found.derivative += [f"sensitivity of {operand}: {text}" for operand, text in (row.reverse or {}).items()]
+        found.derivative += [
+            f"sensitivity of {operand}: {text}" for operand, text in (row.reverse or {}).items()
+        ]
     return found
 
 

@@ -23,7 +23,9 @@ GREETING = f"vlad {__version__}: type an expression, `,help` for commands, Ctrl-
 
 
 def start(
-    make_session: Callable[[Callable[[str], object]], Session], file: str | None = None, expressions: Iterable[str] = ()
+    make_session: Callable[[Callable[[str], object]], Session],
+    file: str | None = None,
+    expressions: Iterable[str] = (),
 ) -> None:
     """Run a file or expressions, if there are any, then prompt until the user leaves."""
     reads = sys.stdin is not None and sys.stdin.isatty()

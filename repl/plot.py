@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -104,7 +105,10 @@ def data(text: str, value: Value) -> list[Curve]:
     if len(rows[0]) == 2:
         return [Curve(text, finite([(row[0], row[1]) for row in rows]))]
     return [
-        Curve(text if len(rows[0]) == 1 else f"{text} [{column}]", finite([(float(i), row[column]) for i, row in enumerate(rows)]))
+        Curve(
+            text if len(rows[0]) == 1 else f"{text} [{column}]",
+            finite([(float(i), row[column]) for i, row in enumerate(rows)]),
+        )
         for column in range(len(rows[0]))
     ]
 
@@ -114,7 +118,7 @@ def elements(value: Value) -> list[Any]:
     value = look(value)
     if type(value) is Tensor and value.shape:
         return list(on_host(value.array))[:MOST_POINTS]
-    found = []
+    found: list[Value] = []
     while type(value) is tuple and len(value) == 2 and len(found) < MOST_POINTS:
         found.append(value[0])
         value = look(value[1])
@@ -183,7 +187,11 @@ def in_terminal(curves: list[Curve], terminal: Terminal) -> str:
             place = (row // 4, column // 2)
             cells[place] = cells.get(place, 0) | BRAILLE[row % 4][column % 2]
         for (row, column), bits in cells.items():
-            mark = chr(0x2800 + bits) if not dumb and (len(curves) == 1 or terminal.colour) else LETTERS[index % len(LETTERS)]
+            mark = (
+                chr(0x2800 + bits)
+                if not dumb and (len(curves) == 1 or terminal.colour)
+                else LETTERS[index % len(LETTERS)]
+            )
             colour = PAINTS[index % len(PAINTS)]
             grid[row][column] = f"\x1b[{colour}m{mark}\x1b[0m" if terminal.colour else mark
     tall, wide = high - low, right - left
@@ -195,11 +203,13 @@ def in_terminal(curves: list[Curve], terminal: Terminal) -> str:
     return "\n".join([*lines, legend(curves, terminal)] if len(curves) > 1 else lines)
 
 
-def joined(points: list[tuple[float, float]], left: float, right: float, columns: int) -> list[tuple[float, float]]:
+def joined(
+    points: list[tuple[float, float]], left: float, right: float, columns: int
+) -> list[tuple[float, float]]:
     """The points, with those between that a line through them would have, about one for each column."""
     step = (right - left) / columns
     found = list(points)
-    for (x, y), (after, level) in zip(points, points[1:], strict=False):
+    for (x, y), (after, level) in pairwise(points):
         count = min(int(abs(after - x) / step), columns)
         found += [(x + (after - x) * i / count, y + (level - y) * i / count) for i in range(1, count)]
     return found
@@ -208,7 +218,11 @@ def joined(points: list[tuple[float, float]], left: float, right: float, columns
 def legend(curves: list[Curve], terminal: Terminal) -> str:
     parts = []
     for index, curve in enumerate(curves):
-        mark = f"\x1b[{PAINTS[index % len(PAINTS)]}m━\x1b[0m" if terminal.colour else LETTERS[index % len(LETTERS)]
+        mark = (
+            f"\x1b[{PAINTS[index % len(PAINTS)]}m━\x1b[0m"
+            if terminal.colour
+            else LETTERS[index % len(LETTERS)]
+        )
         parts.append(f"{mark} {curve.name}")
     return " " * (LABELS + 2) + "   ".join(parts)
 
@@ -220,27 +234,33 @@ WIDTH, HEIGHT, MARGIN = 640, 400, 56
 
 def as_svg(curves: list[Curve]) -> str:
     (left, right), (low, high) = frame(curves)
+    wide, tall = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN
 
     def across(x: float) -> str:
-        return f"{MARGIN + (x - left) / (right - left) * (WIDTH - 2 * MARGIN):.1f}"
+        return f"{MARGIN + (x - left) / (right - left) * wide:.1f}"
 
     def down(y: float) -> str:
-        return f"{MARGIN + (high - y) / (high - low) * (HEIGHT - 2 * MARGIN):.1f}"
+        return f"{MARGIN + (high - y) / (high - low) * tall:.1f}"
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
+        'font-family="sans-serif" font-size="12">',
         '<rect width="100%" height="100%" fill="white"/>',
-        f'<rect x="{MARGIN}" y="{MARGIN}" width="{WIDTH - 2 * MARGIN}" height="{HEIGHT - 2 * MARGIN}" fill="none" stroke="gray"/>',
+        f'<rect x="{MARGIN}" y="{MARGIN}" width="{wide}" height="{tall}" fill="none" stroke="gray"/>',
     ]
     for i in range(5):
         x, y = left + (right - left) * i / 4, low + (high - low) * i / 4
-        parts.append(f'<text x="{across(x)}" y="{HEIGHT - MARGIN + 18}" text-anchor="middle">{label(x, right - left)}</text>')
+        parts.append(
+            f'<text x="{across(x)}" y="{HEIGHT - MARGIN + 18}" text-anchor="middle">{label(x, right - left)}</text>'
+        )
         parts.append(f'<text x="{MARGIN - 6}" y="{down(y)}" text-anchor="end">{label(y, high - low)}</text>')
     for index, curve in enumerate(curves):
         hue = HUES[index % len(HUES)]
         path = " ".join([f"{across(x)},{down(y)}" for x, y in curve.points])
         parts.append(f'<polyline points="{path}" fill="none" stroke="{hue}" stroke-width="1.5"/>')
-        parts.append(f'<text x="{MARGIN + 8}" y="{MARGIN + 18 + 16 * index}" fill="{hue}">{escape(curve.name)}</text>')
+        parts.append(
+            f'<text x="{MARGIN + 8}" y="{MARGIN + 18 + 16 * index}" fill="{hue}">{escape(curve.name)}</text>'
+        )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -261,7 +281,9 @@ def save_by_matplotlib(curves: list[Curve], path: str) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise VladError(
-            "no-matplotlib", f"Only Matplotlib can write {path}, and it is not installed", hint="a .svg needs nothing"
+            "no-matplotlib",
+            f"Only Matplotlib can write {path}, and it is not installed",
+            hint="a .svg needs nothing",
         ) from None
     figure = Figure()
     axes = figure.subplots()

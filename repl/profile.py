@@ -64,7 +64,9 @@ def table(looks: Looks) -> list[str]:
     if not looks.own:
         return ["too quick to tell: fewer than one look in 2 ms met a procedure"]
     lines = ["  own   all  procedure"]
-    for code, count in sorted(looks.all.items(), key=lambda item: (-looks.own[item[0]], -item[1]))[:MOST_SHOWN]:
+    for code, count in sorted(looks.all.items(), key=lambda item: (-looks.own[item[0]], -item[1]))[
+        :MOST_SHOWN
+    ]:
         place = place_of((code,), code.machine)
         own, whole = (100 * seen / looks.count for seen in (looks.own[code], count))
         lines.append(f"{own:4.0f}% {whole:4.0f}%  {tell(code)}" + (f"  {place}" if place else ""))

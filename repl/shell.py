@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.errors import VladError
-from vlad.evaluate.limits import Limits
 from vlad.session import Session
 from vlad.values import UNSPECIFIED, String, Value
 
@@ -32,14 +31,19 @@ class Shell:
     """A session and all that happens around it at a prompt. `make_session` is handed the writer of a new session."""
 
     def __init__(
-        self, make_session: Callable[[Callable[[str], object]], Session], terminal: Terminal, interrupts: Interrupts
+        self,
+        make_session: Callable[[Callable[[str], object]], Session],
+        terminal: Terminal,
+        interrupts: Interrupts,
     ) -> None:
         self.make_session = make_session
         self.terminal = terminal
         self.interrupts = interrupts
         self.format = Format()
         self.keys = os.environ.get("VLAD_KEYS", "emacs")
-        self.recall: Callable[[str], list[str]] = lambda text: []  # entries of the history that contain a text
+        self.recall: Callable[[str], list[str]] = (
+            lambda text: []
+        )  # entries of the history that contain a text
         self.start()
 
     def start(self) -> None:

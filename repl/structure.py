@@ -17,7 +17,7 @@ from vlad.reader.lexer import Token, tokens
 from vlad.reader.parser import read
 from vlad.source import Source
 
-# The state at the beginning of a line: "" outside everything, '"' in a string, "|" in a symbol's bars, "##" in a comment in a comment.
+# The state at the beginning of a line: "" outside everything, '"' in a string, "|" in a symbol's bars, "##" in two comments.
 _ENDS = {'"': re.compile(r'(?:[^"\\]|\\.)*"'), "|": re.compile(r"(?:[^|\\]|\\.)*\|")}
 _COMMENT_EDGE = re.compile(r"#\||\|#")
 OPENING, CLOSING = "([", ")]"
@@ -46,7 +46,9 @@ def line_of(text: str, state: str) -> Line:
     at = 0
     if state:
         at, state = _continued(text, state)
-        found.append(Token("comment" if state.startswith("#") or text[:at].endswith("|#") else "string", 0, at))
+        found.append(
+            Token("comment" if state.startswith("#") or text[:at].endswith("|#") else "string", 0, at)
+        )
     if not state:
         for token in tokens(text, at):
             kind, start = token.kind, token.start

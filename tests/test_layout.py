@@ -37,7 +37,11 @@ ROOMS = (
     ),
     ("vlad", "convert saving restoring callables differences host session derivatives"),
     ("vlad.bridges", "arrays torch jax modules magic"),
-    ("vlad.repl", "display commands prompt"),
+    (
+        "vlad.repl",
+        "words lexer structure indentation editing display terminal interrupts knowledge shell history profile graph plot "
+        "commands completion plain prompt loop",
+    ),
     ("vlad", "__main__"),
 )
 ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
@@ -62,6 +66,7 @@ FOREIGN = {
     "platformdirs": ("vlad.compile.", "vlad.repl."),
     "pygments": ("vlad.repl.",),
     "prompt_toolkit": ("vlad.repl.",),
+    "matplotlib": ("vlad.repl.plot",),
 }
 
 

@@ -65,7 +65,13 @@ CHOICES = {
     "--optimize": ("2", "0", "1", "3"),
     "--device": ("cpu", "cuda"),
 }
-FLAGS = {"-i": "interactive", "--metered": "metered", "--fast-math": "fast_math", "--lib": "library", "--native": "native"}
+FLAGS = {
+    "-i": "interactive",
+    "--metered": "metered",
+    "--fast-math": "fast_math",
+    "--lib": "library",
+    "--native": "native",
+}
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
     "show": ("--stage", "--name"),

@@ -799,9 +799,10 @@ class Session:
                 self._execute(item, self.module, lambda value: None) if not isinstance(
                     item, Expression
                 ) else None
-                if isinstance(item, Definition) and name in (None, item.cell.name):
-                    if is_procedure(item.cell.value):
-                        yield self.stage(item.cell.value, stage, item.cell.name)
+                if not isinstance(item, Definition) or name not in (None, item.cell.name):
+                    continue
+                if is_procedure(item.cell.value):
+                    yield self.stage(item.cell.value, stage, item.cell.name)
 
     def stage(self, value: Value, stage: str, name: str = "", operands: tuple[Value, ...] = ()) -> str:
         """The code of a procedure at a stage, as the definition of a name if there is one; types and c for operands like
