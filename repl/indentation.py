@@ -49,13 +49,8 @@ def _inside(outline: Outline, opening: Place, row: int) -> int:
         return opening.column + (
             BODY if _elements(outline, opening, row, before) >= before else DISTINGUISHED
         )
-    if len(behind) > 1:
-        return behind[1].start
-    return behind[0].start if not _is_number(head) else column
-
-
-def _is_number(text: str) -> bool:
-    return text[:1].isdigit()
+    is_call = len(behind) > 1 and not head[0].isdigit()
+    return behind[1].start if is_call else column
 
 
 def _is_quoted(outline: Outline, opening: Place) -> bool:

@@ -23,12 +23,17 @@ from prompt_toolkit.completion import (
 )
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
-from prompt_toolkit.filters import Condition, emacs_mode, has_focus, vi_mode
+from prompt_toolkit.filters import Condition, emacs_mode, has_focus, is_done, vi_mode
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
+from prompt_toolkit.layout.processors import (
+    ConditionalProcessor,
+    Processor,
+    Transformation,
+    TransformationInput,
+)
 from prompt_toolkit.layout.utils import explode_text_fragments
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import Output
@@ -198,7 +203,7 @@ class Prompt:
             enable_suspend=input is None,
             enable_open_in_editor=True,
             tempfile_suffix=".vlad",
-            input_processors=[Brackets()],
+            input_processors=[ConditionalProcessor(Brackets(), ~is_done)],
             prompt_continuation=lambda width, line, wrapped: " " * width,
             editing_mode=self.mode,
             input=input,

@@ -40,6 +40,7 @@ class Shell:
         self.terminal = terminal
         self.interrupts = interrupts
         self.format = Format()
+        self.timing = False  # is told what took long?
         self.keys = os.environ.get("VLAD_KEYS", "emacs")
         self.recall: Callable[[str], list[str]] = (
             lambda text: []
@@ -75,7 +76,7 @@ class Shell:
         kept = [value for value in values if value is not UNSPECIFIED]
         if kept:
             self.keep(number, kept[-1])
-        if self.seconds > SLOW:
+        if self.timing and self.seconds > SLOW:
             self.remark(f"{self.seconds:.2f} s")
         return went_well
 
