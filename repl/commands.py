@@ -25,6 +25,7 @@ from vlad.source import Source
 from vlad.values import Value, is_procedure
 from vlad.write import string_text
 
+from .files import write_text
 from .knowledge import Known, known, names
 from .shell import Leave, Shell
 
@@ -356,11 +357,7 @@ def _save(shell: Shell, argument: str) -> None:
     path = file_name(needs(argument, "save"))
     path = path if path.endswith(".vlad") else path + ".vlad"
     loads = [f"(include {string_text(os.path.abspath(loaded))})" for loaded in shell.loaded]
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join(["; entered at the prompt of vlad", *loads, *shell.inputs]) + "\n")
-    except OSError as error:
-        raise VladError("cannot-write", f"Cannot write: {path}", hint=error.strerror or "") from None
+    write_text(path, "\n".join(["; entered at the prompt of vlad", *loads, *shell.inputs]) + "\n")
     shell.remark(f"written: {path}")
 
 
@@ -374,8 +371,7 @@ def _edit(shell: Shell, argument: str) -> None:
     begun = wanted(shell, argument).source if argument else (shell.inputs[-1] if shell.inputs else "")
     with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
         scratch = os.path.join(folder, "input.vlad")
-        with open(scratch, "w", encoding="utf-8") as file:
-            file.write(begun + "\n")
+        write_text(scratch, begun + "\n")
         edit_file(scratch)
         with open(scratch, encoding="utf-8", errors="replace") as file:
             text = file.read()

@@ -29,6 +29,8 @@ from vlad.core.nodes import (
 from vlad.core.text import constant_text
 from vlad.errors import VladError
 
+from .files import cannot_write, write_text
+
 SECONDS = 60  # that Graphviz may take
 MIDDLE, LAST = ("├─ ", "│  "), ("└─ ", "   ")  # of a tree: the branch to a part, and what stands below it
 
@@ -212,18 +214,14 @@ def save(dot: str, path: str) -> str:
     program = None if kind in ("dot", "gv") else shutil.which("dot")
     if program is None:
         path = path if kind in ("dot", "gv") else os.path.splitext(path)[0] + ".dot"
-        try:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(dot)
-        except OSError as error:
-            raise VladError("cannot-write", f"Cannot write: {path}", hint=error.strerror or "") from None
+        write_text(path, dot)
         return path if kind in ("dot", "gv") else f"{path} (there is no Graphviz here to make a {kind} of it)"
     try:
         done = subprocess.run(
             [program, f"-T{kind}", "-o", path], input=dot.encode(), capture_output=True, timeout=SECONDS
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise VladError("cannot-write", f"Graphviz failed: {error}") from None
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise cannot_write(path, error) from None
     if done.returncode:
         raise VladError(
             "cannot-write", f"Cannot write: {path}", hint=done.stderr.decode("utf-8", "replace").strip()

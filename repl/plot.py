@@ -18,6 +18,7 @@ from vlad.tensors import Tensor, on_host
 from vlad.values import Value, is_procedure, list_of, look
 from vlad.write import real_text
 
+from .files import cannot_write, write_text
 from .shell import Shell
 from .terminal import Terminal, is_dumb
 
@@ -28,6 +29,7 @@ BRAILLE = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 PAINTS = ("36", "33", "35", "32", "31", "34")
 HUES = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf")
 LETTERS = "*+ox#@"
+FARTHEST = 1e300
 DEFAULT = (-5.0, 5.0)  # the interval, where none is given
 
 
@@ -143,7 +145,12 @@ def numbers_in(value: Any) -> list[float]:
 
 
 def finite(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    return [point for point in points if math.isfinite(point[0]) and math.isfinite(point[1])]
+    """The points that have a place; so that distances have numbers, too, the farthest are moved a little."""
+    return [(near(x), near(y)) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+
+
+def near(number: float) -> float:
+    return max(min(number, FARTHEST), -FARTHEST)
 
 
 # The frame.
@@ -153,7 +160,7 @@ def extent(values: list[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     if low == high:
         low, high = low - 1, high + 1
-    return (low, high) if math.isfinite(high - low) else (max(low, -1e307), min(high, 1e307))
+    return low, high
 
 
 def frame(curves: list[Curve]) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -266,14 +273,13 @@ def as_svg(curves: list[Curve]) -> str:
 
 def save(curves: list[Curve], path: str) -> None:
     """Write a plot. Raises VladError."""
+    if path.lower().endswith(".svg"):
+        write_text(path, as_svg(curves))
+        return
     try:
-        if path.lower().endswith(".svg"):
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(as_svg(curves))
-        else:
-            save_by_matplotlib(curves, path)
-    except OSError as error:
-        raise VladError("cannot-write", f"Cannot write: {path}", hint=error.strerror or "") from None
+        save_by_matplotlib(curves, path)
+    except (OSError, ValueError) as error:
+        raise cannot_write(path, error) from None
 
 
 def save_by_matplotlib(curves: list[Curve], path: str) -> None:

@@ -39,7 +39,7 @@ ROOMS = (
     ("vlad.bridges", "arrays torch jax modules magic"),
     (
         "vlad.repl",
-        "words lexer structure indentation editing display terminal interrupts knowledge shell history profile graph plot "
+        "words files lexer structure indentation editing display terminal interrupts knowledge shell history profile graph plot "
         "commands completion plain prompt loop",
     ),
     ("vlad", "__main__"),
