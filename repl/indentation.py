@@ -79,12 +79,12 @@ def _elements(outline: Outline, opening: Place, row: int, enough: int) -> int:
     return count
 
 
-def indented(lines: list[str], first: int, last: int) -> list[str]:
-    """The lines of a text, those from `first` up to `last` indented."""
+def indented(lines: list[str], first: int, last: int, current: int = -1) -> list[str]:
+    """The lines of a text, those from `first` up to `last` indented; but blank ones, unless it is the current one."""
     result = list(lines)
     for row in range(first, min(last, len(result))):
         text = result[row].lstrip(" \t")
         column = indentation(Outline([*result[:row], text]), row)
         if column is not None:
-            result[row] = " " * column + text if text else ""
+            result[row] = " " * column + text if text or row == current else ""
     return result

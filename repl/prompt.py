@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.buffer import Buffer, CompletionState
 from prompt_toolkit.completion import (
     CompleteEvent,
@@ -28,6 +28,8 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.key_bindings import Binding
+from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.layout.processors import (
     ConditionalProcessor,
     Processor,
@@ -44,7 +46,7 @@ from .completion import candidates
 from .editing import EDITS
 from .history import HistoryFile, default_path
 from .indentation import indentation, indented
-from .shell import Leave, Shell
+from .shell import Leave, Shell, unexpected
 from .structure import Outline, Place, is_closing, is_complete, is_opening, line_of
 from .words import class_of, expects_name
 
@@ -210,7 +212,8 @@ class Prompt:
             output=output,
         )
         # prompt-toolkit offers either these or the history by prefix; the two do not meet
-        self.session.default_buffer.complete_while_typing = Condition(is_at_end_of_word)
+        self.session.default_buffer.complete_while_typing = Condition(is_newest)
+        outlive(self.session.app)
 
     @property
     def mode(self) -> EditingMode:
@@ -226,8 +229,47 @@ class Prompt:
     def read(self) -> str:
         """The next input. Raises EOFError at Ctrl-D, KeyboardInterrupt at Ctrl-C."""
         self.session.editing_mode = self.mode
-        with no_full_collections():
-            return self.session.prompt()
+        text = ""
+        while True:
+            try:
+                with no_full_collections():
+                    return self.session.prompt(default=text)
+            except (EOFError, KeyboardInterrupt):
+                raise
+            except Exception as error:  # what was written so far is not lost
+                text = self.session.default_buffer.text
+                self.shell.complain(unexpected(error))
+
+
+def outlive(app: Application[str]) -> None:
+    """Let mistakes in what keys do end neither the prompt nor in a Python traceback on the screen: in prompt-toolkit's own keys
+    (some of vi's fail where an operand is missing) the key does nothing; in ours the prompt says so."""
+    processor = app.key_processor
+    call = processor._call_handler
+
+    def guarded(handler: Binding, key_sequence: list[KeyPress]) -> None:
+        try:
+            call(handler, key_sequence)
+        except Exception as error:
+            processor.reset()
+            if is_of_prompt_toolkit(error):
+                app.output.bell()
+            else:
+                give_up(error)
+
+    def give_up(error: BaseException | None) -> None:
+        if app.is_running and not app.is_done:
+            app.exit(exception=error or RuntimeError("nobody knows what went wrong"))
+
+    processor._call_handler = guarded  # type: ignore[method-assign]
+    app._handle_exception = lambda loop, context: give_up(context.get("exception"))  # type: ignore[method-assign]
+
+
+def is_of_prompt_toolkit(error: BaseException) -> bool:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("prompt_toolkit.")
 
 
 @contextmanager
@@ -241,7 +283,7 @@ def no_full_collections() -> Iterator[None]:
         gc.set_threshold(young, middle, old)
 
 
-def is_at_end_of_word() -> bool:
+def is_newest() -> bool:
     """Is it a good moment to offer completions unasked? While a history entry is looked at, it is not."""
     buffer = get_app().current_buffer
     return buffer.working_index == len(buffer._working_lines) - 1
@@ -276,6 +318,7 @@ def bindings() -> KeyBindings:
     writing = has_focus(DEFAULT_BUFFER)
     keys.add("enter", filter=writing)(on_enter)
     keys.add("tab", filter=writing)(on_tab)
+    keys.add("up", filter=writing & Condition(is_only_offered))(on_up)
     keys.add("escape", "q", filter=writing & emacs_mode)(on_indent)
     keys.add("c-x", "q", filter=writing & vi_mode)(on_indent)
     for key, name in KEYS.items():
@@ -319,11 +362,8 @@ def on_enter(event: KeyPressEvent) -> None:
     document = buffer.document
     text = document.text
     is_command = text.lstrip().startswith(",") and "\n" not in text
-    if is_command or (document.is_cursor_at_the_end_of_line and document.on_last_line) or "\n" not in text:
-        if is_command or is_complete(text):
-            buffer.validate_and_handle()
-            return
-    elif not document.text_after_cursor.strip() and is_complete(text):
+    is_at_end = document.on_last_line or not document.text_after_cursor.strip()
+    if is_command or (is_at_end and is_complete(text)):
         buffer.validate_and_handle()
         return
     new_line(event)
@@ -336,6 +376,18 @@ def new_line(event: KeyPressEvent) -> None:
     outline = Outline([*buffer.document.text_before_cursor.split("\n"), ""])
     column = indentation(outline, len(outline.lines) - 1)
     buffer.insert_text("\n" + " " * (column or 0))
+
+
+def is_only_offered() -> bool:
+    """Are completions shown that nobody has asked for or looked at?"""
+    state = get_app().current_buffer.complete_state
+    return state is not None and state.complete_index is None
+
+
+def on_up(event: KeyPressEvent) -> None:
+    """Back in the history: into what is only offered, Down and Tab lead."""
+    event.current_buffer.complete_state = None
+    event.current_buffer.auto_up(event.arg)
 
 
 def on_tab(event: KeyPressEvent) -> None:
@@ -375,7 +427,7 @@ def on_indent(event: KeyPressEvent) -> None:
 def indent(event: KeyPressEvent, first: int, last: int) -> None:
     buffer = event.current_buffer
     document = buffer.document
-    lines = indented(document.lines, first, last)
+    lines = indented(document.lines, first, last, document.cursor_position_row)
     row, old = document.cursor_position_row, document.current_line
     moved = len(lines[row]) - len(old)
     blank = len(lines[row]) - len(lines[row].lstrip(" \t"))

@@ -24,16 +24,20 @@ from vlad.repl.terminal import Terminal
 from vlad import Limits, Session
 
 WORDS = [
-    "(", ")", "(", ")", " ", " ", "\r", "'", '"', "#[", "]", "[", "1", "2", "x", "f", "car ", "(define ", "(lambda (x) ", "(let ((x 1)) ",
-    "sin ", "gradient ", "map ", "iota ", "J ", "; ", "#|", "|#", "#;", "`", ",", ",@", ".", "|", "\\", "#t", "λ", "é", "漢", "🙂", "\u200b",
-    "_", "_1", "#:x ", ",help ", ",doc ", ",core ", ",plot ", ",time ", ",count ", ",types ", ",names\r", ",tier ", ",format ",
+    "(", ")", "(", ")", " ", " ", "\r", "'", '"', "#[", "]", "[", "1", "2", "x", "f", "car ",
+    "(define ", "(lambda (x) ", "(let ((x 1)) ", "sin ", "gradient ", "map ", "iota ", "J ", "; ",
+    "#|", "|#", "#;", "`", ",", ",@", ".", "|", "\\", "#t", "λ", "é", "漢", "🙂", "\u200b", "_", "_1",
+    "#:x ", ",help ", ",doc ", ",core ", ",plot ", ",time ", ",count ", ",types ", ",names\r",
+    ",tier ", ",format ",
 ]  # fmt: skip
 CONTROLS = [
     *[chr(code) for code in range(1, 32) if code not in (4, 26)],  # but Ctrl-D, which leaves, and Ctrl-Z, which suspends
-    "\x7f", "\t", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[H", "\x1b[F", "\x1b[3~", "\x1b[5~", "\x1b[6~", "\x1b[1;5C", "\x1b[1;5D",
-    "\x1bOP", "\x1b[200~(a\nb) c\x1b[201~", "\x12", "\x13", "\x1b(", "\x1b)", "\x1b}", "\x1bs", "\x1br", "\x1bq", "\x1b\x06",
-    "\x1b\x02", "\x1b\x15", "\x1b\x04", "\x1b\x0b", "\x1by", "\x1bt", "\x1bd", "\x1bu", "\x1b.", "\x1b#", "\x1b3", "\x1b-", "\x1b<",
-    "\x1b>", "\x18)", "\x18q", "\x18\x18", "\x16", "dd", "yy", "p", "cw", "ci(", "v", "V", "G", "gg", "3", "%", "/a\r", "u", "q", "@",
+    "\x7f", "\t", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[H", "\x1b[F", "\x1b[3~", "\x1b[5~",
+    "\x1b[6~", "\x1b[1;5C", "\x1b[1;5D", "\x1bOP", "\x1b[200~(a\nb) c\x1b[201~", "\x12", "\x13",
+    "\x1b(", "\x1b)", "\x1b}", "\x1bs", "\x1br", "\x1bq", "\x1b\x06", "\x1b\x02", "\x1b\x15",
+    "\x1b\x0b", "\x1by", "\x1bt", "\x1bd", "\x1bu", "\x1b.", "\x1b#", "\x1b3", "\x1b-", "\x1b<",
+    "\x1b>", "\x18)", "\x18q", "\x18\x18", "\x16", "dd", "yy", "p", "cw", "ci(", "v", "V", "G",
+    "gg", "3", "%", "/a\r", "u", "q", "@",
 ]  # fmt: skip
 ASKING = (
     "shell",
