@@ -93,7 +93,9 @@ class Terminal:
         while not done.wait(waiting):
             waiting = EACH
             with self._lock:
-                if not done.is_set() and self._fresh:
+                if not self._fresh:
+                    self.stream.flush()  # a line that the program has only begun
+                elif not done.is_set():
                     self._shown = True
                     text = f"{activity()} … {time.monotonic() - begun:.0f} s (Ctrl-C ends it)"
                     self.stream.write("\r\x1b[K" + self.paint(text[: self.width - 1], "remark"))

@@ -235,8 +235,8 @@ class TestHistory:
         for entry in ("(sin 1)", "(cos 2)", "(sin 3)", "(tan 4)"):
             file.add(entry)
         keys = Keys(writing, tmp_path / "history")
-        assert keys.typed("(si", UP, ENTER) == "(sin 3)"
         assert keys.typed("(si", UP, UP, ENTER) == "(sin 1)"
+        assert keys.typed("(si", UP, UP, ENTER) == "(sin 3)"  # the newest is now the one above
         assert keys.typed("", "\x12co", ENTER, ENTER) == "(cos 2)"
 
     def test_not_the_same_twice_nor_blanks(self, writing: Writing, tmp_path: Path) -> None:
