@@ -186,6 +186,7 @@ class TestOnATerminal:
             person.sees("(+ 1\n")
             time.sleep(0.3)  # since the first one: that may be a hand which trembles
             person.interrupt()
+            person.asks(5)
             assert "\x1b" not in person.raw
             person.type("\x04")
             assert person.leaves() == 0
