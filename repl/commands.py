@@ -28,6 +28,7 @@ from vlad.write import string_text
 from .files import write_text
 from .knowledge import Known, known, names
 from .shell import Leave, Shell
+from .structure import is_blank
 
 NAMES, FILES, MODULES, WORDS, COMMAND_NAMES, EXPRESSION, NOTHING = (
     "names", "files", "modules", "words", "commands", "expression", "",
@@ -70,7 +71,7 @@ def command(
 def enter(shell: Shell, text: str) -> bool:
     """Do what an input asks for: a command, or forms to evaluate. Did all go well? Raises Leave."""
     stripped = text.strip()
-    if not stripped:
+    if not stripped or is_blank(stripped):
         return True
     if stripped in LEAVING and stripped.strip("()") not in shell.session:
         raise Leave

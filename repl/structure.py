@@ -203,6 +203,11 @@ def is_complete(text: str) -> bool:
     return True
 
 
+def is_blank(text: str) -> bool:
+    """Is there nothing in a text but space and comments?"""
+    return all(token.kind in ("space", "comment") for token in tokens(text))
+
+
 def significant(line: Line) -> Iterator[Token]:
     """The tokens of a line that are not space or comment."""
     return (token for token in line.tokens if token.kind not in ("space", "comment"))
