@@ -36,6 +36,7 @@ ROOMS = (
         "emit_routines emit_c emit_cuda cuda unit calls hot beside tiers whole",
     ),
     ("vlad", "convert saving restoring callables differences host session derivatives"),
+    ("vlad.debugging", "origins frames instrumented tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (
         "vlad.repl",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vlad.bridges.jax import to_jax
     from vlad.bridges.modules import install_importer
     from vlad.bridges.torch import to_torch
+    from vlad.debugging.debugger import Debugger
     from vlad.derivatives import grad, hessian, hvp, jvp, value_and_grad, vjp
     from vlad.errors import Incomplete, LimitExceeded, VladError
     from vlad.evaluate.limits import Limits
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Incomplete", "LimitExceeded", "Limits", "Opaque", "Session", "VladError", "__version__", "dumps", "grad", "hessian", "hvp",
-    "install_importer", "jvp", "loads", "primitive", "to_jax", "to_torch", "value_and_grad", "vjp",
+    "Debugger", "Incomplete", "LimitExceeded", "Limits", "Opaque", "Session", "VladError", "__version__", "dumps",
+    "grad", "hessian", "hvp", "install_importer", "jvp", "loads", "primitive", "to_jax", "to_torch", "value_and_grad",
+    "vjp",
 ]  # fmt: skip
 
 _HOMES = {
@@ -38,6 +40,7 @@ _HOMES = {
     "dumps": "vlad.saving",
     "loads": "vlad.restoring",
     "Opaque": "vlad.values",
+    "Debugger": "vlad.debugging.debugger",
     "install_importer": "vlad.bridges.modules",
     "to_jax": "vlad.bridges.jax",
     "to_torch": "vlad.bridges.torch",

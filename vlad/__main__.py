@@ -11,12 +11,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
 from vlad import __version__
 from vlad.errors import VladError
 from vlad.evaluate.limits import Limits
 from vlad.session import Session
+
+if TYPE_CHECKING:
+    from vlad.debugging.commands import Commands
 
 HELP = """\
 vlad: a language in which differentiation is an operator like any other
@@ -34,11 +39,15 @@ vlad: a language in which differentiation is an operator like any other
   vlad build FILE --lib [--export PROCEDURE ...] [--export-value PROCEDURE ...] [-o NAME]
                                         make a shared library and its C header: procedures with
                                         their derivatives, or their values only
+  vlad debug [--break PLACE ...] FILE [ARG ...]
+                                        run a program step by step, or up to a place in it
   vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
 
   -i                    then the prompt: after FILE or -e, with all that they defined
   -I DIR                look for included and imported files in DIR, too; may be repeated
   --metered             after each value, print how often each primitive was applied
+  --trace PROCEDURE     print each call of a procedure and its answer; may be repeated
+  --find-nan            tell which operation is the first to answer an infinity or a NaN
   --tier auto|compile|evaluate
                         compile to C what runs long (the default), everything first, or nothing
   --optimize 0|1|2|3    how hard the C compiler tries; 2 without this
@@ -58,7 +67,7 @@ ANSWERS = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, INTERRUPT, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
 
-COMMANDS = ("run", "expand", "show", "check", "build", "cache", "repl")
+COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "repl")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "types", "c"),
@@ -71,13 +80,15 @@ FLAGS = {
     "--fast-math": "fast_math",
     "--lib": "library",
     "--native": "native",
+    "--find-nan": "find_nan",
 }
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
+    "debug": ("--break",),
     "show": ("--stage", "--name"),
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
 }  # that only this command has
-VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export", "--export-value")
+VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export", "--export-value", "--trace", "--break")
 OPTIONS = (*ANSWERS, *FLAGS, *VALUED)
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
 
@@ -94,7 +105,9 @@ class CommandLine:
         self.words: list[str] = []
         self.expressions: list[str] = []
         self.path: list[str] = []
-        self.interactive = self.metered = self.fast_math = self.library = self.native = False
+        self.interactive = self.metered = self.fast_math = self.library = self.native = self.find_nan = False
+        self.traced: list[str] = []
+        self.breakpoints: list[str] = []
         self.output: str | None = None
         self.exports: dict[str, bool] = {}  # with derivatives?
         self.answer: str | None = None  # to --help and --version: there is nothing else to do then
@@ -119,7 +132,7 @@ def parse(words: list[str]) -> CommandLine:
             line.command = word
         else:
             line.words.append(word)
-            if line.command in ("", "run"):  # the rest belongs to the program
+            if line.command in ("", "run", "debug"):  # the rest belongs to the program
                 line.words += reversed(rest)
                 break
     _check(line)
@@ -171,6 +184,10 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.expressions.append(value)
     elif name == "--name":
         line.name = value
+    elif name == "--trace":
+        line.traced.append(value)
+    elif name == "--break":
+        line.breakpoints.append(value)
     elif name == "-o":
         line.output = value
     elif name in ("--export", "--export-value"):
@@ -202,6 +219,8 @@ def _check(line: CommandLine) -> None:
         raise UsageError(f"-e does not go with `vlad {line.command}`")
     if line.interactive and (line.command not in ("", "run", "repl")):
         raise UsageError(f"-i does not go with `vlad {line.command}`")
+    if (line.interactive or line.command == "repl") and (line.traced or line.find_nan):
+        raise UsageError("--trace and --find-nan go with programs; at the prompt, `,trace` and `,nan on` do that")
     if line.command == "repl":
         if line.words:
             raise UsageError("`vlad repl` takes no file; `vlad -i FILE` runs one and stays")
@@ -212,6 +231,8 @@ def _check(line: CommandLine) -> None:
         return
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a file")
+    if line.command in ("expand", "show", "check", "build") and (line.traced or line.find_nan):
+        raise UsageError(f"--trace and --find-nan go with programs that run, not with `vlad {line.command}`")
     if line.exports and not line.library:
         raise UsageError("--export and --export-value go with --lib")
     if line.library and not line.exports:
@@ -233,6 +254,8 @@ def execute(line: CommandLine) -> int:
     if line.command == "repl" or line.interactive or (program and not line.words and _at_terminal()):
         return _prompt(line)
     session = _session(line)
+    if line.command == "debug":
+        return _debug(session, line)
     if line.command == "expand":
         _print_all(session.expand(line.words[0]))
     elif line.command == "show":
@@ -241,13 +264,12 @@ def execute(line: CommandLine) -> int:
         return _check_file(session, line.words[0])
     elif line.command == "build":
         _build(session, line)
-    elif not program:
-        for expression in line.expressions:
-            session.run_text(expression)
-    elif line.words and line.words[0] != "-":
-        session.run(line.words[0])
     else:
-        return _standard_input(session)
+        commands = _watching(session, line, _say) if line.traced or line.find_nan else None
+        status = _run(session, line)
+        for name in () if commands is None else commands.unseen():
+            _say(f"--trace {name}: there was no call of it")
+        return status
     return SUCCESS
 
 
@@ -274,6 +296,18 @@ def _prompt(line: CommandLine) -> int:
 
     file = line.words[0] if line.words and not line.expressions else None
     start(lambda write: _session(line, write), file, line.expressions)
+    return SUCCESS
+
+
+def _run(session: Session, line: CommandLine) -> int:
+    """Run a program, or evaluate the expressions of -e."""
+    for expression in line.expressions:
+        session.run_text(expression)
+    if line.expressions:
+        return SUCCESS
+    if not line.words or line.words[0] == "-":
+        return _standard_input(session)
+    session.run(line.words[0])
     return SUCCESS
 
 
@@ -307,6 +341,44 @@ def _check_file(session: Session, path: str) -> int:
     for error in errors:
         _say(str(error))
     return PROGRAM_ERROR if errors else SUCCESS
+
+
+def _watching(session: Session, line: CommandLine, write: Callable[[str], object]) -> Commands:
+    """The debugger, watching what the command line names."""
+    from vlad.debugging.commands import Commands  # not needed by programs
+
+    commands = Commands(session, _ask, write)
+    commands.trace(" ".join(line.traced), later=True)
+    commands.break_at(" ".join(line.breakpoints), later=True)
+    if line.find_nan:
+        commands.nan("on")
+    return commands
+
+
+def _debug(session: Session, line: CommandLine) -> int:
+    """Run a program in the debugger; after an error one may look around."""
+    commands = _watching(session, line, print)
+    try:
+        with nullcontext() if line.breakpoints else commands.stepping(lasting=True):
+            session.run(line.words[0])
+    except VladError as error:
+        if error.code == "abandoned" or commands.debugger.error is None:
+            raise
+        commands.debug()
+        return PROGRAM_ERROR
+    for name in commands.unseen():
+        print(f"there was no call of {name}")
+    return SUCCESS
+
+
+def _ask(prompt: str) -> str:
+    """A line from the person; what does not come from a terminal is shown, for nobody has typed it there."""
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    line = sys.stdin.readline()
+    if not sys.stdin.isatty():
+        sys.stdout.write(line or "\n")
+    return line
 
 
 def _build(session: Session, line: CommandLine) -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.tiers import POLICIES, Tiers
-from vlad.convert import Procedure, from_python, to_python
+from vlad.convert import Procedure, from_python, to_python, tuple_of
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
@@ -35,14 +35,15 @@ from vlad.expand.forms import (
     Include,
     Item,
     expand_form,
+    made,
     top_level_forms,
 )
 from vlad.expand.scope import Module
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
-from vlad.reader.parser import Syntax, read
+from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.source import Source, Span
-from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look
+from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look, symbol
 from vlad.write import written
 
 if TYPE_CHECKING:
@@ -765,16 +766,31 @@ class Session:
             )
 
         def make(text: str) -> Value:
-            (form,) = top_level_forms(read(Source("<export>", f"(lambda (f) {text})")))
-            (item,) = self._expand(form, self.library)
-            assert isinstance(item, Expression)
-            outer = only_lambda(item.body)
-            assert outer is not None
-            return self.machine.apply(self.machine.top_level(outer), value)
+            procedure = self.procedure(["f"], Source("<export>", text), self.library)
+            return self.machine.apply(procedure, value)
 
         return Wanted(name, value, self.machine.core_of(value[0]).span, make, derivatives)
 
     # Looking.
+
+    def procedure(self, parameters: Iterable[str], source: Source, module: Module | None = None) -> Value:
+        """The procedure with these parameters whose body is a text. Raises VladError where that is no expression."""
+        forms = list(read(source))
+        span = Span(source, 0, len(source.text))
+        names = [Name(symbol(name), span) for name in parameters]
+        lambda_ = made("lambda", span, Form(tuple(names), None, span), *forms)
+        (item,) = self._expand(lambda_, self.module if module is None else module)
+        assert isinstance(item, Expression)
+        outer = only_lambda(item.body)
+        assert outer is not None
+        return self.machine.top_level(outer)
+
+    def value_of(self, source: Source, variables: Mapping[str, Value]) -> Value:
+        """The value of an expression among variables that hold these values."""
+        with self._lock:
+            procedure = self.procedure(list(variables), source)
+            argument = tuple_of(list(variables.values()))
+            return self._suggesting(lambda: self.machine.apply(procedure, argument))
 
     def expand(self, path: str) -> Iterator[str]:
         """The core of each top-level form of a file."""

@@ -119,6 +119,11 @@ class Tensor:
         return self._array
 
     @property
+    def is_sum(self) -> bool:
+        """Is it the sum of others that nobody has asked for yet?"""
+        return bool(self._terms)
+
+    @property
     def like(self) -> Array:
         """An array of the same shape and kind."""
         return self._array

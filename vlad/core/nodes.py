@@ -25,9 +25,15 @@ from vlad.source import Span
 from vlad.values import Global, Primitive, Value
 
 
+class WrittenName(str):
+    """The name of a variable that stands so in the program; the names of all others were made up on the way."""
+
+    __slots__ = ()
+
+
 @final
 class Variable:
-    """A bound variable. Compared by identity."""
+    """A bound variable. Compared by identity. Its name is a WrittenName where a person gave it."""
 
     __slots__ = ("name", "__weakref__")
 

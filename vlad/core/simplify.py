@@ -15,6 +15,7 @@ only feed each other goes at once. Inlining makes more to do: then `simplify` wa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from vlad.core.names import make_lambda, make_letrec, operands, sub_bodies
@@ -73,7 +74,7 @@ def tidy(lambda_: Lambda, keep: frozenset[Lambda], source: Lambda | None = None)
     not touched. What `source` binds, the lambda that was transformed, goes only where it could not have raised."""
     keep = keep | _owners(lambda_)
     rewriter = _Rewriter(lambda_, keep, inline=False)
-    primal = frozenset[Variable]() if source is None else _bound(source.body)
+    primal = frozenset[Variable]() if source is None else bound_in(source.body)
     return _Sweeper(keep, rewriter.droppable, every=True, primal=primal).top(rewriter.top(lambda_))
 
 
@@ -116,7 +117,7 @@ def _owners(lambda_: Lambda) -> frozenset[Lambda]:
     return frozenset(found)
 
 
-def _bound(body: Body) -> frozenset[Variable]:
+def bound_in(body: Body) -> frozenset[Variable]:
     """The variables that a body binds, those in its branches included, those inside lambdas not."""
     found: set[Variable] = set()
     work = [body]
@@ -385,6 +386,8 @@ class _Rewriter:
         try:
             value = row.value(*values)
         except (VladError, ArithmeticError, ValueError):
+            return None
+        if type(value) is float and not math.isfinite(value):  # left to the run, where people can look for it
             return None
         return Constant(value) if is_plain(value) else None
 

@@ -25,8 +25,9 @@ from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import constant_text, read_expression
+from vlad.errors import VladError
 from vlad.evaluate.emit_python import Family, emit
-from vlad.evaluate.explain import explained, located, not_a_procedure
+from vlad.evaluate.explain import Frames, emitted_frames, explained, located, not_a_procedure
 from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel
 from vlad.tensors import Booleans, condition, holds
 from vlad.values import (
@@ -178,6 +179,10 @@ class Machine:
         self._ad: tuple[Basis, Rules] | None = None
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, for counting may begin later
+        self.instrument: Any = None  # debugging/instrumented.py's, while somebody watches what is evaluated
+        self.failed: Callable[[VladError, Frames], object] | None = (
+            None  # is told of errors, with their frames
+        )
 
     # Codes.
 
@@ -275,6 +280,8 @@ class Machine:
                 cell.dependents.add(code)
 
             resolved = run_pass("resolve", lambda it: resolve(it, relied_on, self.table), lambda_)
+            if self.instrument is not None:  # people look for what they wrote
+                return resolved
             return run_pass("simplify", simplify, resolved)
 
         code = self.make_code(family, len(lambda_.parameters), prepared, name=lambda_.name)
@@ -505,11 +512,12 @@ class Machine:
             self.limits = self.watch.limits = before
 
     def _count_from_now_on(self) -> None:
-        """Code that counts its steps is another one: what was emitted is emitted again when it is called next."""
+        """Code that counts its steps is another one."""
         self.counting = True
-        self._emit_again()
+        self.emit_again()
 
-    def _emit_again(self) -> None:
+    def emit_again(self) -> None:
+        """What was emitted is emitted again when it is called next."""
         for code in list(self._made):
             self.await_first_call(code)
 
@@ -519,12 +527,12 @@ class Machine:
         before = self.metered, self.counting
         self.metered = self.counting = True
         self.counts.clear()
-        self._emit_again()
+        self.emit_again()
         try:
             yield
         finally:
             self.metered, self.counting = before
-            self._emit_again()
+            self.emit_again()
 
     def guarded(
         self,
@@ -534,6 +542,8 @@ class Machine:
     ) -> Value:
         """The answer of `run`, under this machine's limits and with its errors. Where a limit is reached, `stop` is called,
         in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the call."""
+        if self.instrument is not None and not self.watch.active:
+            self.instrument.begin(beginning)
         try:
             with self.watch:
                 self.watch.stop = stop
@@ -541,12 +551,23 @@ class Machine:
         except Interrupted as interrupted:
             reason = self.watch.reason
             assert reason is not None
-            raise located(reason, interrupted) from None
+            frames = self._frames_of(interrupted)
+            raise self._told(located(reason, interrupted), frames) from None
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            found = explained(self, error, beginning)
+            frames = self._frames_of(error)
+            found = self._told(explained(self, error, beginning), frames)
             raise found from found.__cause__  # an exception of a Python function that the program called
+
+    def _frames_of(self, error: BaseException) -> Frames:
+        """The frames of an error, before its explanation lets go of them, if somebody wants them."""
+        return [] if self.failed is None else emitted_frames(error.__traceback__)
+
+    def _told(self, found: VladError, frames: Frames) -> VladError:
+        if self.failed is not None:
+            self.failed(found, frames)
+        return found
 
 
 class _SystemCodes(dict[str, Code]):
@@ -631,8 +652,9 @@ def closed_form(row: Primitive) -> str:
 def compile_code(code: Code) -> None:
     machine: Machine = code.machine
     machine.core_of(code)
-    install(code, emit(code))
-    if code.primitive is not None and code.primitive.variadic:
+    instrument = machine.instrument
+    install(code, emit(code) if instrument is None else instrument.emit(code))
+    if code.primitive is not None and code.primitive.variadic and instrument is None:
         rule = machine.counted(code.primitive) if machine.metered else machine.rule(code.primitive)
         add_fast_entry(code, machine.stepping(rule, 2) if machine.counting else rule)
 

@@ -72,6 +72,7 @@ class Emission:
         self.code = code
         self.sites: dict[int, list[Operation]] = {}
         self.locals: dict[Variable, str] = {}
+        self.aliases: dict[Variable, Atom] = {}  # variables that are others, or constants
         self.text = ""
 
 
@@ -136,14 +137,16 @@ def is_pure(row: Primitive) -> bool:
 
 def emit(code: Code) -> Callable[..., Value]:
     """Compile a code's lambda. The function's globals are its family's names."""
-    return _Emitter(code).function()
+    return Emitter(code).function()
 
 
 def _plain(name: str) -> str:
     return "".join([c if c.isascii() and (c.isalnum()) else "_" for c in name])[:40]
 
 
-class _Emitter:
+class Emitter:
+    """Emits one function. debugging/instrumented.py has one that says more about what it does."""
+
     def __init__(self, code: Code) -> None:
         self.code = code
         self.family: Family = code.family
@@ -184,7 +187,7 @@ class _Emitter:
         top = [f"def {name}({', '.join(['self', *parameters])}):"]
         lines = self._assemble(top + head, body)
         self.emission.text = "\n".join(lines)
-        self.emission.locals = self.names
+        self.emission.locals, self.emission.aliases = self.names, self.aliases
         exec(compile(self.emission.text, "<vlad>", "exec"), self.family.names)
         function: Callable[..., Value] = self.family.names.pop(name)
         return function
@@ -658,7 +661,11 @@ class _Emitter:
         else:
             text = self.text(result)
             self.settle_all()
-            self.line(f"return {text}")
+            self.line(f"return {self.answer(text)}")
+
+    def answer(self, text: str) -> str:
+        """The value of the procedure, as it is returned."""
+        return text
 
     def tail_call(self, call: Call) -> None:
         if self.is_itself(call) and len(call.operands) == self.code.arity:

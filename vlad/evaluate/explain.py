@@ -46,17 +46,17 @@ def explained(machine: Any, error: Exception, beginning: Beginning | None = None
         found = _meaning(machine, error, frames)
     counted = _miscounted(machine, found, frames, beginning) or Counted(found, frames)
     error.__traceback__ = None
-    return _placed(machine, counted, beginning)
+    return placed(machine, counted, beginning)
 
 
 def located(found: VladError, error: BaseException) -> VladError:
     """Add the position and the backtrace to an error that came from outside."""
     counted = Counted(found, emitted_frames(error.__traceback__))
     error.__traceback__ = None
-    return _placed(None, counted, None)
+    return placed(None, counted, None)
 
 
-def _placed(machine: Any, counted: Counted, beginning: Beginning | None) -> VladError:
+def placed(machine: Any, counted: Counted, beginning: Beginning | None) -> VladError:
     """The error, with the place in the user's text, if any, and the backtrace."""
     found, arrival = counted.error, counted.arrival
     for frame, line in reversed(counted.frames):
@@ -65,8 +65,8 @@ def _placed(machine: Any, counted: Counted, beginning: Beginning | None) -> Vlad
             continue
         operations = emission.sites.get(line, [])
         if arrival is not None and machine is not None and _wants_place(found):
-            _add_lost_call(machine, found, _Replay(machine, emission, frame).beginning(operations), arrival)
-        span = _span(operations)
+            _add_lost_call(machine, found, Replay(machine, emission, frame).beginning(operations), arrival)
+        span = span_of(operations)
         if span is not None and (found.span is None or (in_library(found.span) and not in_library(span))):
             found.span = span
         _extend(found.backtrace, emission.code, span)
@@ -102,7 +102,7 @@ def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
             "A tensor of booleans is no condition",
             hint="choose entry by entry with `where`, or ask about one number, such as a `sum`",
         )
-    found = _Replay(machine, emission, frame).error(emission.sites.get(line, []))
+    found = Replay(machine, emission, frame).error(emission.sites.get(line, []))
     if found is None:
         raise error
     return found
@@ -152,7 +152,7 @@ def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | N
         return None
     base, parameters = emission.code.base, machine.core_of(emission.code).parameters
     operations = emission.sites.get(line, [])
-    replay = _Replay(machine, emission, frame)
+    replay = Replay(machine, emission, frame)
     replay.do_again(operations, ("cons",))
     if base.primitive is not None and base.primitive.variadic and replay.value(parameters[-1]) == NIL:
         error = wrong_number(of_row(base.primitive), 0, _reason(found))
@@ -291,7 +291,7 @@ def emitted_frames(traceback: TracebackType | None) -> Frames:
     return frames
 
 
-def _span(operations: list[Operation]) -> Span | None:
+def span_of(operations: list[Operation]) -> Span | None:
     for _, rhs in reversed(operations):
         span = getattr(rhs, "span", None)
         if span is not None:
@@ -315,7 +315,7 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
         backtrace.append(Backtrace(name, span))
 
 
-class _Replay:
+class Replay:
     """Does again, by the rows' complete rules, what a line of emitted code did, until one says what is wrong."""
 
     def __init__(self, machine: Any, emission: Emission, frame: FrameType) -> None:

@@ -26,6 +26,7 @@ from vlad.core.nodes import (
     Lambda,
     Rhs,
     Variable,
+    WrittenName,
 )
 from vlad.errors import VladError
 from vlad.expand.arity import of_row, wrong_number
@@ -438,7 +439,7 @@ class _Expander:
         return parts
 
     def pending(self, name: Name, value: Syntax, scope: Scope, group: Group) -> _Part:
-        pending = Pending(Variable(name.symbol.name), group)
+        pending = Pending(Variable(WrittenName(name.symbol.name)), group)
         self.declare(name, pending, scope)
         return _Part(name, pending, value)
 
@@ -568,7 +569,7 @@ def _bound(x: _Expander, pattern: Syntax, value: Syntax, scope: Scope, out: Out)
     """The variable that has the value of an expression, for a pattern that is bound to it."""
     name = pattern.symbol.name if isinstance(pattern, Name) else ""
     rhs = x.expression(value, scope, out, name)
-    variable = Variable(name or "value")
+    variable = Variable(WrittenName(name) if name else "value")
     out.append(Binding(variable, rhs))
     return variable
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vlad.core.nodes import Apply, Binding, Constant, Variable
+from vlad.core.nodes import Apply, Binding, Constant, Variable, WrittenName
 from vlad.errors import VladError
 from vlad.expand.macros import text_of
 from vlad.expand.normalize import Out
@@ -47,7 +47,7 @@ class Patterns:
         self.seen: set[Key] = set()
 
     def variable(self, name: Name) -> Variable:
-        return self.named(name, Variable(name.symbol.name))
+        return self.named(name, Variable(WrittenName(name.symbol.name)))
 
     def named(self, name: Name, variable: Variable) -> Variable:
         key = key_of(name)

@@ -1,0 +1,238 @@
+"""The debugger in words: what a prompt and the shell ask, and what they print. Plain text in, plain text out.
+
+Called by the prompt's commands and by `vlad debug`. Each answers the text to show and raises VladError where it was asked for
+something that is not there; what a program prints goes where it always goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from vlad.debugging.debugger import Debugger
+from vlad.debugging.finite import Finding
+from vlad.debugging.frames import Frame, closed_over, shortened
+from vlad.debugging.stepping import Stop
+from vlad.errors import VladError
+from vlad.session import Session
+from vlad.source import Span
+from vlad.values import Value, is_procedure
+
+MOST_FRAMES = 20  # that are shown
+HELP = """\
+step (s)          on to the next operation, into the procedures that are called
+next (n)          on to the next operation of this procedure
+out (o)           on to the end of this procedure
+continue (c)      on to the next breakpoint
+where (w)         the procedures that are active
+up (u), down (d)  look at the procedure that called this one, and back
+locals (l)        the variables of the procedure, and what they hold
+print (p) EXPR    the value of an expression among these variables; EXPR alone, if it is no word of this list
+inside EXPR       what a procedure is closed over; of a backpropagator also its procedure, argument and value
+break PLACE       a breakpoint: a procedure, or FILE:LINE
+clear             no breakpoints any more
+quit (q)          end the evaluation; after an error, leave the debugger
+help (h)          this"""
+GOING_ON = {"step": "step", "next": "over", "out": "out", "continue": "continue", "quit": "quit"}
+SHORT = {
+    "s": "step", "n": "next", "o": "out", "c": "continue", "w": "where", "u": "up", "d": "down", "l": "locals", "p": "print",
+    "q": "quit", "h": "help",
+}  # fmt: skip
+
+
+class Commands:
+    """Commands over one session. `read` asks the person for a line ("" at the end of the input), `write` is given lines."""
+
+    def __init__(self, session: Session, read: Callable[[str], str], write: Callable[[str], object]) -> None:
+        self.read = read
+        self.write = write
+        self.debugger = Debugger(session, write, self._found, self)
+        self.debugger.keep_errors()
+
+    def _found(self, finding: Finding) -> None:
+        self.write(str(finding))
+
+    # Between evaluations.
+
+    def trace(self, names: str = "", later: bool = False) -> str:
+        """`trace NAME ...`: show their calls. Without names: which are shown. `later`: a program may yet define them."""
+        for name in names.split():
+            self.debugger.trace(name, later)
+        traced = ", ".join(self.debugger.tracer.names)
+        return f"traced: {traced}" if traced else "nothing is traced"
+
+    def untrace(self, names: str = "") -> str:
+        """`untrace NAME ...`, or all of them."""
+        for name in names.split():
+            self.debugger.untrace(name)
+        if not names.split():
+            self.debugger.untrace()
+        return self.trace()
+
+    def break_at(self, places: str = "", later: bool = False) -> str:
+        """`break NAME`, `break FILE:LINE`: stop there. Without a place: where the breakpoints are."""
+        for place in places.split():
+            file, colon, line = place.rpartition(":")
+            if colon and line.isdigit():
+                self.debugger.break_on(file, int(line))
+            else:
+                self.debugger.break_at(place, later)
+        stepper = self.debugger.stepper
+        found = [*stepper.names, *[f"{file}:{line}" for file, line in sorted(stepper.lines)]]
+        return f"breakpoints: {', '.join(found)}" if found else "there are no breakpoints"
+
+    def clear(self) -> str:
+        """`clear`: remove all breakpoints."""
+        self.debugger.clear()
+        return self.break_at()
+
+    def nan(self, word: str = "") -> str:
+        """`nan on`, `nan off`: look for the first operation that answers an infinity or a NaN; or whether that is done."""
+        if word not in ("", "on", "off"):
+            raise VladError("invalid-argument", f"nan is on or off, not {word}")
+        if word:
+            self.debugger.find_nan(word == "on")
+        return (
+            "looking for infinities and NaNs"
+            if self.debugger.watches
+            else "not looking for infinities and NaNs"
+        )
+
+    def unseen(self) -> list[str]:
+        """The names to trace or to stop at of which there was no call: were they misspelt?"""
+        tracer, stepper = self.debugger.tracer, self.debugger.stepper
+        return sorted({*tracer.names, *stepper.names} - tracer.seen - stepper.seen)
+
+    @contextmanager
+    def stepping(self, lasting: bool = False) -> Iterator[None]:
+        """Inside, what is evaluated is stepped through from its beginning."""
+        with self.debugger.stepping(lasting):
+            yield
+
+    def debug(self) -> str:
+        """`debug`: look at the last error: its frames, their variables."""
+        error = self.debugger.error
+        if error is None:
+            return "there was no error"
+        self.stopped(error)
+        return ""
+
+    # While a program stands still.
+
+    def stopped(self, stop: Stop) -> str:
+        """Ask the person until the answer is how to go on."""
+        return _Conversation(self, stop).action()
+
+
+class _Conversation:
+    """About one stop. `at`: the frame that is looked at."""
+
+    def __init__(self, commands: Commands, stop: Stop) -> None:
+        self.commands = commands
+        self.debugger = commands.debugger
+        self.stop = stop
+        self.at = 0
+
+    def action(self) -> str:
+        self.commands.write(headline(self.stop))
+        while True:
+            line = self.commands.read("debug> ")
+            word, _, rest = line.strip().partition(" ")
+            word = SHORT.get(word, word)
+            if not line or word in GOING_ON:
+                action = GOING_ON.get(word, "quit") if line else "quit"
+                if self.stop.reason != "error" or action == "quit":
+                    return action
+                self.commands.write("after an error there is no going on; `quit` leaves the debugger")
+            elif word:
+                try:
+                    self.commands.write(self.answer(word, rest.strip(), line.strip()))
+                except VladError as error:
+                    self.commands.write(str(error))
+
+    def answer(self, word: str, rest: str, line: str) -> str:
+        match word:
+            case "where":
+                return where(self.stop, self.at)
+            case "locals":
+                return variables_text(self.frame)
+            case "up" | "down":
+                return self.move(1 if word == "up" else -1)
+            case "help":
+                return HELP
+            case "break":
+                return self.commands.break_at(rest)
+            case "clear":
+                return self.commands.clear()
+            case "inside":
+                return self.inside(rest)
+            case "print" if rest:
+                return self.value(rest)
+        return self.value(line)
+
+    @property
+    def frame(self) -> Frame | None:
+        return self.stop.frames[self.at] if self.stop.frames else None
+
+    def move(self, by: int) -> str:
+        """To the next frame of the user's in a direction."""
+        at = self.at + by
+        while 0 <= at < len(self.stop.frames) and not self.stop.frames[at].is_users:
+            at += by
+        if not 0 <= at < len(self.stop.frames):
+            return "there is no procedure of the program further that way"
+        self.at = at
+        frame = self.stop.frames[at]
+        return "\n".join([f"in {frame}", *excerpt_of(frame.span)])
+
+    def value(self, text: str) -> str:
+        return shortened(self.debugger.evaluate(text, self.frame), 2000)
+
+    def inside(self, text: str) -> str:
+        value = self.debugger.evaluate(text, self.frame)
+        if not is_procedure(value):
+            raise VladError("not-a-procedure", f"{text} is no procedure", irritants=(value,))
+        held = closed_over(self.debugger.machine, value)
+        return table(held) if held else "it is closed over nothing"
+
+
+def excerpt_of(span: Span | None) -> list[str]:
+    return [] if span is None else [span.excerpt()]
+
+
+def headline(stop: Stop) -> str:
+    """Where a program stands still, and why."""
+    if stop.error is not None:
+        return str(stop.error)
+    lines = []
+    if stop.value is not None:
+        lines.append(f"=> {shortened(stop.value)}")
+    own = stop.frames[0].procedure if stop.frames else ""
+    place = f"{stop.span}: " if stop.span is not None else ""
+    phase = f" ({stop.phase})" if stop.phase is not None and stop.phase.modes else ""
+    why = "breakpoint in " if stop.reason == "breakpoint" else "in "
+    lines += [f"{place}{why}{own}{phase}", *excerpt_of(stop.span)]
+    return "\n".join(lines)
+
+
+def where(stop: Stop, at: int = 0) -> str:
+    """The frames, innermost first, those of the library left out; `>` marks the one that is looked at."""
+    told = [(index, frame) for index, frame in enumerate(stop.frames) if frame.is_users]
+    lines = [f"{'>' if index == at else ' '} {frame}" for index, frame in told[:MOST_FRAMES]]
+    if len(told) > MOST_FRAMES:
+        lines.append(f"  … and {len(told) - MOST_FRAMES} more")
+    if stop.before:
+        lines.append("  reached by tail calls:")
+        lines += [f"    {place.span}" for place in reversed(stop.before)]
+    return "\n".join(lines) or "no procedure of the program is active"
+
+
+def variables_text(frame: Frame | None) -> str:
+    held = {} if frame is None else frame.variables()
+    return table(held) if held else "there are no variables here"
+
+
+def table(held: dict[str, Value]) -> str:
+    """Names and values, a line each."""
+    width = max(len(name) for name in held)
+    return "\n".join([f"  {name:<{width}}  {shortened(value)}" for name, value in held.items()])

@@ -1,0 +1,257 @@
+"""Where does this NaN come from? The first operation that makes an infinity or a NaN out of finite numbers.
+
+In: what operations on numbers are given and answer.  Out: `Finding`s: the primitive, its operands, which entry of a tensor, the
+place in the program, and for which derivative it was computed. Called by instrumented code, for each operation; the answers are
+those of the program, and it goes on.
+
+Sums of sensitivities that are structures are not computed before somebody looks at a part (values.Deferred): then that is where
+they are found out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from vlad.debugging.frames import active_frames, shortened
+from vlad.debugging.instrumented import Place
+from vlad.debugging.origins import Phase, differentiated, phase_of
+from vlad.errors import VladError
+from vlad.evaluate.explain import Counted, placed
+from vlad.evaluate.tail_calls import in_library
+from vlad.source import Span
+from vlad.tensors import Tensor, on_host
+from vlad.values import Backtrace, Deferred, Primitive, Value
+from vlad.write import real_text
+
+MOST_PARTS = 10_000  # of a structure that are looked at
+MOST_NEW_PARTS = (
+    100  # of what an operation answers: sums of structures are added at once no deeper (vector_space.AT_ONCE)
+)
+NO_NUMBERS = frozenset({"boolean", "procedure", "string", "symbol", "pair", "null", "unspecified"})
+# Answer what they are given, or a structure with it inside.
+CARRIERS = frozenset(
+    {"cons", "write", "stop-gradient", "make-backpropagator", "make-forward", "*j", "perturb", "sensitize"}
+)
+
+
+class Finding:
+    """The first number of its kind.
+
+    kind        "infinity" or "NaN"
+    made        was it made here, of operands without one? Otherwise it was there already: a constant, data, what Python gave
+    primitive   what was applied
+    operands    to what, as text; of tensors, the entries at `index` where they have them
+    result      the number, as text
+    index       of the entry, where the answer is a tensor
+    phase       what it was computed for
+    of          the primitive of the program whose derivative this is part of, or ""
+    span        the place in the program
+    within      the place in the library, where the operation stands there
+    backtrace   the procedures that were active
+    """
+
+    __slots__ = (
+        "kind", "made", "primitive", "operands", "result", "index", "phase", "of", "span", "within", "backtrace",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        kind: str,
+        made: bool,
+        primitive: str,
+        operands: list[str],
+        result: str,
+        index: tuple[int, ...] | None,
+    ) -> None:
+        self.kind, self.made = kind, made
+        self.primitive, self.operands, self.result, self.index = primitive, operands, result, index
+        self.phase = Phase("primal", ())
+        self.of = ""
+        self.span: Span | None = None
+        self.within: Span | None = None
+        self.backtrace: list[Backtrace] = []
+
+    def __str__(self) -> str:
+        """As errors are shown: position and what happened, excerpt, and what else is known."""
+        applied = f"({' '.join([self.primitive, *self.operands])})"
+        what = f"the derivative of `{self.of}`" if self.of else applied
+        at = "" if self.index is None else f" at entry {' '.join(map(str, self.index))}"
+        headline = f"The first {self.kind}: {what} is {self.result}{at}"
+        lines = [headline if self.span is None else f"{self.span}: {headline}"]
+        if self.span is not None:
+            lines.append(self.span.excerpt())
+            use = getattr(self.span, "use", None)
+            if use is not None:
+                lines.append(f"  in the expansion of the macro used at {use}")
+        if self.phase.modes:
+            lines.append(f"  a {self.phase}: {applied}")
+        if not self.made:
+            lines.append("  it was there before: a constant, data, or what a Python function gave")
+        if self.within is not None:
+            lines.append(f"  in the library, at {self.within}")
+        return "\n".join(lines + [backtrace_line(entry) for entry in self.backtrace])
+
+
+def backtrace_line(entry: Backtrace) -> str:
+    name = entry.procedure
+    if name.endswith(".back"):
+        before, of, last = name.removesuffix(".back").rpartition(" of ")
+        name = f"{before}{of}the backpropagator of {last or 'an anonymous procedure'}"
+    return f"  in {name}" + (f" at {entry.span}" if entry.span else "")
+
+
+class Finder:
+    """Looks at what operations answer. `found` is told of the first infinity and the first NaN of each evaluation."""
+
+    def __init__(self, machine: Any, found: Callable[[Finding], object]) -> None:
+        self.machine = machine
+        self.found = found
+        self.resting = False
+        self.beginning: tuple[Value, Value] | None = None
+        self.seen: set[str] = set()
+
+    def begin(self, beginning: tuple[Value, Value] | None) -> None:
+        self.beginning = beginning
+        self.seen = set()
+
+    def observed(self, place: Place, row: Primitive, rule: Callable[..., Value]) -> Callable[..., Value]:
+        if row.type.split("->")[-1].strip() in NO_NUMBERS or row.name in CARRIERS:
+            return rule
+
+        def observed(*operands: Value) -> Value:
+            answer = rule(*operands)
+            if type(answer) is float:
+                if answer - answer != 0.0:
+                    self.look(place, row.name, operands, answer)
+            elif type(answer) is Tensor:
+                if answer.is_real and not answer.is_sum and not all_finite(answer):
+                    self.look(place, row.name, operands, answer)
+            elif type(answer) is tuple and len(answer) == 2 and kind_within(answer, MOST_NEW_PARTS):
+                self.look(place, row.name, operands, answer)
+            return answer
+
+        return observed
+
+    def observed_part(self, place: Place, part: Callable[[Value], Value]) -> Callable[[Value], Value]:
+        """Of a structure that was not computed until now, a part may be a sum that nobody has seen yet."""
+
+        def observed_part(whole: Value) -> Value:
+            answer = part(whole)
+            if type(whole) is Deferred and type(answer) in (float, Tensor) and not is_finite(answer):
+                self.look(place, "accumulate", (), answer)
+            return answer
+
+        return observed_part
+
+    def look(self, place: Place, primitive: str, operands: tuple[Value, ...], answer: Value) -> None:
+        """Is this the first of its kind, and was it made here?"""
+        if self.resting:
+            return
+        index, number = odd_entry(answer)
+        kind = "NaN" if number != number else "infinity"
+        given = [kind_within(operand) for operand in operands]
+        made = not any(given) if kind == "infinity" else "NaN" not in given
+        # what is not finite already goes through sums as it is: the first is what people look for
+        if kind in self.seen or (not made and (kind == "infinity" or self.seen)):
+            return
+        self.seen.add(kind)
+        name = (
+            primitive if primitive in self.machine.table else primitive.partition(":")[0]
+        )  # host.py numbers its rows
+        shown = [operand_text(operand, index, answer) for operand in operands]
+        finding = Finding(kind, made, name, shown, real_text(number), index)
+        self.place(finding, place)
+        self.found(finding)
+
+    def place(self, finding: Finding, place: Place) -> None:
+        """Where it is: as for an error, the user's text comes first."""
+        machine = self.machine
+        finding.phase = phase_of(machine, place.code, place.variable)
+        if finding.phase.modes:
+            finding.of = differentiated(machine, place.code, place.span)
+        error = VladError("not-finite", finding.kind)
+        placed(machine, Counted(error, active_frames(sys._getframe(1))), self.beginning)
+        span = error.span
+        if (span is None or in_library(span)) and self.beginning is not None:
+            form = machine.core_of(self.beginning[0][0]).span
+            span = span if form is None or in_library(form) else form
+        finding.span, finding.backtrace = span, error.backtrace
+        if place.span is not None and in_library(place.span) and place.span.source.name != "<core>":
+            finding.within = place.span
+
+
+# Numbers.
+
+
+def all_finite(tensor: Tensor) -> bool:
+    array = tensor.array
+    return bool(array.__array_namespace__().isfinite(array).all())
+
+
+def is_finite(value: Value) -> bool:
+    return not kind_within(value)
+
+
+def kind_within(value: Value, most: int = MOST_PARTS) -> str:
+    """ "NaN" or "infinity", where there is one in a number, a tensor or a structure, NaN first; "" where all is finite. What is
+    not computed yet is not looked at."""
+    found, looked = "", 0
+    work = [value]
+    while work and looked < most:
+        part = work.pop()
+        looked += 1
+        if type(part) is float:
+            kind = "" if part - part == 0.0 else "NaN" if part != part else "infinity"
+        elif type(part) is Tensor and part.is_real and not part.is_sum:
+            kind = "" if all_finite(part) else _kind_in(part)
+        else:
+            kind = ""
+            if type(part) is tuple and len(part) == 2:
+                work += part
+        if kind == "NaN":
+            return kind
+        found = found or kind
+    return found
+
+
+def _kind_in(tensor: Tensor) -> str:
+    array = tensor.array
+    return "NaN" if bool(array.__array_namespace__().isnan(array).any()) else "infinity"
+
+
+def odd_entry(value: Value) -> tuple[tuple[int, ...] | None, float]:
+    """A number that is not finite in a value, a NaN before an infinity, and its index in the tensor that it is in."""
+    wanted = kind_within(value)
+    work = [value]
+    while work:
+        part = work.pop()
+        if kind_within(part) != wanted:
+            continue
+        if type(part) is float:
+            return None, part
+        if type(part) is Tensor:
+            return _odd_entry(part, wanted)
+        work += [part[1], part[0]]
+    raise AssertionError("there is one")
+
+
+def _odd_entry(tensor: Tensor, wanted: str) -> tuple[tuple[int, ...], float]:
+    array = on_host(tensor.array)
+    flat = array.reshape(-1)
+    odd = flat != flat if wanted == "NaN" else abs(flat) == float("inf")
+    at = int(odd.argmax())
+    index = []
+    for size in reversed(array.shape):
+        index.append(at % size)
+        at //= size
+    index.reverse()
+    return tuple(index), float(array[tuple(index)])
+
+
+def operand_text(operand: Value, index: tuple[int, ...] | None, answer: Value) -> str:
+    """An operand as text; of a tensor that goes entry by entry with the answer, the entry."""
+    if index is None or type(operand) is not Tensor or operand.shape != answer.shape:
+        return shortened(operand)
+    return real_text(float(on_host(operand.array)[index]))

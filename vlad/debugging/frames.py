@@ -1,0 +1,165 @@
+"""What is active: procedures, where they are, and what their variables hold.
+
+In: Python's frames of emitted code, while it stands still or after an error.  Out: `Frame`s, as people see them. An emitted
+function knows which operations its lines do and in which locals its variables live (emit_python.Emission), so nothing has to be
+noted while a program runs.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from types import FrameType
+from typing import Any
+
+from vlad.core.nodes import Constant, GlobalReference, Variable, WrittenName
+from vlad.core.simplify import bound_in
+from vlad.debugging.origins import described, root_of
+from vlad.evaluate.emit_python import Emission
+from vlad.evaluate.explain import Frames, Replay, emission_of, span_of
+from vlad.evaluate.tail_calls import in_library
+from vlad.source import Span
+from vlad.values import Code, Value, is_procedure, look
+from vlad.write import written
+
+MOST_FRAMES = 1000  # that are gathered, of a very deep stack the innermost
+LONGEST = 70  # characters of a value
+SUFFIXES = (".sensitivity", ".tangent")  # of what derivatives compute of a variable
+
+
+def shortened(value: Value, longest: int = LONGEST) -> str:
+    """A value as text on one line, the end left out where it is long."""
+    text = " ".join(written(value, longest).split("\n"))
+    return text if len(text) <= longest else text[: longest - 1].rstrip("…") + "…"
+
+
+def active_frames(frame: FrameType | None, most: int = MOST_FRAMES) -> Frames:
+    """The frames of emitted code that are active, outermost first; of a very deep stack the innermost."""
+    frames: Frames = []
+    while frame is not None and len(frames) < most:
+        if frame.f_code.co_filename in ("<vlad>", "<vlad adapter>"):
+            frames.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    return frames[::-1]
+
+
+class Frame:
+    """A procedure that is active.
+
+    procedure   as people know it, such as "f" or "backpropagator of f"
+    span        where it is, or None
+    """
+
+    def __init__(self, machine: Any, emission: Emission, frame: FrameType, line: int) -> None:
+        self.machine = machine
+        self.emission = emission
+        self.code: Code = emission.code
+        self._frame = frame
+        self._operations = emission.sites.get(line, [])
+
+    @cached_property
+    def procedure(self) -> str:
+        return described(self.machine, self.code)
+
+    @property
+    def span(self) -> Span | None:
+        found = span_of(self._operations)
+        return self.machine.core_of(self.code).span if found is None else found
+
+    @property
+    def is_users(self) -> bool:
+        """Does its text stand in a program of the user's?"""
+        span = self.machine.core_of(root_of(self.machine, self.code)).span
+        return span is not None and not in_library(span)
+
+    @cached_property
+    def _replay(self) -> Replay:
+        """What is written into the line itself is computed again: it is pure. An error on the line stays where it is."""
+        replay = Replay(self.machine, self.emission, self._frame)
+        replay.error([(v, rhs) for v, rhs in self._operations if v is not None and not is_effect(rhs)])
+        return replay
+
+    def value(self, variable: Variable) -> Value:
+        """What a variable holds; None where it holds nothing yet, or nothing any more."""
+        aliases = self.emission.aliases
+        atom: Any = variable
+        while isinstance(atom, Variable) and atom in aliases and atom not in self._replay.again:
+            atom = aliases[atom]
+        if isinstance(atom, Variable | Constant | GlobalReference):
+            return self._replay.value(atom)
+        return None
+
+    def variables(self) -> dict[str, Value]:
+        """The variables that the program names and that hold something, the procedure's own first, then those that it is closed
+        over; of several of one name the innermost. In a derivative also what was computed of them: `x.sensitivity`."""
+        lambda_ = self.machine.core_of(self.code)
+        inner = [*self.emission.locals, *self.emission.aliases]
+        own = [variable for variable in inner if variable not in self.code.environment]
+        members = [variable for variable, _ in self.code.group]
+        ordered = [*lambda_.parameters, *own, *self.code.environment, *members]
+        within = {*lambda_.parameters, *bound_in(lambda_.body)}
+        found: dict[str, Value] = {}
+        outer: dict[str, Value] = {}
+        names = self._names()
+        for variable in dict.fromkeys(ordered):
+            if is_told(variable, names):
+                value = self.value(variable)
+                if value is not None and variable in within:
+                    found[str(variable.name)] = value
+                elif value is not None:
+                    outer.setdefault(str(variable.name), value)
+        return found | {name: value for name, value in outer.items() if name not in found}
+
+    def _names(self) -> frozenset[str]:
+        """The names that the procedure of the program uses, of which this is a derivative or that it is."""
+        root = root_of(self.machine, self.code)
+        lambda_ = self.machine.core_of(root)
+        named = [*lambda_.parameters, *bound_in(lambda_.body), *root.environment]
+        return frozenset(["result", *[v.name for v in named if isinstance(v.name, WrittenName)]])
+
+    def __str__(self) -> str:
+        return f"{self.procedure} at {self.span}" if self.span is not None else self.procedure
+
+
+def is_effect(rhs: Any) -> bool:
+    row = getattr(rhs, "primitive", None)
+    return row is not None and row.effect
+
+
+def is_told(variable: Variable, names: frozenset[str]) -> bool:
+    if isinstance(variable.name, WrittenName):
+        return True
+    return any(variable.name.endswith(s) and variable.name.removesuffix(s) in names for s in SUFFIXES)
+
+
+def frames_of(machine: Any, active: Frames, library: bool = False) -> list[Frame]:
+    """The frames as people see them, innermost first; those of the library, and of what the system is made of, on demand."""
+    found = []
+    for frame, line in reversed(active):
+        emission = emission_of(frame)
+        if emission is not None and emission.code.machine is machine:
+            one = Frame(machine, emission, frame, line)
+            if library or one.is_users:
+                found.append(one)
+    return found
+
+
+def closed_over(machine: Any, value: Value) -> dict[str, Value]:
+    """The values that a procedure holds, by the names of its variables; of a backpropagator that J hands out the procedure, its
+    argument and its value, and what the way back has to know."""
+    value = look(value)
+    if not is_procedure(value):
+        return {}
+    code: Code = value[0]
+    if code.derived == "backpropagator":
+        _, procedure, argument, result, back = value[:5]
+        return {"procedure": procedure, "argument": argument, "value": result} | closed_over(machine, back)
+    found: dict[str, Value] = {}
+    for variable, part in zip(code.environment, value[1:], strict=False):
+        if isinstance(variable.name, WrittenName) or not is_procedure(
+            part
+        ):  # not what the way back calls next
+            name = str(variable.name)
+            while name in found:
+                name += "'"
+            found[name] = part
+    return found

@@ -1,0 +1,240 @@
+"""Core → Python that says what it does: the evaluator's emission, with calls of an instrument in it.
+
+In: a Code.  Out: its native function, which tells an instrument when a procedure is entered and left, where it is, and what its
+operations on numbers answer. Called by the machine in place of emit_python.emit while it has an instrument; without
+one nothing of this exists in the functions that run.
+
+Where it differs from what the evaluator emits: each operation stands on a line of its own, so that every variable is a local
+of Python's; and a procedure's tail call to itself is a tail call like any other, for a turn of a loop is a call to people.
+
+    F = enter(code, closure, (parameter, ...))     at the head; F is this call's Activation
+    at(F, place)                                   before each operation with a place in a program of the user's
+    F.value = variable                             behind it
+    tail(F, place)                                 before a tail call: F ends here
+    return leave(F, value)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from vlad.core.nodes import Apply, Atom, Binding, Body, Call, Field, Letrec, Result, Rhs, Variable
+from vlad.evaluate.emit_python import Emitter
+from vlad.evaluate.tail_calls import in_library
+from vlad.expand.patterns import ProcedureSpan
+from vlad.source import Span
+from vlad.values import Code, Primitive, Value
+
+MOST_BEFORE = 16  # tail calls that are remembered
+
+
+class Activation:
+    """A call that is in progress.
+
+    depth    how many calls wait for it, its own included
+    level    of the traced call that its answer is the answer of; 0 for none (tracing.py)
+    line     where it is (line_of)
+    value    what its last operation answered
+    before   the tail calls through which it was reached, the latest last
+    """
+
+    __slots__ = ("code", "depth", "level", "line", "value", "before")
+
+    def __init__(self, code: Code, depth: int, before: tuple[Place, ...]) -> None:
+        self.code = code
+        self.depth = depth
+        self.level = 0
+        self.line: tuple[str, int] | None = None
+        self.value: Value = None
+        self.before = before
+
+
+class Place:
+    """An operation in a code, and where it is written."""
+
+    __slots__ = ("code", "variable", "span", "line")
+
+    def __init__(self, code: Code, variable: Variable | None, span: Span | None) -> None:
+        self.code = code
+        self.variable = variable
+        self.span = span
+        self.line = None if span is None else line_of(span.source.name, span.line)
+
+
+def line_of(name: str, line: int) -> tuple[str, int]:
+    """A line of a file, wherever the file lies: what a breakpoint names."""
+    return os.path.basename(name), line
+
+
+class Instrument:
+    """What instrumented code calls. This one does nothing but count calls that wait; the debugger's adds to it."""
+
+    follows = False  # does it want to know of calls?
+    steps = False  # and of each operation?
+    watches = False  # and of the numbers that operations answer?
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.before: tuple[Place, ...] = ()  # of the call that is about to be made
+
+    def emit(self, code: Code) -> Callable[..., Value]:
+        return Instrumented(code, self).function()
+
+    def begin(self, beginning: tuple[Value, Value] | None) -> None:
+        """An evaluation begins: a call of this procedure with this argument, where that is known."""
+        self.depth = 0
+        self.before = ()
+
+    def enter(self, code: Code, closure: Value, operands: tuple[Value, ...]) -> Activation:
+        self.depth += 1
+        before, self.before = self.before, ()
+        return Activation(code, self.depth, before)
+
+    def at(self, activation: Activation, place: Place) -> None:
+        self.depth = activation.depth
+
+    def tail(self, activation: Activation, place: Place | None) -> None:
+        self.depth = activation.depth - 1
+        before = activation.before
+        self.before = before if place is None else (*before[1 - MOST_BEFORE :], place)
+
+    def leave(self, activation: Activation, value: Value) -> Value:
+        self.depth = activation.depth - 1
+        return value
+
+    def observed(self, place: Place, row: Primitive, rule: Callable[..., Value]) -> Callable[..., Value]:
+        """The rule of a row, as it is applied at a place."""
+        return rule
+
+    def observed_part(self, place: Place, part: Callable[[Value], Value]) -> Callable[[Value], Value]:
+        """What takes a part out of a structure at a place."""
+        return part
+
+
+class Instrumented(Emitter):
+    """
+    told    the span before whose operations the instrument was last called, on this way through the procedure
+    """
+
+    def __init__(self, code: Code, instrument: Instrument) -> None:
+        super().__init__(code)
+        self.instrument = instrument
+        self.told: Span | None = None
+        names = self.family.names
+        names["enter"], names["at"] = instrument.enter, instrument.at
+        names["tail"], names["leave"] = instrument.tail, instrument.leave
+
+    def _assemble(self, head: list[str], body: list[str]) -> list[str]:
+        if self.instrument.follows:
+            code, operands = self.family.name_of(self.code, "C"), ", ".join(self.parameters)
+            head = [*head, f" F = enter({code}, self, ({operands},))"]
+        return super()._assemble(head, body)
+
+    # Operations, each on a line of its own.
+
+    def binding(self, variable: Variable, rhs: Rhs) -> None:
+        self.tell(variable, rhs)
+        if type(rhs) is Field and self.instrument.watches:
+            self.part(variable, rhs, rhs.record, _taking(rhs.index + 1))
+        else:
+            super().binding(variable, rhs)
+        told = isinstance(rhs, Apply | Call) and self.told is not None and self.told is rhs.span
+        if told and variable in self.names:
+            self.line(f"F.value = {self.names[variable]}")
+
+    def both_parts(self, one: Binding, other: Binding | Letrec | None) -> Binding | None:
+        return None
+
+    def keep(self, variable: Variable, text: str, rhs: Rhs, value: str = "") -> None:
+        super().keep(variable, text, rhs, value)
+        if variable in self.pending:
+            self.settle(variable)
+
+    def apply(self, variable: Variable, rhs: Apply) -> None:
+        row = rhs.primitive
+        if not self.instrument.watches or row.name in self.machine.entry_rows:
+            super().apply(variable, rhs)
+        elif row.name in self.machine.selectors:
+            self.part(variable, rhs, rhs.operands[0], self.rule(row))
+        else:
+            rule = self.rule(row)
+            observed = self.instrument.observed(self.place(variable, rhs), row, rule)
+            if observed is rule:
+                super().apply(variable, rhs)
+                return
+            actual = ", ".join([self.text(operand) for operand in rhs.operands])
+            self.effect(variable, f"{self.family.name_of(observed, 'N')}({actual})", rhs)
+
+    def part(
+        self, variable: Variable, rhs: Apply | Field, whole: Atom, take: Callable[[Value], Value]
+    ) -> None:
+        taken = self.instrument.observed_part(self.place(variable, rhs), take)
+        self.effect(variable, f"{self.family.name_of(taken, 'N')}({self.text(whole)})", rhs)
+
+    def rule(self, row: Primitive) -> Callable[..., Value]:
+        found: Callable[..., Value] = (
+            self.machine.counted(row) if self.machine.metered else self.machine.rule(row)
+        )
+        return found
+
+    # Places.
+
+    def place(self, variable: Variable | None, rhs: Rhs | Result) -> Place:
+        return Place(self.code, variable, getattr(rhs, "span", None))
+
+    def tell(self, variable: Variable | None, rhs: Rhs | Result) -> None:
+        """Call the instrument before an operation of the user's, once for all that derivatives make of it."""
+        span = getattr(rhs, "span", None)
+        if not self.instrument.steps or not is_step(rhs) or span is self.told:
+            return
+        self.told = span
+        saved, self.operations = self.operations, [(None, rhs)]  # its place is that of what comes next
+        self.line(f"at(F, {self.family.name_of(Place(self.code, variable, span), 'A')})")
+        self.operations = saved
+
+    # Bodies. What was told on one arm was not told on the other.
+
+    def body(self, body: Body) -> None:
+        before = self.told
+        super().body(body)
+        self.told = before
+
+    def arm(self, body: Body, name: str) -> None:
+        before = self.told
+        super().arm(body, name)
+        self.told = before
+
+    def call(self, variable: Variable, call: Call) -> None:
+        self.tell(variable, call)
+        super().call(variable, call)
+
+    def result(self, result: Result) -> None:
+        if type(result) is not Call:
+            super().result(result)
+            return
+        self.tell(None, result)
+        if self.instrument.follows:
+            place = f"{self.family.name_of(self.place(None, result), 'A')}" if is_step(result) else "None"
+            self.line(f"tail(F, {place})")
+        super().result(result)
+
+    def answer(self, text: str) -> str:
+        return f"leave(F, {text})" if self.instrument.follows else text
+
+    def is_itself(self, call: Call) -> bool:
+        return False
+
+    def own_global(self, call: Call) -> bool:
+        return False
+
+
+def is_step(rhs: Rhs | Result) -> bool:
+    """Is this an operation that people step to? It stands in their text, and is no part of how operands are handed over."""
+    if not isinstance(rhs, Apply | Call) or rhs.span is None or type(rhs.span) is ProcedureSpan:
+        return False
+    return not in_library(rhs.span)
+
+
+def _taking(index: int) -> Callable[[Value], Value]:
+    return lambda record: record[index]

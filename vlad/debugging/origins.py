@@ -1,0 +1,145 @@
+"""Which derivative an operation was made for: what a code, and an operation in it, stand for in the user's program.
+
+In: codes, as a machine evaluates them.  Out: the procedure of the program that a code comes from, and a `Phase` in words.
+Called by the parts of the debugger when there is something to tell; nothing is noted while programs run. The transforms keep
+the variables of what they transform (ad/reverse.py), so an operation of transformed code that binds a variable of the source
+is the source's own, and every other one computes a derivative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from vlad.core.names import sub_bodies
+from vlad.core.nodes import Apply, Binding, Body, Lambda, Variable
+from vlad.core.simplify import bound_in
+from vlad.evaluate.calls import lambdas_within
+from vlad.expand.patterns import ProcedureSpan
+from vlad.source import Span
+from vlad.values import Code
+
+DEEPEST = 6  # transforms of transforms that are told apart
+ORDERS = ("", "", "second", "third", "fourth", "fifth", "sixth", "seventh")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What an operation computes, and for which derivatives: their modes, the outermost first; none for the program itself."""
+
+    computes: str  # "primal", "tangent" or "sensitivity"
+    modes: tuple[str, ...]
+
+    @property
+    def order(self) -> int:
+        return len(self.modes)
+
+    def __str__(self) -> str:
+        if not self.modes:
+            return "primal"
+        name = "forward mode" if self.modes == ("forward",) else "reverse mode"
+        if self.order > 1:
+            name = f"a {ORDERS[min(self.order, 7)]} derivative, {' over '.join(self.modes)}"
+        return f"{self.computes}, in {name}"
+
+
+PRIMAL = Phase("primal", ())
+
+
+def transforms(code: Code) -> tuple[Code, ...]:
+    """From the procedure's own code to this one, each the transform of the one before."""
+    paths: list[tuple[Code, ...]] = [(code.base,)]
+    for path in paths:
+        if path[-1] is code:
+            return path
+        if len(path) <= DEEPEST:
+            paths += [(*path, made) for made in (path[-1].tail, path[-1].forward) if made is not None]
+    return (code,)
+
+
+def kinds_of(path: tuple[Code, ...]) -> list[str]:
+    """By which transforms the codes of a path were made of each other, the last first."""
+    kinds = ["reverse" if code.tail is made else "forward" for code, made in pairwise(path)]
+    return kinds[::-1]
+
+
+def maker_of(machine: Any, code: Code) -> Code | None:
+    """The transformed code that a backpropagator's code stands in; None for a procedure of the program."""
+    lambda_: Lambda = machine.core_of(code.base)
+    for other in list(code.family.codes.values()):
+        if other.base is not other and other.lambda_ is not None and _makes(machine, other, lambda_):
+            found: Code = other
+            return found
+    return None
+
+
+def _makes(machine: Any, code: Code, lambda_: Lambda) -> bool:
+    if not any(inner is lambda_ for inner in lambdas_within(machine.core_of(code).body)):
+        return False
+    source = transforms(code)[-2]
+    return not any(inner is lambda_ for inner in lambdas_within(machine.core_of(source).body))
+
+
+def root_of(machine: Any, code: Code) -> Code:
+    """The procedure of the program of which a code is a derivative, or the code itself."""
+    maker = maker_of(machine, code)
+    while maker is not None:
+        code = maker
+        maker = maker_of(machine, code)
+    return code.base
+
+
+def modes_of(machine: Any, code: Code) -> tuple[str, ...]:
+    """The derivatives that a code computes, the outermost first."""
+    maker = maker_of(machine, code)
+    inner = () if maker is None else ("reverse", *modes_of(machine, transforms(maker)[-2]))
+    return (*kinds_of(transforms(code)), *inner)
+
+
+def phase_of(machine: Any, code: Code, variable: Variable | None) -> Phase:
+    """What the operation in this code that binds this variable computes."""
+    path = transforms(code)
+    while len(path) > 1 and path[-2].tail is path[-1]:
+        path = path[:-1]  # what the reverse transform adds to the way forward computes no derivative yet
+    own = [source for source in path if variable in bound_in(machine.core_of(source).body)]
+    modes = modes_of(machine, own[0] if own else path[-1])
+    if not modes:
+        return PRIMAL
+    return Phase("tangent" if modes[0] == "forward" else "sensitivity", modes)
+
+
+def differentiated(machine: Any, code: Code, span: Span | None) -> str:
+    """The primitive of the program whose derivative the operation at this place belongs to; "" where there is none."""
+    root = root_of(machine, code)
+    if root.primitive is not None:
+        return root.primitive.name
+    work: list[Body] = [machine.core_of(root).body] if span is not None else []
+    while work:
+        body = work.pop()
+        for binding in body.bindings:
+            if isinstance(binding, Binding):
+                if isinstance(binding.rhs, Apply) and binding.rhs.span is span:
+                    return binding.rhs.primitive.name
+                work += sub_bodies(binding.rhs)
+        work += sub_bodies(body.result)
+    return ""
+
+
+def described(machine: Any, code: Code) -> str:
+    """A procedure as people know it, derivatives of procedures included."""
+    if code.derived == "tag":
+        return {"reverse": "a procedure that J made", "forward": "a procedure on forward values"}.get(
+            code.name, code.name
+        )
+    if code.derived == "backpropagator":
+        return "the backpropagator that J hands out"
+    root = root_of(machine, code)
+    span = machine.core_of(root).span
+    is_form = span is not None and type(span) is not ProcedureSpan
+    name = root.name or ("the top level" if is_form else "an anonymous procedure")
+    kinds = kinds_of(transforms(code))
+    maker = maker_of(machine, code)
+    if maker is not None:
+        kinds += ["backpropagator", *kinds_of(transforms(maker)[:-1])]
+    return "".join([f"{kind} of " for kind in kinds]) + name

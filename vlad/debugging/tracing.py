@@ -1,0 +1,110 @@
+"""Traced calls: the procedure, its arguments and its answer, indented by how many traced calls wait for it.
+
+A call in tail position is shown as what it is: on the level of the call that it takes the place of, and the answer is shown
+once, for both. So a loop of a million turns is a million lines of one level, and needs no memory; how many lines are shown is
+limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from vlad.debugging.frames import shortened
+from vlad.debugging.instrumented import Activation
+from vlad.debugging.origins import described, modes_of, root_of
+from vlad.evaluate.tail_calls import in_library
+from vlad.values import Code, Value, look
+
+MOST_LINES = 1000  # of an evaluation
+MOST_LEVELS = 30  # that are indented
+
+
+class Tracer:
+    """`names`: of the procedures to trace, each with the code that it meant when it was asked for, or None where no global has
+    this name: then procedures inside others may have it. `write` is given lines."""
+
+    def __init__(self, machine: Any, write: Callable[[str], object]) -> None:
+        self.machine = machine
+        self.write = write
+        self.names: dict[str, Code | None] = {}
+        self.most = MOST_LINES
+        self.resting = False
+        self.seen: set[str] = set()  # of the names, those of which there was a call
+        self._traced: WeakKeyDictionary[Code, bool] = WeakKeyDictionary()
+        self.begin()
+
+    def begin(self) -> None:
+        self.level = 0  # traced calls that are waiting, or in progress
+        self.owed = 0  # the level of the call that the tail call to come takes the place of
+        self.lines = 0
+
+    def trace(self, name: str, code: Code | None) -> None:
+        self.names[name] = code
+        self._traced.clear()
+
+    def untrace(self, name: str | None) -> None:
+        if name is None:
+            self.names.clear()
+        else:
+            self.names.pop(name, None)
+        self._traced.clear()
+
+    def is_traced(self, code: Code) -> bool:
+        found = self._traced.get(code)
+        if found is None:
+            found = self._traced[code] = self._is_meant(code)
+        return found
+
+    def _is_meant(self, code: Code) -> bool:
+        """The derivatives of a traced procedure are traced with it."""
+        root = root_of(self.machine, code)
+        found = names_of(self.machine, root, self.names)
+        self.seen |= found
+        return bool(found)
+
+    def enter(self, activation: Activation, operands: tuple[Value, ...]) -> None:
+        owed, self.owed = self.owed, 0
+        activation.level = owed
+        if self.names and not self.resting and self.is_traced(activation.code):
+            if not owed:
+                self.level += 1
+                activation.level = self.level
+            self.show(activation.level, call_text(self.machine, activation.code, operands))
+
+    def tail(self, activation: Activation) -> None:
+        self.owed = activation.level
+
+    def leave(self, activation: Activation, value: Value) -> None:
+        if activation.level:
+            self.show(activation.level, f"=> {shortened(value)}")
+            self.level = activation.level - 1
+
+    def show(self, level: int, text: str) -> None:
+        if self.resting:
+            return
+        self.lines += 1
+        if self.lines <= self.most:
+            self.write("| " * min(level - 1, MOST_LEVELS) + text)
+        elif self.lines == self.most + 1:
+            self.write(f"… (no more than {self.most} lines are shown)")
+
+
+def names_of(machine: Any, code: Code, names: dict[str, Code | None]) -> set[str]:
+    """Which of these names mean a procedure's code: that of the global they meant, or any of the user's that is called so."""
+    span = machine.core_of(code).span
+    is_users = span is not None and not in_library(span)
+    return {name for name, meant in names.items() if meant is code or (is_users and name == code.name)}
+
+
+def call_text(machine: Any, code: Code, operands: tuple[Value, ...]) -> str:
+    """A call as people write it. Of derivatives: the arguments of the procedure, then in forward mode their tangent."""
+    modes = modes_of(machine, code)
+    own = operands[len(operands) - code.base.arity :]
+    words = [shortened(operand) for operand in own]
+    if modes == ("forward",):
+        tangent = look(operands[1])
+        words[-1] += f", tangent {shortened(tangent)}"
+    name = described(machine, code)
+    return f"({name}{''.join([' ' + word for word in words])})" if not modes else f"{name}: {' '.join(words)}"
