@@ -37,8 +37,8 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.])")
 SHOWN = re.compile(r";\s*=>\s*(.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
-# `sh` sets up machines and is not run. `scheme` is in docs/library.md, made from comments whose examples
-# tests/stdlib runs, and marks the grammar in docs/saving.md.
+# `sh` sets up machines and is not run. `scheme` is in the pages that docs/make_reference.py makes, from texts whose examples
+# tests/test_help.py runs, and marks the grammar in docs/saving.md.
 LANGUAGES = {"vlad", "python", "console", "text", "sh", "scheme"}
 
 

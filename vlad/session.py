@@ -40,8 +40,10 @@ from vlad.expand.forms import (
 from vlad.expand.scope import Module
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
+from vlad.reader.lexer import tokens
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
+from vlad.spelling import suggestion
 from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look
 from vlad.write import written
 
@@ -53,6 +55,7 @@ CONFINED: dict[str, Any] = {
     "fuel": None, "seconds": 5.0, "memory": 256.0, "depth": 100_000, "output": 1_000_000,
 }  # fmt: skip
 
+_NUMERAL = re.compile(r"[-+.]*\d")
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 
 
@@ -485,16 +488,16 @@ class Session:
                     error.backtrace.append(Backtrace("the library", error.span))
                 error.span = span
             if error.code == "unbound-variable" and error.hint is None:
-                error.hint = self._suggestion(error.message.rpartition(" ")[2])
+                error.hint = self._suggestion(error.message.rpartition(" ")[2], error.span)
             raise
         finally:
             CURRENT.reset(before)
 
-    def _suggestion(self, name: str) -> str:
-        import difflib  # 5 ms, only for an error
-
-        near = difflib.get_close_matches(name, sorted(self.known_names()), 1, 0.6)
-        return f"did you mean `{near[0]}`?" if near else "define it, or import the module that does"
+    def _suggestion(self, name: str, span: Span | None = None) -> str:
+        """What may have been meant by an unbound name: a name that is known here, a keyword, or one of the same text."""
+        beside = names_of(span.source.text) if span is not None else set()
+        found = suggestion(name, {*self.known_names(), *KEYWORDS, *beside})
+        return found or "define it, or import the module that does"
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
@@ -767,6 +770,12 @@ def primitive_of(value: Value) -> Primitive | None:
         return None
     found: Primitive | None = look(value)[0].primitive
     return found
+
+
+def names_of(text: str) -> set[str]:
+    """The names that stand in a text."""
+    atoms = [text[token.start : token.end] for token in tokens(text) if token.kind == "atom"]
+    return {atom for atom in atoms if not _NUMERAL.match(atom)}
 
 
 def _expect_text(text: object) -> None:
