@@ -31,9 +31,9 @@ def primitives() -> Iterator[str]:
     """The page of the table's rows."""
     themes = list(dict.fromkeys(ROOMS.values()))
     yield from ("# The primitives", "")
-    yield "What is built in, with its derivative as it is written in the one table of the program: in the language itself, over the same"
-    yield "primitives. In these texts r is the result, s its sensitivity, and dx the tangent of an operand x. Where only partial"
-    yield "derivatives stand, both modes follow from them. Names that are not on this page are used by such texts only;"
+    yield "What is built in, with its derivative as it is written in the one table of the program: in the language itself, over the"
+    yield "same primitives. In these texts r is the result, s its sensitivity, and dx the tangent of an operand x. Where only"
+    yield "partial derivatives stand, both modes follow from them. Names that are not on this page are used by such texts only;"
     yield "`vlad doc NAME` tells what they are."
     yield from ("", f"{MADE} the rows in `vlad/primitives/`; the tests run each example.", "")
     yield from _contents(themes, lambda theme: [entry for entry in public() if entry.theme == theme])

@@ -101,7 +101,9 @@ def test_a_hidden_row_is_told_when_asked_for_but_not_listed() -> None:
     assert all(f" {name}" in listing() for name in ("sqrt", "if", "fold", "J", "out-of-fuel"))
 
 
-@pytest.mark.parametrize(("wrong", "right"), [("squrt", "sqrt"), ("lamdba", "lambda"), ("unbound-varable", "unbound-variable")])
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("squrt", "sqrt"), ("lamdba", "lambda"), ("unbound-varable", "unbound-variable")]
+)
 def test_an_unknown_name_is_told_with_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(vlad.VladError) as caught:
         told(wrong)

@@ -1,7 +1,7 @@
 """What is known of a name, for people: `vlad doc NAME`, the prompt, and the pages of docs/ that are made from it.
 
-In: a name of the language, or the code of an error.  Out: an `Entry`, or the text of one. Nothing is documented here: each text has
-its home where the thing is, and is read from there when somebody asks.
+In: a name of the language, or the code of an error.  Out: an `Entry`, or the text of one. Nothing is documented here: each text
+has its home where the thing is, and is read from there when somebody asks.
 
     primitives      the rows of the table (values.Primitive: doc, examples, operands, partials, forward, reverse)
     the library     the doc comments of stdlib/*.vlad, and of the procedures of the basis that are texts
@@ -64,9 +64,8 @@ ROOMS: dict[ModuleType, str] = {
     files: "Files of numbers",
     control: "Input, output, errors",
 }
-LIBRARY = (
-    "prelude streams calculus optimize optimizers linear-algebra tensors nn data differential-equations"
-).split()
+_FILES = "prelude streams calculus optimize optimizers linear-algebra tensors nn data differential-equations"
+LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}
 _DEFINITION = re.compile(r"\(define \(*([^\s()]+)")
 _WORD = re.compile(r"[^\s()'`,\[\]]+")

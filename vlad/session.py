@@ -38,12 +38,11 @@ from vlad.expand.forms import (
     top_level_forms,
 )
 from vlad.expand.scope import Module
+from vlad.hints import clarify, hint_for
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
-from vlad.reader.lexer import tokens
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
-from vlad.spelling import suggestion
 from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look
 from vlad.write import written
 
@@ -55,7 +54,6 @@ CONFINED: dict[str, Any] = {
     "fuel": None, "seconds": 5.0, "memory": 256.0, "depth": 100_000, "output": 1_000_000,
 }  # fmt: skip
 
-_NUMERAL = re.compile(r"[-+.]*\d")
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 
 
@@ -373,7 +371,7 @@ class Session:
         """The value of a global, as a Python value. Raises UnknownName, which is a KeyError."""
         with self._lock:
             if name not in self:
-                hint = self._suggestion(name) if isinstance(name, str) else "a name is a string"
+                hint = hint_for(name, self.known_names()) if isinstance(name, str) else "a name is a string"
                 raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
             return to_python(self.module.cell(name).value, self._calls)
 
@@ -487,17 +485,11 @@ class Session:
                 if error.span is not None and not error.backtrace:
                     error.backtrace.append(Backtrace("the library", error.span))
                 error.span = span
-            if error.code == "unbound-variable" and error.hint is None:
-                error.hint = self._suggestion(error.message.rpartition(" ")[2], error.span)
+            if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
+                clarify(error, self.known_names(), KEYWORDS, lambda name: name in self or name in KEYWORDS)
             raise
         finally:
             CURRENT.reset(before)
-
-    def _suggestion(self, name: str, span: Span | None = None) -> str:
-        """What may have been meant by an unbound name: a name that is known here, a keyword, or one of the same text."""
-        beside = names_of(span.source.text) if span is not None else set()
-        found = suggestion(name, {*self.known_names(), *KEYWORDS, *beside})
-        return found or "define it, or import the module that does"
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
@@ -770,12 +762,6 @@ def primitive_of(value: Value) -> Primitive | None:
         return None
     found: Primitive | None = look(value)[0].primitive
     return found
-
-
-def names_of(text: str) -> set[str]:
-    """The names that stand in a text."""
-    atoms = [text[token.start : token.end] for token in tokens(text) if token.kind == "atom"]
-    return {atom for atom in atoms if not _NUMERAL.match(atom)}
 
 
 def _expect_text(text: object) -> None:

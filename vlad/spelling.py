@@ -1,4 +1,4 @@
-"""Words that somebody may have meant: the known ones that are written much like a word, and those that other languages have for it.
+"""Words that somebody may have meant: known ones that are written much like a word, and what stands here for those of others.
 
 In: a word that means nothing, and the words that do.  Out: what to suggest. Called where an error is made, never before.
 """
@@ -75,23 +75,24 @@ def suggestion(word: str, known: Iterable[str]) -> str | None:
 
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:
-    """The known words that are the fewest edits away, the likeliest first; at most three, and none that has little in common
-    with the word."""
+    """The likeliest of the known words that are the fewest edits away: at most three, and none that has little in common with
+    the word."""
     most = 1 if len(word) < 5 else 2 if len(word) < 9 else 3
+    letters = set(word)
     found: list[tuple[tuple[object, ...], str]] = []
     for name in known:
-        if name != word and abs(len(name) - len(word)) <= most:
+        if name != word and abs(len(name) - len(word)) <= most and len(letters ^ set(name)) <= 2 * most:
             count = edits(word, name, most)
             if count < max(len(word), len(name)) and count <= most:
                 found.append((_unlikeliness(word, name, count), name))
                 most = min(most, count)
     found.sort()
-    return [name for rank, name in found if rank[0] == found[0][0][0]][:MOST_TOLD]
+    return [name for rank, name in found if rank == found[0][0]][:MOST_TOLD]
 
 
 def _unlikeliness(word: str, name: str, count: int) -> tuple[object, ...]:
-    """What is small for a word that was probably meant: few edits, none of them the first character, the same letters."""
-    return count, word[:1] != name[:1], sorted(word) != sorted(name), abs(len(word) - len(name)), name
+    """What is small for a word that was probably meant: few edits, none of them the first character, no letter more or less."""
+    return count, word[:1] != name[:1], set(word) != set(name)
 
 
 def edits(a: str, b: str, most: int) -> int:

@@ -385,7 +385,7 @@ def _order(terms: list[str], result: str, shapes: tuple[Shape, ...]) -> list[tup
 # A tensor stands alone behind the others, or in a list with them.
 PROCEDURES: dict[str, str] = {
     "einsum": """;;; (einsum specification tensor ...)
-        ;;; The sum of products that a specification names: a term of letters for each tensor, `->`, and the letters of the result.
+        ;;; The sum of products that a specification names: a term of letters for each tensor, `->`, those of the result.
         ;;; (einsum "ij,j->i" #[[1 2] [3 4]] #[1 1])  ⇒ #[3 7]
         ;;; ((gradient (lambda (a) (einsum "ii" a))) #[[1 2] [3 4]])  ⇒ #[[1 0] [0 1]]
         (lambda (spec ts)

@@ -421,7 +421,8 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
             forward=f"({inverse} dx)", reverse=back, needs_machine=True, hidden=True, abstract=_abstract_field(0, code),
         ),
         Primitive(
-            f"{code}?", "x", f"Is the outermost tag of x {code}?\n({code}? ({name} 1))  ⇒ #t\n({code}? 1)  ⇒ #f", value=test, type="any -> boolean", forward="zero",
+            f"{code}?", "x", f"Is the outermost tag of x {code}?\n({code}? ({name} 1))  ⇒ #t\n({code}? 1)  ⇒ #f",
+            value=test, type="any -> boolean", forward="zero",
             reverse={}, needs_machine=True,
             abstract=_abstract_test(code, "backpropagator") if code == "sensitivity" else _abstract_test(code),
         ),
