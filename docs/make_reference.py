@@ -1,9 +1,9 @@
-"""What is documented beside the code → the pages docs/keywords.md, primitives.md, library.md and errors.md.
+"""What is written elsewhere → the pages docs/keywords.md, primitives.md, library.md, errors.md and benchmarks.md.
 
     python docs/make_reference.py    write the pages
 
-Where each text has its home, vlad/help.py says, which reads them; so `vlad doc NAME` tells the same. tests/test_help.py runs the
-examples and sees that the pages are up to date.
+Where each text has its home, vlad/help.py says, which reads them; so `vlad doc NAME` tells the same. The benchmarks' tables are
+those in benchmarks/. tests/test_help.py runs the examples and sees that the pages are up to date.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def primitives() -> Iterator[str]:
     """The page of the table's rows."""
     themes = list(dict.fromkeys(ROOMS.values()))
     yield from ("# The primitives", "")
-    yield "What is built in, with its derivative as it is written in the one table of the program: in the language itself, over the"
-    yield "same primitives. In these texts r is the result, s its sensitivity, and dx the tangent of an operand x. Where only"
-    yield "partial derivatives stand, both modes follow from them. Names that are not on this page are used by such texts only;"
-    yield "`vlad doc NAME` tells what they are."
+    yield "What is built in, with its derivative as it is written in the one table of the program: in the language itself,"
+    yield "over the same primitives. In these texts r is the result, s its sensitivity, and dx the tangent of an operand x."
+    yield "Where only partial derivatives stand, both modes follow from them. Names that are not on this page are used by such"
+    yield "texts only; `vlad doc NAME` tells what they are."
     yield from ("", f"{MADE} the rows in `vlad/primitives/`; the tests run each example.", "")
     yield from _contents(themes, lambda theme: [entry for entry in public() if entry.theme == theme])
     for theme in themes:
@@ -56,11 +56,33 @@ def library() -> Iterator[str]:
             yield from _described(entry)
 
 
+def benchmarks() -> Iterator[str]:
+    """The page of the benchmarks: how they are to be read, and their tables."""
+    yield from ("# How fast it is", "")
+    yield "Programs with derivatives inside derivatives, against C that was written by hand and against other systems. A compiled"
+    yield "call is mostly within twice of the C, derivatives of any order included, for tags, closures and pairs are gone before"
+    yield "C is written. The evaluator, here called tier 0, is far slower, and starts at once: it is for what runs once. On large"
+    yield "tensors the libraries of all systems meet, for a product of matrices is the same BLAS everywhere; what is gained there"
+    yield "is fusion of what lies between the products, and small arrays."
+    yield ""
+    yield "To measure on your own machine, run `python benchmarks/run.py` and `python benchmarks/tensors.py` in the project's folder."
+    yield "What is left of each distance to C, and why, is told by `benchmarks/DISTANCES.md` there. How the work of a derivative"
+    yield "grows, which is the same on every machine, is on another page: [What derivatives cost](complexity.md)."
+    for title, file in (("Numbers and lists", "RESULTS.md"), ("Tensors", "TENSORS.md")):
+        lines = (DOCS.parent / "benchmarks" / file).read_text(encoding="utf-8").splitlines()
+        yield from (
+            "",
+            f"## {title}",
+            *[f"#{line}" if line.startswith("## ") else line for line in lines[1:]],
+        )
+
+
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "keywords.md": keywords,
     "primitives.md": primitives,
     "library.md": library,
     "errors.md": errors,
+    "benchmarks.md": benchmarks,
 }
 
 

@@ -164,6 +164,14 @@ def test_the_pages_have_examples() -> None:
     assert counted["command.md"] >= 8
 
 
+def test_every_page_of_the_site_is_in_its_navigation_and_on_its_first_page() -> None:
+    pages = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    assert sorted(re.findall(r"[\w-]+\.md", navigation)) == pages
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert {*LINK.findall(index), "index.md"} >= set(pages)
+
+
 def test_the_commands_of_the_readme_are_those_of_the_checks() -> None:
     """The set-up commands run an example that is there, and the tests by the command that .ci/run uses."""
     (setup,) = (block.text for block in blocks(ROOT / "README.md") if block.language == "sh")

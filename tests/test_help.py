@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -123,3 +125,27 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_kinds_have_texts() -> None:
     for kind in kinds().values():
         assert kind.lines[0] and kind.group
+
+
+PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+RUN = "".join(
+    re.findall(r"^```python\n(.*?)^```$", PYTHON, re.MULTILINE | re.DOTALL)
+)  # by tests/test_documentation.py
+
+
+@pytest.mark.parametrize("name", vlad.__all__)
+def test_a_public_name_of_python_is_documented(name: str) -> None:
+    value = getattr(vlad, name)
+    assert isinstance(value, str) or inspect.getdoc(value)
+    assert f"vlad.{name}" in PYTHON
+    assert re.search(rf"\bvlad\.{name}\b", RUN)
+
+
+MEMBERS = [name for name in vars(vlad.Session) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_a_public_member_of_a_session_is_documented(name: str) -> None:
+    assert inspect.getdoc(getattr(vlad.Session, name))
+    assert re.search(rf"[sS]ession(\(\))?\.{name}\b", PYTHON)
+    assert re.search(rf"\.{name}\b", RUN)

@@ -29,8 +29,8 @@ vlad: a language in which differentiation is an operator like any other
   vlad expand FILE                      print each top-level form as core, the language inside
   vlad show FILE [--stage core|reverse|forward|types|c] [--name PROCEDURE]
                                         print procedures: as core, as derivatives, as types, as C
-  vlad doc [NAME]                       what is known of a name of the language, or of the code of an
-                                        error; without one, all names by theme
+  vlad doc [NAME]                       tell what a name of the language means, or the code of an
+                                        error; without one, list all names by theme
   vlad cache [clear]                    what compiled code is kept, and where; or remove it
   vlad check FILE                       print types, and find type errors, without running
   vlad build FILE [-o NAME] [--native]  make a program that runs without Python

@@ -358,7 +358,7 @@ class Session:
         with self._lock:
             names = self.module.exports
             if names is None:
-                return [name for name, cell in self.module.cells.items() if hasattr(cell, "value")]
+                names = [name for name in self.module.cells if not self.module.is_inherited(name)]
             return [name for name in names if name in self]
 
     def run_text(self, text: str, name: str = "<expression>") -> None:
