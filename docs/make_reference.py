@@ -65,7 +65,7 @@ def benchmarks() -> Iterator[str]:
     yield "tensors the libraries of all systems meet, for a product of matrices is the same BLAS everywhere; what is gained there"
     yield "is fusion of what lies between the products, and small arrays."
     yield ""
-    yield "To measure on your own machine, run `python benchmarks/run.py` and `python benchmarks/tensors.py` in the project's folder."
+    yield "To measure on your own machine, run `benchmarks/run.py` and `benchmarks/tensors.py` in the project's folder."
     yield "What is left of each distance to C, and why, is told by `benchmarks/DISTANCES.md` there. How the work of a derivative"
     yield "grows, which is the same on every machine, is on another page: [What derivatives cost](complexity.md)."
     for title, file in (("Numbers and lists", "RESULTS.md"), ("Tensors", "TENSORS.md")):
