@@ -59,19 +59,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("theme", themes())
 def test_the_examples_of_a_theme(theme: str, folder: Path) -> None:
-    for entry in public():
-        if entry.theme == theme:
-            output: list[str] = []
+    """Examples do not depend on each other, so all of a theme share a session; only those of keywords define anything."""
+    output: list[str] = []
+    session: vlad.Session | None = None
+    for entry in [entry for entry in public() if entry.theme == theme]:
+        if session is None or entry.kind == "keyword":
             session = vlad.Session(
                 [str(folder)], write=output.append, read=lambda: "3\n", arguments=("a", "b")
             )
-            for example in entry.examples:
-                output.clear()
-                try:
-                    session.run_text(example.call)
-                except vlad.VladError as error:
-                    output.append(f"Error: {error.message}")
-                assert tuple("".join(output).splitlines()) == example.shown, f"{entry.name}: {example.call}"
+        for example in entry.examples:
+            output.clear()
+            try:
+                session.run_text(example.call)
+            except vlad.VladError as error:
+                output.append(f"Error: {error.message}")
+            assert tuple("".join(output).splitlines()) == example.shown, f"{entry.name}: {example.call}"
 
 
 @pytest.mark.parametrize("name", pages.PAGES)
@@ -120,6 +122,22 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doc", "squrt"]) == 1
     assert "did you mean `sqrt`?" in capsys.readouterr().err
     assert main(["doc", "car", "cdr"]) == 2
+
+
+def test_what_is_told_of_a_kind_of_error() -> None:
+    text = told("out-of-fuel")
+    assert text.startswith("out-of-fuel    kind of error: Limits")
+    assert "`fuel` sets the limit" in text and "`tell` calls what it is given" in text and "```" not in text
+
+
+def test_a_person_is_told_the_code_of_an_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["-e", "(car 5)"]) == 1
+    assert "vlad doc" not in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["-e", "(car 5)"]) == 1
+    assert capsys.readouterr().err.endswith("\n  `vlad doc invalid-argument` tells what that means\n")
 
 
 def test_the_kinds_have_texts() -> None:

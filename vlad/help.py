@@ -203,6 +203,8 @@ def _told_derivative(entry: Entry) -> Iterator[str]:
 def _told_kind(kind: Kind) -> Iterator[str]:
     yield f"{kind.code}    kind of error: {kind.group}"
     yield from _part("", [line for line in kind.lines if not line.startswith("```")])
+    if any(line.startswith("tell(") for line in kind.lines):
+        yield from _part("", ["(`tell` calls what it is given, and prints the error.)"])
 
 
 def _part(title: str, lines: Iterable[str]) -> Iterator[str]:
