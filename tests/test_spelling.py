@@ -89,3 +89,23 @@ def test_what_a_program_is_told(program: str, hint: str) -> None:
     with pytest.raises(vlad.VladError) as caught:
         vlad.Session().eval(program)
     assert caught.value.hint is not None and hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("before", "program", "message"),
+    [
+        ("(define-syntax while (syntax-rules () ((_ e) e)))", "(while nothing)", "Unbound variable: nothing"),
+        ("(define (lamda x) x)", "(lamda nothing)", "Unbound variable: nothing"),
+        ("1", "(let ((lamda nothing)) lamda)", "Unbound variable: nothing"),
+        ("1", "(while nothing)", "Unbound variable: while"),
+        ("1", "(cnod ((= 1 1) 2))", "Unbound variable: cnod"),
+        ("1", "(cond ((= 1 1) (2)))", "Target is not a procedure"),
+    ],
+)
+def test_which_name_is_told(before: str, program: str, message: str) -> None:
+    """A misspelt keyword rather than what was found in its operands; but not a name that means something."""
+    session = vlad.Session()
+    session.eval(before)
+    with pytest.raises(vlad.VladError) as caught:
+        session.eval(program)
+    assert caught.value.message == message

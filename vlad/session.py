@@ -486,10 +486,13 @@ class Session:
                     error.backtrace.append(Backtrace("the library", error.span))
                 error.span = span
             if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
-                clarify(error, self.known_names(), KEYWORDS, lambda name: name in self or name in KEYWORDS)
+                clarify(error, self.known_names(), KEYWORDS, self._means_something)
             raise
         finally:
             CURRENT.reset(before)
+
+    def _means_something(self, name: str) -> bool:
+        return name in KEYWORDS or self.module.macro(name) is not None or name in self
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
