@@ -19,6 +19,8 @@ from vlad.compile.tiers import POLICIES
 from vlad.devices import DEVICES, device_named
 from vlad.errors import VladError, WrongOption
 from vlad.evaluate.limits import Limits
+from vlad.help import KINDS, Entry, kinds, lines_of, told
+from vlad.hints import hint_for
 from vlad.primitives.table import TABLE
 from vlad.reader.parser import read
 from vlad.source import Source
@@ -26,7 +28,7 @@ from vlad.values import Value, is_procedure
 from vlad.write import string_text
 
 from .files import write_text
-from .knowledge import Known, known, names
+from .knowledge import first_sentence, known, names
 from .shell import Leave, Shell
 from .structure import is_blank
 
@@ -130,24 +132,22 @@ def _help(shell: Shell, argument: str) -> None:
     )
 
 
-@command("doc", "NAME", "what a name means: text, parameters, derivative, examples", NAMES)
+@command("doc", "NAME", "what a name, or the code of an error, means", NAMES)
 def _doc(shell: Shell, argument: str) -> None:
-    found = wanted(shell, needs(argument, "doc"))
-    paint = shell.terminal.paint
-    lines = [paint(found.signature or found.name, "name") + "  " + paint(found.place or found.kind, "remark")]
-    lines += textwrap.wrap(" ".join(found.text), max(shell.terminal.width - 2, 20))
-    lines += [f"  {example}" for example in found.examples]
-    if found.derivative:
-        lines += ["derivative", *[f"  {line}" for line in found.derivative]]
-    shell.terminal.line("\n".join(lines))
+    name = needs(argument, "doc")
+    if known(shell.session, name) is None and name in kinds():
+        shell.terminal.line(told(name))
+        return
+    first, *others = lines_of(wanted(shell, name))
+    shell.terminal.line("\n".join([shell.terminal.paint(first, "name"), *others]))
 
 
-def wanted(shell: Shell, name: str) -> Known:
+def wanted(shell: Shell, name: str) -> Entry:
     """What is known of a name. Raises VladError where that is nothing."""
     found = known(shell.session, name)
     if found is None:
         raise VladError(
-            "unbound-variable", f"Nothing is known of {name}", hint=shell.session.suggestion(name)
+            "unbound-variable", f"Nothing is known of {name}", hint=hint_for(name, set(names(shell.session)))
         )
     return found
 
@@ -163,7 +163,7 @@ def _apropos(shell: Shell, argument: str) -> None:
         head = each.signature or each.name
         room = max(shell.terminal.width - len(head) - 2, 10)
         shell.terminal.line(
-            f"{head}  {shell.terminal.paint(textwrap.shorten(each.summary, room, placeholder=' …'), 'remark')}"
+            f"{head}  {shell.terminal.paint(textwrap.shorten(first_sentence(each), room, placeholder=' …'), 'remark')}"
         )
     if len(every) > MOST_FOUND:
         shell.remark(f"and {len(every) - MOST_FOUND} more")
@@ -176,7 +176,9 @@ def _source(shell: Shell, argument: str) -> None:
     found = wanted(shell, needs(argument, "source"))
     if not found.source:
         raise VladError(
-            "no-source", f"{found.name} has no text: it is a {found.kind}", hint=f"try `,doc {found.name}`"
+            "no-source",
+            f"{found.name} has no text: it is {KINDS[found.kind]}",
+            hint=f"try `,doc {found.name}`",
         )
     shell.remark(found.place)
     shell.terminal.line(found.source)

@@ -15,7 +15,7 @@ from vlad.reader.lexer import tokens
 
 from .commands import COMMAND_NAMES, COMMANDS, FILES, MODULES, WORDS
 from .editing import Node, around, tree
-from .knowledge import known, names
+from .knowledge import beside, names
 from .shell import Shell
 from .structure import Outline
 
@@ -102,15 +102,7 @@ def _names(shell: Shell, prefix: str) -> list[Candidate]:
     found = [name for name in every if name.startswith(prefix)]
     if not found and len(prefix) > 1:
         found = [name for name in every if prefix in name]
-    return [Candidate(name, len(prefix), beside(shell, name)) for name in found[:MOST]]
-
-
-def beside(shell: Shell, name: str) -> str:
-    """Signature and first sentence of a name."""
-    found = known(shell.session, name)
-    if found is None:
-        return ""
-    return "  ".join([part for part in (found.signature or found.kind, found.summary) if part])
+    return [Candidate(name, len(prefix), beside(shell.session, name)) for name in found[:MOST]]
 
 
 def locals_of(form: str) -> list[str]:

@@ -43,8 +43,8 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.])")
 SHOWN = re.compile(r";\s*=>\s*(.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
-# `sh` sets up machines and is not run. `scheme` is in docs/library.md, made from comments whose examples
-# tests/stdlib runs, and marks the grammar in docs/saving.md.
+# `sh` sets up machines and is not run. `scheme` is in the pages that docs/make_reference.py makes, from texts whose examples
+# tests/test_help.py runs, and marks the grammar in docs/saving.md.
 LANGUAGES = {"vlad", "python", "repl", "console", "text", "sh", "scheme"}
 
 
@@ -187,6 +187,14 @@ def test_the_pages_have_examples() -> None:
     assert counted["README.md"] >= 7
     assert counted["language-tour.md"] >= 15
     assert counted["command.md"] >= 8
+
+
+def test_every_page_of_the_site_is_in_its_navigation_and_on_its_first_page() -> None:
+    pages = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    assert sorted(re.findall(r"[\w-]+\.md", navigation)) == pages
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert {*LINK.findall(index), "index.md"} >= set(pages)
 
 
 def test_the_commands_of_the_readme_are_those_of_the_checks() -> None:

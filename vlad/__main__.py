@@ -19,6 +19,7 @@ from vlad import __version__
 from vlad.errors import VladError
 from vlad.evaluate.limits import Limits
 from vlad.session import Session
+from vlad.spelling import nearest
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands
@@ -33,6 +34,8 @@ vlad: a language in which differentiation is an operator like any other
   vlad expand FILE                      print each top-level form as core, the language inside
   vlad show FILE [--stage core|reverse|forward|types|c] [--name PROCEDURE]
                                         print procedures: as core, as derivatives, as types, as C
+  vlad doc [NAME]                       tell what a name of the language means, or the code of an
+                                        error; without one, list all names by theme
   vlad cache [clear]                    what compiled code is kept, and where; or remove it
   vlad check FILE                       print types, and find type errors, without running
   vlad build FILE [-o NAME] [--native]  make a program that runs without Python
@@ -67,7 +70,7 @@ ANSWERS = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, INTERRUPT, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
 
-COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "repl")
+COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "types", "c"),
@@ -163,9 +166,7 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
 
 def _suggestion(word: str, known: Iterable[str]) -> str:
     """`; did you mean …?`, where something known is written much like a word."""
-    import difflib  # 5 ms, only for an error
-
-    near = difflib.get_close_matches(word, list(known), 1, 0.6)
+    near = nearest(word, known)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
@@ -220,7 +221,9 @@ def _check(line: CommandLine) -> None:
     if line.interactive and (line.command not in ("", "run", "repl")):
         raise UsageError(f"-i does not go with `vlad {line.command}`")
     if (line.interactive or line.command == "repl") and (line.traced or line.find_nan):
-        raise UsageError("--trace and --find-nan go with programs; at the prompt, `,trace` and `,nan on` do that")
+        raise UsageError(
+            "--trace and --find-nan go with programs; at the prompt, `,trace` and `,nan on` do that"
+        )
     if line.command == "repl":
         if line.words:
             raise UsageError("`vlad repl` takes no file; `vlad -i FILE` runs one and stays")
@@ -228,6 +231,10 @@ def _check(line: CommandLine) -> None:
     if line.command == "cache":
         if line.words not in ([], ["clear"]):
             raise UsageError(f"`vlad cache` takes `clear` or nothing; not {' '.join(line.words)}")
+        return
+    if line.command == "doc":
+        if line.words[1:]:
+            raise UsageError(f"`vlad doc` takes one name; too many: {' '.join(line.words[1:])}")
         return
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a file")
@@ -248,6 +255,8 @@ def execute(line: CommandLine) -> int:
         return SUCCESS
     if line.command == "cache":
         return _cache(clear=bool(line.words))
+    if line.command == "doc":
+        return _doc(*line.words)
     program = not line.expressions
     if program and not line.command and line.words and not line.path:
         _refuse_misspelt(line.words[0])
@@ -400,6 +409,13 @@ def _cache(clear: bool) -> int:
     return SUCCESS
 
 
+def _doc(name: str | None = None) -> int:
+    from vlad.help import listing, told  # not needed by programs
+
+    print(listing() if name is None else told(name))
+    return SUCCESS
+
+
 def _standard_input(session: Session) -> int:
     """Run the program that standard input holds."""
     if sys.stdin is None:
@@ -446,6 +462,8 @@ def _guarded(words: list[str]) -> int:
         return WRONG_USAGE
     except VladError as error:
         _say(str(error))
+        if sys.stderr is not None and sys.stderr.isatty():  # a person, who may want to know more
+            _say(f"  `vlad doc {error.code}` tells what that means")
         return PROGRAM_ERROR
     except KeyboardInterrupt:
         _say("Interrupted")

@@ -39,6 +39,7 @@ from vlad.expand.forms import (
     top_level_forms,
 )
 from vlad.expand.scope import Module
+from vlad.hints import clarify, hint_for
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
@@ -101,21 +102,6 @@ class Library:
         file, start, end = place
         text = self._texts[file]
         return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
-
-    def comment(self, name: str) -> list[str]:
-        """The lines of the comment right above a definition: the shape of a call, then sentences and examples."""
-        place = self.index().get(name)
-        return [] if place is None else comment_above(self._texts[place[0]], place[1])
-
-
-def comment_above(text: str, start: int) -> list[str]:
-    """The lines of the comment that ends right above the line on which an offset is."""
-    lines: list[str] = []
-    for line in reversed(text[:start].split("\n")[:-1]):
-        if not line.lstrip().startswith(";"):
-            break
-        lines.append(line.lstrip().lstrip(";").removeprefix(" "))
-    return lines[::-1]
 
 
 @functools.cache
@@ -383,7 +369,7 @@ class Session:
         with self._lock:
             names = self.module.exports
             if names is None:
-                return [name for name, cell in self.module.cells.items() if hasattr(cell, "value")]
+                names = [name for name in self.module.cells if not self.module.is_inherited(name)]
             return [name for name in names if name in self]
 
     def run_text(
@@ -398,7 +384,7 @@ class Session:
         """The value of a global, as a Python value. Raises UnknownName, which is a KeyError."""
         with self._lock:
             if name not in self:
-                hint = self.suggestion(name) if isinstance(name, str) else "a name is a string"
+                hint = hint_for(name, self.known_names()) if isinstance(name, str) else "a name is a string"
                 raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
             return to_python(self.module.cell(name).value, self._calls)
 
@@ -535,18 +521,14 @@ class Session:
                 if error.span is not None and not error.backtrace:
                     error.backtrace.append(Backtrace("the library", error.span))
                 error.span = span
-            if error.code == "unbound-variable" and error.hint is None:
-                error.hint = self.suggestion(error.message.rpartition(" ")[2])
+            if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
+                clarify(error, self.known_names(), KEYWORDS, self._means_something)
             raise
         finally:
             CURRENT.reset(before)
 
-    def suggestion(self, name: str) -> str:
-        """What to do about a name that nobody has defined."""
-        import difflib  # 5 ms, only for an error
-
-        near = difflib.get_close_matches(name, sorted(self.known_names()), 1, 0.6)
-        return f"did you mean `{near[0]}`?" if near else "define it, or import the module that does"
+    def _means_something(self, name: str) -> bool:
+        return name in KEYWORDS or self.module.macro(name) is not None or name in self
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:

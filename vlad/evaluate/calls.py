@@ -382,7 +382,9 @@ class Machine:
         value = self._primitives.get(name)
         if value is None:
             text = self._procedure_texts[name]
-            arity = len(text[text.index("(", 1) + 1 : text.index(")")].split())
+            while text.startswith(";"):  # a doc comment
+                text = text.partition("\n")[2].lstrip()
+            arity = len(text[len("(lambda (") : text.index(")")].split())
             value = self._primitives[name] = self.system_procedure(text, name, arity)
         return value
 
