@@ -103,7 +103,7 @@ def found_command(name: str) -> Command:
     hint = (
         f"did you mean {' or '.join('`,' + other + '`' for other in near)}?" if near else "`,help` lists them"
     )
-    raise VladError("unknown-command", f"There is no command `,{name}`", hint=hint)
+    raise VladError("invalid-command", f"There is no command `,{name}`", hint=hint)
 
 
 def needs(argument: str, name: str) -> str:
@@ -176,7 +176,7 @@ def _source(shell: Shell, argument: str) -> None:
     found = wanted(shell, needs(argument, "source"))
     if not found.source:
         raise VladError(
-            "no-source",
+            "invalid-command",
             f"{found.name} has no text: it is {KINDS[found.kind]}",
             hint=f"try `,doc {found.name}`",
         )
@@ -320,6 +320,48 @@ def file_name(text: str) -> str:
     return os.path.expanduser(text.strip().strip('"'))
 
 
+# Watching.
+
+
+@command("trace", "[NAME ...]", "show the calls of procedures, and of their derivatives", NAMES)
+def _trace(shell: Shell, argument: str) -> None:
+    shell.terminal.line(shell.debugger.trace(argument))
+
+
+@command("untrace", "[NAME ...]", "no longer", NAMES)
+def _untrace(shell: Shell, argument: str) -> None:
+    shell.terminal.line(shell.debugger.untrace(argument))
+
+
+@command("break", "[NAME|FILE:LINE ...]", "stand still there, and look around", NAMES)
+def _break(shell: Shell, argument: str) -> None:
+    shell.terminal.line(shell.debugger.break_at(argument))
+
+
+@command("clear", "", "remove all breakpoints", NOTHING)
+def _clear(shell: Shell, argument: str) -> None:
+    shell.terminal.line(shell.debugger.clear())
+
+
+@command("step", "EXPRESSION", "evaluate step by step")
+def _step(shell: Shell, argument: str) -> None:
+    needs(argument, "step")
+    with shell.debugger.stepping():
+        shell.run(argument, "<command>", shell.show)
+
+
+@command("nan", "[on|off]", "tell which operation makes the first NaN or infinity", WORDS, ("on", "off"))
+def _nan(shell: Shell, argument: str) -> None:
+    shell.terminal.line(shell.debugger.nan(argument))
+
+
+@command("debug", "", "look around where the last error came", NOTHING)
+def _debug(shell: Shell, argument: str) -> None:
+    text = shell.debugger.debug()
+    if text:
+        shell.terminal.line(text)
+
+
 # Files and the session.
 
 
@@ -390,9 +432,9 @@ def edit_file(path: str) -> None:
     try:
         status = subprocess.run([*shlex.split(editor), path]).returncode
     except (OSError, ValueError) as error:
-        raise VladError("no-editor", f"Cannot start the editor: {editor}", hint=str(error)) from None
+        raise VladError("no-program", f"Cannot start the editor: {editor}", hint=str(error)) from None
     if status:
-        raise VladError("no-editor", f"The editor ended with status {status}: {editor}")
+        raise VladError("no-program", f"The editor ended with status {status}: {editor}")
 
 
 @command("shell", "COMMAND", "run a command of the system's shell", FILES)
@@ -421,7 +463,14 @@ def one_of(argument: str, allowed: tuple[str, ...]) -> str:
 @command("tier", "[auto|compile|evaluate]", "compile what runs long, all, or nothing", WORDS, POLICIES)
 def _tier(shell: Shell, argument: str) -> None:
     if argument:
-        shell.session.tiers.choose(one_of(argument, POLICIES))
+        one_of(argument, POLICIES)
+        if shell.session.machine.instrument is not None:
+            raise VladError(
+                "invalid-command",
+                "Nothing is compiled while something is watched",
+                hint="`,untrace`, `,clear`, `,nan off`",
+            )
+        shell.session.tiers.choose(argument)
     shell.terminal.line(shell.session.tiers.policy)
 
 

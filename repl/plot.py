@@ -50,7 +50,7 @@ def plot(shell: Shell, operands: list[str]) -> None:
             file = os.path.expanduser(last.strip('"'))
     curves = [curve for curve in curves_of(shell, operands, derivative) if curve.points]
     if not curves:
-        raise VladError("nothing-to-plot", "There is no finite number to plot")
+        raise VladError("invalid-command", "There is no finite number to plot")
     if file is None:
         shell.terminal.line(in_terminal(curves, shell.terminal))
     else:
@@ -287,7 +287,7 @@ def save_by_matplotlib(curves: list[Curve], path: str) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise VladError(
-            "no-matplotlib",
+            "no-program",
             f"Only Matplotlib can write {path}, and it is not installed",
             hint="a .svg needs nothing",
         ) from None

@@ -7,10 +7,12 @@ it. Whatever a program does, it ends in a message here and not in a Python trace
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from vlad.debugging.commands import Commands as Debugging
 from vlad.errors import VladError
 from vlad.session import Session
 from vlad.values import UNSPECIFIED, String, Value
@@ -40,7 +42,8 @@ class Shell:
         self.terminal = terminal
         self.interrupts = interrupts
         self.format = Format()
-        self.timing = False  # is told what took long?
+        self.timing = False  # is there a person, who is told what took long?
+        self.read: Callable[[], str] = sys.stdin.readline
         self.keys = os.environ.get("VLAD_KEYS", "emacs")
         self.recall: Callable[[str], list[str]] = (
             lambda text: []
@@ -50,6 +53,7 @@ class Shell:
     def start(self) -> None:
         """Begin with a session in which nothing is defined."""
         self.session = self.make_session(self.terminal.write)
+        self.debugger = Debugging(self.session, self.ask, self.terminal.line)
         self.limits = self.session.machine.limits
         self.number = 1  # of the next input
         self.inputs: list[str] = []  # that went well, in order
@@ -112,6 +116,19 @@ class Shell:
             self.seconds = time.monotonic() - begun
             self.terminal.fresh_line()
         return False
+
+    def ask(self, prompt: str) -> str:
+        """A line from the user while something is evaluated, as the debugger wants it; "" at the end of the input."""
+        self.terminal.fresh_line()
+        self.terminal.write(prompt)
+        self.terminal.flush()
+        with self.terminal.quiet():
+            line = self.read()
+        if self.timing:  # the user has typed it, and Enter
+            self.terminal.echoed()
+        else:
+            self.terminal.write(line or "\n")
+        return line
 
     # Showing.
 

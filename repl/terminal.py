@@ -35,6 +35,7 @@ class Terminal:
         self._lock = threading.RLock()
         self._fresh = True  # does the next character stand at the beginning of a line?
         self._shown = False  # is there a line to be wiped away?
+        self._asking = False
 
     @property
     def width(self) -> int:
@@ -87,13 +88,22 @@ class Terminal:
             with self._lock:
                 self._wipe()
 
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Inside, the user is asked for something: nothing is told."""
+        self._asking = True
+        try:
+            yield
+        finally:
+            self._asking = False
+
     def _tell(self, done: threading.Event) -> None:
         begun = time.monotonic()
         waiting = PATIENCE
         while not done.wait(waiting):
             waiting = EACH
             with self._lock:
-                if not self._fresh:
+                if self._asking or not self._fresh:
                     self.stream.flush()  # a line that the program has only begun
                 elif not done.is_set():
                     self._shown = True

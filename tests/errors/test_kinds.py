@@ -26,6 +26,7 @@ CLASSES = {"VladError", "Incomplete", "LimitExceeded", "UnknownName", "NoCounter
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What the machine that the tests run on cannot provoke by itself: where it is tested with something in a GPU's place.
 PRETENDED = {
+    "internal-error": "tests/repl/test_shell.py",
     "wrong-device": "tests/primitives/test_array_libraries.py",
     "device-failed": "tests/compile/test_cuda_programs.py",
 }
@@ -88,6 +89,10 @@ def python_names() -> dict[str, object]:
 
 def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of a console, as far as it calls vlad."""
+    entered, pipe, command = line.partition(" | ")
+    if pipe and entered.startswith("echo "):
+        monkeypatch.setattr("sys.stdin", io.StringIO(shlex.split(entered)[1] + "\n"))
+        line = command
     words = shlex.split(line.partition("&&")[0])
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")

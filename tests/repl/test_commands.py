@@ -12,6 +12,8 @@ from vlad.repl.commands import COMMANDS, enter
 from vlad.repl.shell import Leave
 from writing import Writing
 
+from vlad.help import told
+
 PRODUCT = "(define (product l) (if (null? l) 1 (* (car l) (product (cdr l)))))"
 
 
@@ -64,19 +66,19 @@ class TestHelp:
 
 
 class TestDoc:
-    def test_of_a_primitive(self, writing: Writing) -> None:
-        assert writing.says(",doc sin").splitlines() == [
-            "(sin x)  primitive", "Sine of x in radians.", "derivative", "  by x: (cos x)",
-        ]  # fmt: skip
-
-    def test_of_the_library(self, writing: Writing) -> None:
-        text = writing.says(",doc map")
-        assert text.startswith("(map f l)  stdlib/prelude.vlad:")
-        assert "  (map square '(1 2 3))  ⇒ (1 4 9)\n" in text
+    def test_what_is_known_everywhere_is_told_as_by_the_command(self, writing: Writing) -> None:
+        for name in ("sin", "map", "define", "unbound-variable", "J"):
+            assert writing.says(f",doc {name}") == told(name) + "\n"
 
     def test_of_what_one_wrote(self, writing: Writing) -> None:
         text = writing.says("; Twice a number.\n; (twice 2)  ⇒ 4\n(define (twice x) (* 2 x))", ",doc twice")
-        assert text == "(twice x)  <input 1>:3\nTwice a number.\n  (twice 2)  ⇒ 4\n"
+        assert text == (
+            "(twice x)    of the program\n\n  Twice a number.\n\nExamples\n  (twice 2)  ⇒ 4\n\n"
+            "Defined in <input 1>:3\n  (define (twice x) (* 2 x))\n"
+        )
+
+    def test_a_name_of_the_library_with_another_meaning(self, writing: Writing) -> None:
+        assert writing.says("(define (sin x) 5)", ",doc sin").startswith("(sin x)    of the program\n")
 
     def test_of_nothing(self, writing: Writing) -> None:
         assert "did you mean `length`?" in writing.says(",doc lenght")
@@ -91,7 +93,7 @@ class TestDoc:
             ",source gradient"
         )
         assert writing.says("(define (f x)\n  x)", ",source f") == "; <input 1>:1\n(define (f x)\n  x)\n"
-        assert "no text: it is a primitive" in writing.says(",source sin")
+        assert "no text: it is built in" in writing.says(",source sin")
 
     def test_names(self, writing: Writing) -> None:
         text = writing.says("(define (f x) (* x 2))", "(define k 3)", "(f k)", ",names")
@@ -193,6 +195,36 @@ class TestPlots:
     def test_other_files_need_matplotlib(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
         assert "Only Matplotlib can write out.png" in writing.says(",plot sin out.png")
+
+
+class TestWatching:
+    PROGRAM = "(define (g x) (* x 0))\n(define (f x) (/ x (g x)))"
+
+    def test_nan(self, writing: Writing) -> None:
+        writing.says(self.PROGRAM, ",nan on")
+        assert "The first NaN: (/ 0 0) is +nan.0" in writing.says("(f 0)")
+        assert writing.says(",nan off", "(f 0)") == "not looking for infinities and NaNs\n+nan.0\n"
+
+    def test_trace(self, writing: Writing) -> None:
+        assert writing.says(self.PROGRAM, ",trace g", "(f 3)") == "traced: g\n(g 3)\n=> 0\n+inf.0\n"
+        assert "Nothing is compiled while something is watched" in writing.says(",tier auto")
+        assert writing.says(",untrace", "(f 3)", ",tier auto") == "nothing is traced\n+inf.0\nauto\n"
+
+    def test_break_and_step(self, writing: Writing) -> None:
+        answers = iter(["locals\n", "continue\n", "step\n", "where\n", "quit\n"])
+        writing.shell.read = lambda: next(answers)
+        text = writing.says(self.PROGRAM, ",break g", "(f 2)", ",clear")
+        assert "breakpoint in g" in text and "\ndebug> locals\n  x  2\ndebug> continue\n+inf.0\n" in text
+        text = writing.says(",step (f 2)")
+        assert "debug> where\n> f at <input 1>:2:20\n" in text and "was ended in the debugger" in text
+        assert writing.says("(+ 1 2)") == "3\n"
+
+    def test_after_an_error(self, writing: Writing) -> None:
+        answers = iter(["locals\n", "(* x 2)\n", ""])
+        writing.shell.read = lambda: next(answers)
+        writing.says("(define (h x) (* x (car x)))", "(h 21)")
+        assert "debug> locals\n  x  21\ndebug> (* x 2)\n42\n" in writing.says(",debug")
+        assert writing.says(",reset", ",debug") == "there was no error\n"
 
 
 class TestFiles:

@@ -133,6 +133,7 @@ class TestErrors:
         monkeypatch.setattr(writing.shell.session, "run_text", broken)
         writing.shell.evaluate("1")
         assert "A mistake in vlad itself: ZeroDivisionError: oops" in writing.stream.getvalue()
+        assert writing.shell.error is not None and writing.shell.error.code == "internal-error"
 
     def test_an_interrupt_ends_only_the_evaluation(self, writing: Writing) -> None:
         with writing.shell.interrupts as interrupts:
