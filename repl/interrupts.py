@@ -23,6 +23,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self._open = False
+        self._early = False  # did one come when an input had just been read?
         self._last = 0.0
         self._before: object = None
 
@@ -37,17 +38,26 @@ class Interrupts:
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
+        self._early = not self._open
         if self._open and now - self._last >= AGAIN:
             self._last = now
             raise KeyboardInterrupt
 
     def run(self, work: Callable[[], T]) -> T:
-        """The answer of `work`. Raises KeyboardInterrupt where Ctrl-C ended it."""
+        """The answer of `work`. Raises KeyboardInterrupt where Ctrl-C ended it, or came since `expect`."""
         try:
+            self._last = 0.0
             self._open = True
+            if self._early:
+                self._early = False
+                raise KeyboardInterrupt
             return work()
         finally:
             self._open = False
+
+    def expect(self) -> None:
+        """An input was read. From now on Ctrl-C is meant for what it asks for."""
+        self._early = False
 
     def close(self) -> None:
         """Where KeyboardInterrupt arrived in the last moment of `run`."""

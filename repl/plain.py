@@ -45,6 +45,7 @@ def run_plain(shell: Shell, read: Callable[[], str], prompting: bool) -> None:
             shell.terminal.fresh_line()
             shell.terminal.write(continuation(shell) if collected.lines else prompt(shell))
         shell.terminal.flush()
+        shell.interrupts.expect()
         try:
             line = shell.interrupts.run(read)
         except KeyboardInterrupt:

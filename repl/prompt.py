@@ -251,7 +251,7 @@ def outlive(app: Application[str]) -> None:
         try:
             call(handler, key_sequence)
         except Exception as error:
-            processor.reset()
+            processor.arg = app.vi_state.operator_func = app.vi_state.operator_arg = None
             if is_of_prompt_toolkit(error):
                 app.output.bell()
             else:
@@ -303,6 +303,7 @@ def run_prompt(
             continue
         except EOFError:
             return
+        shell.interrupts.expect()
         shell.terminal.echoed()
         try:
             enter(shell, text)

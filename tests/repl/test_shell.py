@@ -144,7 +144,12 @@ class TestErrors:
 
             threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
             assert "Interrupted" in writing.says("(let loop ((i 0)) (loop (+ i 1)))")
-            signal.raise_signal(signal.SIGINT)  # nothing is being evaluated: it is not for us
+            signal.raise_signal(signal.SIGINT)  # before an input is read: it is not for what comes
+            interrupts.expect()
+            assert writing.says("(+ 1 2)") == "3\n"
+            interrupts.expect()
+            signal.raise_signal(signal.SIGINT)  # the input was read: it is
+            assert writing.says("(+ 1 2)") == "Interrupted\n"
         assert writing.says("(+ 1 2)") == "3\n"
 
 
