@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -253,7 +255,7 @@ def test_after_an_error_on_every_tier(tier: str) -> None:
 
 
 def test_errors_of_limits_and_depth_have_frames_too() -> None:
-    session = vlad.Session(limits=vlad.Limits(depth=2000), write=lambda text: None)
+    session = vlad.Session(tier="evaluate", limits=vlad.Limits(depth=2000), write=lambda text: None)
     debugger = Debugger(session)
     debugger.keep_errors()
     session.run_text(PROGRAM, "program.vlad")
@@ -332,11 +334,11 @@ def test_watching_leaves_no_trace() -> None:
         return found
 
     program = "(list (mean '(1 2)) (spread '(1 2)) (count-down 3) (deep 3) (product 1 2))"
-    plain = vlad.Session(write=lambda text: None)
+    plain = vlad.Session(tier="evaluate", write=lambda text: None)
     plain.run_text(PROGRAM)
     plain.eval(program)
     expected = texts(plain)
-    session = vlad.Session(write=lambda text: None)
+    session = vlad.Session(tier="evaluate", write=lambda text: None)
     session.run_text(PROGRAM)
     session.eval(program)
     assert texts(session) == expected
@@ -358,3 +360,29 @@ def test_the_debugger_is_not_imported_unless_asked_for() -> None:
     program = "import sys, vlad; vlad.Session().eval('((gradient sin) 1)'); print([m for m in sys.modules if 'debugging' in m])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_kept_error_does_not_keep_a_deep_stack() -> None:
+    class Thing:
+        """What a frame holds."""
+
+    things: weakref.WeakSet[Thing] = weakref.WeakSet()
+    session = vlad.Session(tier="evaluate", write=lambda text: None)
+
+    @session.define
+    def thing(n: float) -> vlad.Opaque:
+        made = Thing()
+        things.add(made)
+        return vlad.Opaque(made)
+
+    debugger = Debugger(session)
+    debugger.keep_errors()
+    session.run_text("(define (deep n l) (if (= n 0) (car l) (+ 1 (deep (- n 1) (thing n)))))", "program")
+    with pytest.raises(vlad.VladError) as caught:
+        session.eval("(deep 5000 1)")
+    del caught
+    gc.collect()
+    assert debugger.error is not None and len(debugger.error.frames) <= 1100
+    assert debugger.error.frames[0].variables()["n"] == 0.0
+    assert debugger.error.frames[-2].variables()["n"] > 4900
+    assert len(things) <= 1200

@@ -22,6 +22,7 @@ from vlad.values import Code, Value, is_procedure, look
 from vlad.write import written
 
 MOST_FRAMES = 1000  # that are gathered, of a very deep stack the innermost
+MOST_OUTER_FRAMES = 100  # and after an error the outermost
 LONGEST = 70  # characters of a value
 SUFFIXES = (".sensitivity", ".tangent")  # of what derivatives compute of a variable
 
@@ -53,7 +54,7 @@ class Frame:
         self.machine = machine
         self.emission = emission
         self.code: Code = emission.code
-        self._frame = frame
+        self._locals = dict(frame.f_locals)  # not the frame: it would keep all that called it
         self._operations = emission.sites.get(line, [])
 
     @cached_property
@@ -74,7 +75,7 @@ class Frame:
     @cached_property
     def _replay(self) -> Replay:
         """What is written into the line itself is computed again: it is pure. An error on the line stays where it is."""
-        replay = Replay(self.machine, self.emission, self._frame)
+        replay = Replay(self.machine, self.emission, self._locals)
         replay.error([(v, rhs) for v, rhs in self._operations if v is not None and not is_effect(rhs)])
         return replay
 
@@ -134,6 +135,8 @@ def is_told(variable: Variable, names: frozenset[str]) -> bool:
 def frames_of(machine: Any, active: Frames, library: bool = False) -> list[Frame]:
     """The frames as people see them, innermost first; those of the library, and of what the system is made of, on demand."""
     found = []
+    if len(active) > MOST_FRAMES + MOST_OUTER_FRAMES:
+        active = [*active[:MOST_OUTER_FRAMES], *active[-MOST_FRAMES:]]
     for frame, line in reversed(active):
         emission = emission_of(frame)
         if emission is not None and emission.code.machine is machine:

@@ -180,9 +180,8 @@ class Machine:
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, for counting may begin later
         self.instrument: Any = None  # debugging/instrumented.py's, while somebody watches what is evaluated
-        self.failed: Callable[[VladError, Frames], object] | None = (
-            None  # is told of errors, with their frames
-        )
+        self.failed: Callable[[VladError, Frames], object] | None = None  # told of errors and their frames
+        self._frames: Frames = []
 
     # Codes.
 
@@ -553,20 +552,23 @@ class Machine:
         except Interrupted as interrupted:
             reason = self.watch.reason
             assert reason is not None
-            frames = self._frames_of(interrupted)
-            raise self._told(located(reason, interrupted), frames) from None
+            self._keep_frames(interrupted)
+            raise self._told(located(reason, interrupted)) from None
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            frames = self._frames_of(error)
-            found = self._told(explained(self, error, beginning), frames)
+            self._keep_frames(error)
+            found = self._told(explained(self, error, beginning))
             raise found from found.__cause__  # an exception of a Python function that the program called
 
-    def _frames_of(self, error: BaseException) -> Frames:
-        """The frames of an error, before its explanation lets go of them, if somebody wants them."""
-        return [] if self.failed is None else emitted_frames(error.__traceback__)
+    def _keep_frames(self, error: BaseException) -> None:
+        """Before the explanation of an error lets go of its frames, if somebody wants them. (Not in a local variable of the
+        caller: the error's traceback would keep that.)"""
+        if self.failed is not None:
+            self._frames = emitted_frames(error.__traceback__)
 
-    def _told(self, found: VladError, frames: Frames) -> VladError:
+    def _told(self, found: VladError) -> VladError:
+        frames, self._frames = self._frames, []
         if self.failed is not None:
             self.failed(found, frames)
         return found

@@ -7,7 +7,7 @@ evaluation, never before: checks cost nothing while nothing is wrong. The line t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -65,7 +65,9 @@ def placed(machine: Any, counted: Counted, beginning: Beginning | None) -> VladE
             continue
         operations = emission.sites.get(line, [])
         if arrival is not None and machine is not None and _wants_place(found):
-            _add_lost_call(machine, found, Replay(machine, emission, frame).beginning(operations), arrival)
+            _add_lost_call(
+                machine, found, Replay(machine, emission, frame.f_locals).beginning(operations), arrival
+            )
         span = span_of(operations)
         if span is not None and (found.span is None or (in_library(found.span) and not in_library(span))):
             found.span = span
@@ -102,7 +104,7 @@ def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
             "A tensor of booleans is no condition",
             hint="choose entry by entry with `where`, or ask about one number, such as a `sum`",
         )
-    found = Replay(machine, emission, frame).error(emission.sites.get(line, []))
+    found = Replay(machine, emission, frame.f_locals).error(emission.sites.get(line, []))
     if found is None:
         raise error
     return found
@@ -152,7 +154,7 @@ def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | N
         return None
     base, parameters = emission.code.base, machine.core_of(emission.code).parameters
     operations = emission.sites.get(line, [])
-    replay = Replay(machine, emission, frame)
+    replay = Replay(machine, emission, frame.f_locals)
     replay.do_again(operations, ("cons",))
     if base.primitive is not None and base.primitive.variadic and replay.value(parameters[-1]) == NIL:
         error = wrong_number(of_row(base.primitive), 0, _reason(found))
@@ -318,10 +320,10 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
 class Replay:
     """Does again, by the rows' complete rules, what a line of emitted code did, until one says what is wrong."""
 
-    def __init__(self, machine: Any, emission: Emission, frame: FrameType) -> None:
+    def __init__(self, machine: Any, emission: Emission, locals: Mapping[str, Any]) -> None:
         self.machine = machine
         self.emission = emission
-        self.locals = frame.f_locals
+        self.locals = locals
         self.again: dict[Variable, Value] = {}
 
     def value(self, atom: object) -> Value:
