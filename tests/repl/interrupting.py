@@ -1,6 +1,6 @@
 """How long Ctrl-C takes, whatever the prompt is doing, and whether the session is whole afterwards. A script:
 
-    python tests/repl/interrupting.py [TIMES]
+python tests/repl/interrupting.py [TIMES]
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ def activities(name: str, number: int) -> tuple[str, float]:
     """What to type, and how long it takes at least until it is under way."""
     if name == "compiling":
         return long_to_compile(number), 0.15
-    return {"evaluating": (LOOP, 0.1), "compiled code": (LOOP, 1.0), "printing": (PRINTING, 0.1), "reading": ("(+ 1 (", 0.05)}[name]
+    return {
+        "evaluating": (LOOP, 0.1),
+        "compiled code": (LOOP, 1.0),
+        "printing": (PRINTING, 0.1),
+        "reading": ("(+ 1 (", 0.05),
+    }[name]
 
 
 PROMPT = "\x1b[?2004h"  # when it is there, it asks the terminal to mark what is pasted
@@ -71,7 +76,10 @@ def main() -> None:
         with Person("--tier", tier) as person:
             person.asks(1)
             found = sorted([interrupted(person, name, number) for number in range(times)])
-        print(f"{name:<14} median {found[len(found) // 2] * 1000:6.1f} ms, most {found[-1] * 1000:6.1f} ms", flush=True)
+        print(
+            f"{name:<14} median {found[len(found) // 2] * 1000:6.1f} ms, most {found[-1] * 1000:6.1f} ms",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
