@@ -337,8 +337,6 @@ def structural(name: str) -> Callable[[KeyPressEvent], None]:
         lines = buffer.document.lines
         row = min(buffer.document.cursor_position_row, len(lines) - 1)
         first, last = outline.from_form(row), outline.behind_form(row)
-        if outline.depth > 0 and last == len(lines):
-            last = len(lines)
         before = "\n".join(lines[:first]) + ("\n" if first else "")
         form = "\n".join(lines[first:last])
         after = buffer.text[len(before) + len(form) :]

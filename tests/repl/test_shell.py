@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 
 import pytest
@@ -99,7 +100,7 @@ class TestLayout:
 
     def test_long_and_deep_values_are_cut(self) -> None:
         deep = "(let loop ((n 0) (l '())) (if (= n 100000) l (loop (+ n 1) (list 'a l))))"
-        assert laid_out(value_of(deep), Format(60, depth=3)).endswith("(a (a (a (…))))"[-6:])
+        assert laid_out(value_of(deep), Format(60, depth=3)) == "(a (a (a (…))))"
         assert laid_out(value_of("(iota 1000000)"), Format(60, length=5)) == "(0 1 2 3 4 …)"
         tree = "(let loop ((n 12)) (if (= n 0) '() (let ((l (loop (- n 1)))) (list l l l l))))"
         assert len(laid_out(value_of(tree), Format(60))) < 100_000
@@ -137,11 +138,6 @@ class TestErrors:
 
     def test_an_interrupt_ends_only_the_evaluation(self, writing: Writing) -> None:
         with writing.shell.interrupts as interrupts:
-            timer = threading.Timer(0.3, interrupts._arrived, (2, None))
-            timer.daemon = True
-            assert "Interrupted" not in writing.says("1")
-            import signal
-
             threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
             assert "Interrupted" in writing.says("(let loop ((i 0)) (loop (+ i 1)))")
             signal.raise_signal(signal.SIGINT)  # before an input is read: it is not for what comes
