@@ -5,6 +5,7 @@ A page is read from top to bottom. Its blocks, by their language:
     vlad      evaluated; all of a page share one session. What is printed is in `; => value` comments, or in the `text` block
               that follows. A block whose first line is `; NAME.vlad` is that file, and is not evaluated by itself
     python    executed; all of a page share their names. What is printed is in the `text` block that follows
+    repl      a session at the prompt: `N> ` before each input, what it prints below; all of a page are one session
     console   lines `$ COMMAND`, each with what it prints, errors included; run in a folder that has the page's files
 
 Numbers may differ in the last digits, for the C library of another machine may.
@@ -23,6 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from vlad.repl.commands import enter
+from vlad.repl.interrupts import Interrupts
+from vlad.repl.shell import Shell
+from vlad.repl.structure import is_complete
+from vlad.repl.terminal import Terminal
 
 from vlad import Session, VladError
 
@@ -37,9 +43,9 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.])")
 SHOWN = re.compile(r";\s*=>\s*(.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
-# `sh` sets up machines and is not run. `scheme` is in docs/library.md, made from comments whose examples
-# tests/stdlib runs, and marks the grammar in docs/saving.md.
-LANGUAGES = {"vlad", "python", "console", "text", "sh", "scheme"}
+# `sh` sets up machines and is not run. `scheme` is in the pages that docs/make_reference.py makes, from texts whose examples
+# tests/test_help.py runs, and marks the grammar in docs/saving.md.
+LANGUAGES = {"vlad", "python", "repl", "console", "text", "sh", "scheme"}
 
 
 @dataclass
@@ -85,6 +91,10 @@ class Page:
         self.printed: list[str] = []
         self.session = Session(write=self.printed.append)
         self.names: dict[str, object] = {}
+        self.shown = io.StringIO()
+        terminal = Terminal(self.shown)
+        terminal.columns = 100
+        self.shell = Shell(lambda write: Session(write=write), terminal, Interrupts())
         (folder / "bin").mkdir()
         shim = folder / "bin" / "vlad"
         shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vlad "$@"\n')
@@ -113,6 +123,21 @@ class Page:
             exec(compile(block.text, f"{block.page.name}:{block.line}", "exec"), self.names)
         check(block, output.getvalue(), block.follower or "")
 
+    def repl(self, block: Block) -> None:
+        for part in re.split(r"^(?=\d+> )", block.text, flags=re.MULTILINE)[1:]:
+            lines = part.splitlines()
+            assert lines[0].startswith(f"{self.shell.number}> "), (
+                f"{block.page}: the next prompt is {self.shell.number}>"
+            )
+            entered = lines.pop(0).partition("> ")[2]
+            while lines and not entered.startswith(",") and not is_complete(entered):
+                entered += "\n" + lines.pop(0)
+            self.shown.seek(0)
+            self.shown.truncate()
+            with contextlib.chdir(self.folder):
+                enter(self.shell, entered)
+            check(block, self.shown.getvalue(), "\n".join(lines))
+
     def console(self, block: Block) -> None:
         for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
             command, _, expected = part.partition("\n")
@@ -134,7 +159,7 @@ class Page:
 def test_the_examples_of_a_page(page: Path, tmp_path: Path) -> None:
     runner = Page(tmp_path)
     for block in blocks(page):
-        if block.language in ("vlad", "python", "console"):
+        if block.language in ("vlad", "python", "repl", "console"):
             getattr(runner, block.language)(block)
 
 
@@ -162,6 +187,14 @@ def test_the_pages_have_examples() -> None:
     assert counted["README.md"] >= 7
     assert counted["language-tour.md"] >= 15
     assert counted["command.md"] >= 8
+
+
+def test_every_page_of_the_site_is_in_its_navigation_and_on_its_first_page() -> None:
+    pages = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    assert sorted(re.findall(r"[\w-]+\.md", navigation)) == pages
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert {*LINK.findall(index), "index.md"} >= set(pages)
 
 
 def test_the_commands_of_the_readme_are_those_of_the_checks() -> None:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 # From the first to the last; a file may import what stands above it or, in its line, before it.
 ROOMS = (
-    ("vlad", "source values tensors write errors devices"),
+    ("vlad", "source spelling values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns arity forms"),
@@ -35,10 +35,14 @@ ROOMS = (
         "rewriting boxes sums optimize loops fuse products indices kernels triangles functions expressions emit_kernels "
         "emit_routines emit_c emit_cuda cuda unit calls hot beside tiers whole",
     ),
-    ("vlad", "convert saving restoring callables differences host session derivatives"),
+    ("vlad", "hints convert saving restoring callables differences host session help derivatives"),
     ("vlad.debugging", "origins frames instrumented tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
-    ("vlad.repl", "display commands prompt"),
+    (
+        "vlad.repl",
+        "words files lexer structure indentation editing display terminal interrupts knowledge shell history profile graph plot "
+        "commands completion plain prompt loop",
+    ),
     ("vlad", "__main__"),
 )
 ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
@@ -63,6 +67,7 @@ FOREIGN = {
     "platformdirs": ("vlad.compile.", "vlad.repl."),
     "pygments": ("vlad.repl.",),
     "prompt_toolkit": ("vlad.repl.",),
+    "matplotlib": ("vlad.repl.plot",),
 }
 
 

@@ -92,3 +92,11 @@ def test_wrong_use(session: vlad.Session, message: str) -> None:
     with pytest.raises(vlad.VladError) as caught:
         WRONG[message](session)
     assert caught.value.message == message
+
+
+def test_defined_names_are_those_of_the_program(session: vlad.Session) -> None:
+    before = session.defined()
+    session.eval("(define (area r) (* pi r r))")
+    assert session.eval("(length (list (area 1)))") == 1
+    session["rate"] = 0.5
+    assert session.defined() == [*before, "area", "rate"]

@@ -19,6 +19,7 @@ from vlad import __version__
 from vlad.errors import VladError
 from vlad.evaluate.limits import Limits
 from vlad.session import Session
+from vlad.spelling import nearest
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands
@@ -33,6 +34,8 @@ vlad: a language in which differentiation is an operator like any other
   vlad expand FILE                      print each top-level form as core, the language inside
   vlad show FILE [--stage core|reverse|forward|types|c] [--name PROCEDURE]
                                         print procedures: as core, as derivatives, as types, as C
+  vlad doc [NAME]                       tell what a name of the language means, or the code of an
+                                        error; without one, list all names by theme
   vlad cache [clear]                    what compiled code is kept, and where; or remove it
   vlad check FILE                       print types, and find type errors, without running
   vlad build FILE [-o NAME] [--native]  make a program that runs without Python
@@ -41,8 +44,9 @@ vlad: a language in which differentiation is an operator like any other
                                         their derivatives, or their values only
   vlad debug [--break PLACE ...] FILE [ARG ...]
                                         run a program step by step, or up to a place in it
-  vlad repl                             announced; not there yet
+  vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
 
+  -i                    then the prompt: after FILE or -e, with all that they defined
   -I DIR                look for included and imported files in DIR, too; may be repeated
   --metered             after each value, print how often each primitive was applied
   --trace PROCEDURE     print each call of a procedure and its answer; may be repeated
@@ -66,11 +70,7 @@ ANSWERS = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, INTERRUPT, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
 
-# Commands that are announced but belong to later versions, with what they will be.
-ANNOUNCED = {
-    "repl": "the interactive prompt",
-}
-COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", *ANNOUNCED)
+COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "types", "c"),
@@ -78,8 +78,13 @@ CHOICES = {
     "--device": ("cpu", "cuda"),
 }
 FLAGS = {
-    "--metered": "metered", "--fast-math": "fast_math", "--lib": "library", "--native": "native", "--find-nan": "find_nan",
-}  # fmt: skip
+    "-i": "interactive",
+    "--metered": "metered",
+    "--fast-math": "fast_math",
+    "--lib": "library",
+    "--native": "native",
+    "--find-nan": "find_nan",
+}
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
     "debug": ("--break",),
@@ -103,7 +108,7 @@ class CommandLine:
         self.words: list[str] = []
         self.expressions: list[str] = []
         self.path: list[str] = []
-        self.metered = self.fast_math = self.library = self.native = self.find_nan = False
+        self.interactive = self.metered = self.fast_math = self.library = self.native = self.find_nan = False
         self.traced: list[str] = []
         self.breakpoints: list[str] = []
         self.output: str | None = None
@@ -161,9 +166,7 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
 
 def _suggestion(word: str, known: Iterable[str]) -> str:
     """`; did you mean …?`, where something known is written much like a word."""
-    import difflib  # 5 ms, only for an error
-
-    near = difflib.get_close_matches(word, list(known), 1, 0.6)
+    near = nearest(word, known)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
@@ -213,15 +216,25 @@ def _amount(name: str, text: str) -> float:
 def _check(line: CommandLine) -> None:
     if line.answer is not None:
         return
-    if line.command in ANNOUNCED:
-        raise UsageError(
-            f"`vlad {line.command}` is not there yet: {ANNOUNCED[line.command]} comes in a later version"
-        )
     if line.command and line.expressions:
         raise UsageError(f"-e does not go with `vlad {line.command}`")
+    if line.interactive and (line.command not in ("", "run", "repl")):
+        raise UsageError(f"-i does not go with `vlad {line.command}`")
+    if (line.interactive or line.command == "repl") and (line.traced or line.find_nan):
+        raise UsageError(
+            "--trace and --find-nan go with programs; at the prompt, `,trace` and `,nan on` do that"
+        )
+    if line.command == "repl":
+        if line.words:
+            raise UsageError("`vlad repl` takes no file; `vlad -i FILE` runs one and stays")
+        return
     if line.command == "cache":
         if line.words not in ([], ["clear"]):
             raise UsageError(f"`vlad cache` takes `clear` or nothing; not {' '.join(line.words)}")
+        return
+    if line.command == "doc":
+        if line.words[1:]:
+            raise UsageError(f"`vlad doc` takes one name; too many: {' '.join(line.words[1:])}")
         return
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a file")
@@ -242,20 +255,14 @@ def execute(line: CommandLine) -> int:
         return SUCCESS
     if line.command == "cache":
         return _cache(clear=bool(line.words))
+    if line.command == "doc":
+        return _doc(*line.words)
     program = not line.expressions
     if program and not line.command and line.words and not line.path:
         _refuse_misspelt(line.words[0])
-    arguments = line.words[1:] if program else line.words
-    session = Session(
-        line.path,
-        arguments=arguments,
-        limits=line.limits,
-        metered=line.metered,
-        tier=_tier(line),
-        optimize=int(line.choices["--optimize"]),
-        fast_math=line.fast_math,
-        device=line.choices["--device"],
-    )
+    if line.command == "repl" or line.interactive or (program and not line.words and _at_terminal()):
+        return _prompt(line)
+    session = _session(line)
     if line.command == "debug":
         return _debug(session, line)
     if line.command == "expand":
@@ -275,6 +282,32 @@ def execute(line: CommandLine) -> int:
     return SUCCESS
 
 
+def _session(line: CommandLine, write: Callable[[str], object] | None = None) -> Session:
+    return Session(
+        line.path,
+        arguments=line.words if line.expressions else line.words[1:],
+        limits=line.limits,
+        metered=line.metered,
+        tier=_tier(line),
+        optimize=int(line.choices["--optimize"]),
+        fast_math=line.fast_math,
+        device=line.choices["--device"],
+        write=write,
+    )
+
+
+def _at_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _prompt(line: CommandLine) -> int:
+    from vlad.repl.loop import start  # 0.1 s, only for a person
+
+    file = line.words[0] if line.words and not line.expressions else None
+    start(lambda write: _session(line, write), file, line.expressions)
+    return SUCCESS
+
+
 def _run(session: Session, line: CommandLine) -> int:
     """Run a program, or evaluate the expressions of -e."""
     for expression in line.expressions:
@@ -282,7 +315,7 @@ def _run(session: Session, line: CommandLine) -> int:
     if line.expressions:
         return SUCCESS
     if not line.words or line.words[0] == "-":
-        return _standard_input(session, asked_for=bool(line.words))
+        return _standard_input(session)
     session.run(line.words[0])
     return SUCCESS
 
@@ -376,10 +409,17 @@ def _cache(clear: bool) -> int:
     return SUCCESS
 
 
-def _standard_input(session: Session, asked_for: bool) -> int:
-    """Run the program that standard input holds; a person at a terminal wanted the prompt."""
-    if sys.stdin is None or (sys.stdin.isatty() and not asked_for):
-        raise UsageError(f"no file: {ANNOUNCED['repl']} comes in a later version")
+def _doc(name: str | None = None) -> int:
+    from vlad.help import listing, told  # not needed by programs
+
+    print(listing() if name is None else told(name))
+    return SUCCESS
+
+
+def _standard_input(session: Session) -> int:
+    """Run the program that standard input holds."""
+    if sys.stdin is None:
+        raise UsageError("no file, and no standard input")
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -422,6 +462,8 @@ def _guarded(words: list[str]) -> int:
         return WRONG_USAGE
     except VladError as error:
         _say(str(error))
+        if sys.stderr is not None and sys.stderr.isatty():  # a person, who may want to know more
+            _say(f"  `vlad doc {error.code}` tells what that means")
         return PROGRAM_ERROR
     except KeyboardInterrupt:
         _say("Interrupted")

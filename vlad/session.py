@@ -39,6 +39,7 @@ from vlad.expand.forms import (
     top_level_forms,
 )
 from vlad.expand.scope import Module
+from vlad.hints import clarify, hint_for
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
@@ -126,7 +127,7 @@ class Calls:
             return self._host.procedure(function)
 
     def __call__(self, procedure: Value, argument: Value) -> Value:
-        return self.session._apply(procedure, argument)
+        return self.session.apply(procedure, argument)
 
     def quicken(self, procedure: Procedure, count: int) -> None:
         """Let a procedure call machine code without us, while that is up to date."""
@@ -231,6 +232,7 @@ class Session:
         self._loading: set[str] = set()
         self._including: list[str] = []
         self._modules: dict[str, Module] = {}
+        self._imports: dict[tuple[str, str | None], Import] = {}  # of the program itself
         self.basis = Module("basis", None, TABLE)
         self.basis.autoload = self._load_basis
         self.library = Module("library", self.basis)
@@ -344,6 +346,15 @@ class Session:
         """Evaluate a file's forms without printing their values."""
         self._run_file(path, None)
 
+    def import_again(self) -> list[str]:
+        """Evaluate the files of all modules anew, and give their names what they now mean; the paths that were imported."""
+        with self._lock:
+            self._modules.clear()
+            imports = list(self._imports.values())
+            for item in imports:
+                self._import(item, self.module)
+            return [item.path for item in imports]
+
     def _run_file(self, path: str, show: Callable[[Value], None] | None) -> None:
         with self._lock:
             source = load(self._find(path, [""], None))
@@ -358,20 +369,22 @@ class Session:
         with self._lock:
             names = self.module.exports
             if names is None:
-                return [name for name, cell in self.module.cells.items() if hasattr(cell, "value")]
+                names = [name for name in self.module.cells if not self.module.is_inherited(name)]
             return [name for name in names if name in self]
 
-    def run_text(self, text: str, name: str = "<expression>") -> None:
-        """Run a text as `run` does a file."""
+    def run_text(
+        self, text: str, name: str = "<expression>", show: Callable[[Value], None] | None = None
+    ) -> None:
+        """Run a text as `run` does a file; `show`, in place of printing, is given the value of each expression."""
         _expect_text(text)
         with self._lock:
-            self._run(Source(name, text), self.module, self._print)
+            self._run(Source(name, text), self.module, show or self._print)
 
     def __getitem__(self, name: str) -> Any:
         """The value of a global, as a Python value. Raises UnknownName, which is a KeyError."""
         with self._lock:
             if name not in self:
-                hint = self._suggestion(name) if isinstance(name, str) else "a name is a string"
+                hint = hint_for(name, self.known_names()) if isinstance(name, str) else "a name is a string"
                 raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
             return to_python(self.module.cell(name).value, self._calls)
 
@@ -390,6 +403,22 @@ class Session:
             self._define(cell, converted)
             cell.primitive = primitive_of(converted)
 
+    def bind(self, name: str, value: Value) -> None:
+        """Define a global by a value of the language: what the prompt calls `_`, say."""
+        with self._lock:
+            cell = self.module.define(name)
+            self._define(cell, value)
+            cell.primitive = primitive_of(value)
+
+    def unbind(self, name: str) -> None:
+        """Take a global's value away again. Who uses it from now on is told that it is unbound."""
+        with self._lock:
+            cell = self.module.define(name)
+            del self.module.defined[name]
+            if hasattr(cell, "value"):
+                del cell.value
+            self.tiers.redefined(cell)
+
     def define(self, function: Any) -> Any:
         """Define a global by a Python function, or a primitive made of one, under its own name. Answers it, so this is a
         decorator, too."""
@@ -407,6 +436,12 @@ class Session:
         with self._lock:
             return self.library.cell(name).value
 
+    @contextmanager
+    def metering(self) -> Iterator[None]:
+        """`with session.metering():` primitive operations are counted (`counts`), so nothing is compiled inside."""
+        with self._lock, self.machine.metering(), self.tiers.paused():
+            yield
+
     @property
     def counts(self) -> dict[str, int]:
         """How often each primitive was applied since the last top-level expression began; needs `metered`."""
@@ -417,7 +452,8 @@ class Session:
         """Procedure entries and loop turns so far; counted when `metered` or with fuel."""
         return int(self.machine.steps[0])
 
-    def _apply(self, procedure: Value, argument: Value) -> Value:
+    def apply(self, procedure: Value, argument: Value) -> Value:
+        """Apply a procedure to its one argument (a tuple, for several), as values of the language."""
         with self._lock:
             return self._suggesting(lambda: self.tiers.apply(procedure, argument))
 
@@ -485,17 +521,14 @@ class Session:
                 if error.span is not None and not error.backtrace:
                     error.backtrace.append(Backtrace("the library", error.span))
                 error.span = span
-            if error.code == "unbound-variable" and error.hint is None:
-                error.hint = self._suggestion(error.message.rpartition(" ")[2])
+            if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
+                clarify(error, self.known_names(), KEYWORDS, self._means_something)
             raise
         finally:
             CURRENT.reset(before)
 
-    def _suggestion(self, name: str) -> str:
-        import difflib  # 5 ms, only for an error
-
-        near = difflib.get_close_matches(name, sorted(self.known_names()), 1, 0.6)
-        return f"did you mean `{near[0]}`?" if near else "define it, or import the module that does"
+    def _means_something(self, name: str) -> bool:
+        return name in KEYWORDS or self.module.macro(name) is not None or name in self
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
@@ -526,6 +559,8 @@ class Session:
 
     def _import(self, item: Import, module: Module) -> None:
         found = self._find_module(item)
+        if module is self.module:
+            self._imports[item.path, item.prefix] = item
         prefix = "" if item.prefix is None else item.prefix + ":"
         if os.path.dirname(found) == self._library.folder:
             self._import_library(os.path.basename(found), prefix, module)
@@ -741,8 +776,12 @@ class Session:
 
     def expand(self, path: str) -> Iterator[str]:
         """The core of each top-level form of a file."""
+        return self.expand_source(load(self._find(path, [""], None)))
+
+    def expand_source(self, source: Source) -> Iterator[str]:
+        """The core of each top-level form of a text."""
         with self._lock:
-            for item in self._items(load(self._find(path, [""], None)), self.module):
+            for item in self._items(source, self.module):
                 if isinstance(item, Definition):
                     yield f"(define {item.cell.name} {print_core(only_lambda(item.body) or item.body)})"
                 elif isinstance(item, Expression):
@@ -758,23 +797,29 @@ class Session:
                 self._execute(item, self.module, lambda value: None) if not isinstance(
                     item, Expression
                 ) else None
-                if isinstance(item, Definition) and name in (None, item.cell.name):
-                    text = self._stage(item.cell, stage)
-                    if text is not None:
-                        yield text
+                if not isinstance(item, Definition) or name not in (None, item.cell.name):
+                    continue
+                if is_procedure(item.cell.value):
+                    yield self.stage(item.cell.value, stage, item.cell.name)
 
-    def _stage(self, cell: Global, stage: str) -> str | None:
-        value = cell.value
-        if type(value) is not tuple or len(value) in (0, 2):
-            return None
-        code = value[0]
-        if stage == "reverse":
-            code = self.machine.tail_code(code)
-        elif stage == "forward":
-            code = self.machine.forward_code(code)
-        elif stage in ("types", "c"):
-            return self.tiers.shown(value, stage)
-        return f"(define {cell.name} {print_core(self.machine.core_of(code))})"
+    def stage(self, value: Value, stage: str, name: str = "", operands: tuple[Value, ...] = ()) -> str:
+        """The code of a procedure at a stage, as the definition of a name if there is one; types and c for operands like
+        these, or reals."""
+        with self._lock:
+            if stage in ("types", "c"):
+                return self.tiers.shown(look(value), stage, operands)
+            core = print_core(self.core_at(value, stage))
+            return f"(define {name} {core})" if name else core
+
+    def core_at(self, value: Value, stage: str) -> Lambda:
+        """The lambda of a procedure: as it is (core), or as its derivative (reverse, forward)."""
+        with self._lock:
+            code = look(value)[0]
+            if stage == "reverse":
+                code = self.machine.tail_code(code)
+            elif stage == "forward":
+                code = self.machine.forward_code(code)
+            return self.machine.core_of(code)
 
 
 def primitive_of(value: Value) -> Primitive | None:

@@ -343,6 +343,8 @@ class Primitive:
     """A row of the one table: everything that is known of a primitive operation, side by side.
 
     operands    their names, which the texts below use: "y x"
+    doc         a sentence or two, and on the lines behind it (`examples`) what calls print, `CALL  ⇒ VALUE`, a line `⇒ VALUE` for
+                each line more; tests/test_help.py runs them
     value       Python function of the operands; the complete rule, raising VladError on a wrong kind. Rows that call
                 procedures or need the machine take it as first argument (`needs_machine`)
     python      the fast form as a Python expression over the operands' names. It may raise any Python exception where
@@ -374,6 +376,7 @@ class Primitive:
         "name",
         "operands",
         "doc",
+        "examples",
         "value",
         "python",
         "uses",
@@ -428,7 +431,7 @@ class Primitive:
             raise ValueError(f"{name}: state either partials, or both forward and reverse")
         self.name = name
         self.operands = tuple(operands.split())
-        self.doc = doc
+        self.doc, _, self.examples = doc.partition("\n")
         self.value = value
         self.python = python
         self.uses = uses or {}

@@ -165,7 +165,7 @@ def _entries(array: Any, work: list[object]) -> str:
     cut = array.shape[0] > LONGEST_AXIS
     ends = [array[:3], array[-3:]] if cut else [array]
     if array.ndim == 1:
-        return f"[{' … '.join([' '.join(map(_entry, end)) for end in ends])}]"
+        return f"[{' … '.join([' '.join(map(entry_text, end)) for end in ends])}]"
     parts: list[object] = []
     for entry in (entry for end in ends for entry in end):
         parts += [" ", _Entries(entry)]
@@ -176,7 +176,8 @@ def _entries(array: Any, work: list[object]) -> str:
     return "["
 
 
-def _entry(number: Any) -> str:
+def entry_text(number: Any) -> str:
+    """The text of one entry of a tensor."""
     return ("#t" if bool(number) else "#f") if SORT[number.dtype] == "b" else real_text(float(number))
 
 

@@ -78,6 +78,17 @@ def test_limits_of_one_call(code: str, tier: str) -> None:
     assert session.eval("(deep 100000)") == 100000
 
 
+def test_a_limit_of_depth_holds_for_a_text_of_several_forms() -> None:
+    """Reading and expanding may go deeper than the program may: between its forms the limit is that of the program again."""
+    session = vlad.Session(tier="evaluate", limits=vlad.Limits(depth=1000))
+    deepest = [0.0]
+    session["note"] = lambda n: deepest.__setitem__(0, n) or n
+    with pytest.raises(vlad.LimitExceeded) as caught:
+        session.eval("(define (deep n) (+ 1 (deep (+ 1 (note n))))) (deep 1)")
+    assert caught.value.code == "too-deep"
+    assert 500 < deepest[0] < 2500
+
+
 def test_a_limit_of_depth_on_what_has_no_stack_of_its_own() -> None:
     session = vlad.Session(tier="compile", limits=vlad.Limits(depth=5000))
     f = session.eval("(lambda (x) (* x x))")

@@ -157,8 +157,8 @@ BRANCHES = [
     ("(and a b c)", "(if a (if b c #f) #f)"),
     ("(or)", "#f"),
     ("(or (f) b c)", "(let* ((test (f (quote ())))) (if test test (if b b c)))"),
-    ("(when a b c)", "(if a (let* ((ignored b)) c) (quote #<unspecified>))"),
-    ("(unless a b)", "(if a (quote #<unspecified>) b)"),
+    ("(when a b c)", "(if a (let* ((ignored b)) c) #unspecified)"),
+    ("(unless a b)", "(if a #unspecified b)"),
 ]
 
 # Cond and case.
@@ -170,7 +170,7 @@ COND_AND_CASE = [
             "((ignored (f (quote ())))) 3))))))"
         ),
     ),
-    ("(cond (a 1))", "(if a 1 (quote #<unspecified>))"),
+    ("(cond (a 1))", "(if a 1 #unspecified)"),
     (
         "(case (f 1) ((1 x) 2) (() 5) (else 3))",
         (
@@ -186,7 +186,7 @@ BEGIN_AND_DO = [
     ("(f (begin (g 1) a 2))", "(let* ((ignored (g 1)) (ignored.1 a)) (f 2))"),
     (
         "(begin a (f 1) 1)",
-        ("(let* ((ignored a)) (quote #<unspecified>))\n(let* ((ignored (f 1))) (quote #<unspecified>))\n1"),
+        ("(let* ((ignored a)) #unspecified)\n(let* ((ignored (f 1))) #unspecified)\n1"),
     ),
     (
         "(do ((i 0 (+ i 1)) (s 0)) ((= i 3) s) (f i))",
@@ -198,7 +198,7 @@ BEGIN_AND_DO = [
     (
         "(do ((i 0 (+ i 1))) ((= i 3)))",
         (
-            "(let* ((letrec (do (lambda (i) (let* ((test (= i 3))) (if test (quote #<unspecified>) (let* ((t "
+            "(let* ((letrec (do (lambda (i) (let* ((test (= i 3))) (if test #unspecified (let* ((t "
             "(+ i 1))) (do t)))))))) (do 0))"
         ),
     ),
@@ -241,7 +241,7 @@ THE_OTHERS = [
     (
         "(assert (f x))",
         (
-            '(let* ((test (f x))) (if test (quote #<unspecified>) (let* ((failed (error "Assertion failed: '
+            '(let* ((test (f x))) (if test #unspecified (let* ((failed (error "Assertion failed: '
             '(f x)"))) failed)))'
         ),
     ),
@@ -277,7 +277,7 @@ DEFINITIONS_AT_TOP_LEVEL = [
     ),
     (
         "(begin (define x 1) (f x) 2)",
-        ("x = 1\n(let* ((ignored (f x))) (quote #<unspecified>))\n2"),
+        ("x = 1\n(let* ((ignored (f x))) #unspecified)\n2"),
     ),
 ]
 
@@ -286,7 +286,7 @@ KEYWORDS_CAN_BE_SHADOWED = [
     ("(lambda (if) (if 1 2 3))", "(let* ((result (lambda (if.1) (if.1 1 2 3)))) result)"),
     (
         "(lambda (else) (cond (else 1)))",
-        "(let* ((result (lambda (else) (if else 1 (quote #<unspecified>))))) result)",
+        "(let* ((result (lambda (else) (if else 1 #unspecified)))) result)",
     ),
     ("(define (when x) (when x))", "when = (let* ((result (lambda (x) (when x)))) result)"),
     ("(let ((quote f)) (quote 1))", "(let* ((quote.1 f)) (quote.1 1))"),

@@ -1,37 +1,17 @@
-"""The library: every example of its doc comments, the manual made from them, and what they cannot say."""
+"""The library: what the examples of its doc comments, which tests/test_help.py runs, cannot say."""
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import vlad
+from vlad.help import LIBRARY, definitions
 from vlad.primitives.table import TABLE
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def _manual() -> Any:
-    """The module docs/make_library.py, which is no package's."""
-    spec = importlib.util.spec_from_file_location("make_library", ROOT / "docs" / "make_library.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["make_library"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-manual = _manual()
-EXAMPLES = [
-    pytest.param(call, value, id=f"{entry.name}-{number}")
-    for entry in manual.entries()
-    for number, (call, value) in enumerate(entry.examples, 1)
-]
 
 
 def printed(text: str) -> list[str]:
@@ -41,44 +21,17 @@ def printed(text: str) -> list[str]:
     return "".join(output).splitlines()
 
 
-@pytest.fixture(scope="module")
-def shared() -> tuple[vlad.Session, list[str]]:
-    """One session for all examples: they must not depend on each other, as values do not change."""
-    output: list[str] = []
-    return vlad.Session(write=output.append), output
-
-
-@pytest.mark.parametrize(("call", "value"), EXAMPLES)
-def test_example(shared: tuple[vlad.Session, list[str]], call: str, value: str) -> None:
-    session, output = shared
-    output.clear()
-    session.run_text(call)
-    assert "".join(output).splitlines() == [value]
-
-
-@pytest.mark.parametrize("entry", manual.entries(), ids=lambda entry: str(entry.name))
-def test_every_definition_is_documented(entry: Any) -> None:
-    assert entry.examples, f"stdlib/{entry.file}.vlad:{entry.line}: {entry.name} has no example"
-    assert entry.text, f"stdlib/{entry.file}.vlad:{entry.line}: {entry.name} is not explained"
-    head = entry.signature.lstrip("(").split(" ")[0].rstrip(")")
-    assert head == entry.name, f"stdlib/{entry.file}.vlad:{entry.line}: the comment is about {head}"
-
-
-def test_manual_is_up_to_date() -> None:
-    assert manual.PAGE.read_text(encoding="utf-8") == manual.page(), "run: python docs/make_library.py"
-
-
 def test_names_are_unique() -> None:
     seen: dict[str, str] = {}
-    for file in manual.FILES:
-        for entry in manual.definitions(file):
+    for file in LIBRARY:
+        for entry in definitions(file):
             assert entry.name not in seen, f"{entry.name} is in {file} and in {seen[entry.name]}"
             assert entry.name not in TABLE, f"{entry.name} in {file} hides a primitive"
             seen[entry.name] = file
 
 
 def test_every_file_is_in_the_manual() -> None:
-    assert sorted(path.stem for path in (ROOT / "stdlib").glob("*.vlad")) == sorted(manual.FILES)
+    assert sorted(path.stem for path in (ROOT / "stdlib").glob("*.vlad")) == sorted(LIBRARY)
 
 
 # Depth and cost.

@@ -108,7 +108,7 @@ class HotSpots:
         now = time.monotonic()
         passed, self._looked = min(now - self._looked, self.pause * 2), now
         self.pause = min(self.pause * 1.05, LONGEST_PAUSE)
-        for depth, code in enumerate(_codes(sys._current_frames().get(thread))):
+        for depth, code in enumerate(codes_on(sys._current_frames().get(thread))):
             self._seen(code, depth, passed)
         for spot in list(self.spots.values()):
             if spot.sample is not None:
@@ -245,7 +245,7 @@ class HotSpots:
             self._remove(spot)
 
 
-def _codes(frame: FrameType | None) -> Iterable[Code]:
+def codes_on(frame: FrameType | None) -> Iterable[Code]:
     """The codes of the procedures on a stack, outermost first, each once."""
     found: dict[Code, None] = {}
     for _ in range(DEEPEST_LOOK):

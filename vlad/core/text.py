@@ -8,6 +8,7 @@ of every pass, by `vlad show`, by ad/rules.py and evaluate/calls.py.
     #1=(lambda …)  (record #1# a …)  (field #1# INDEX WIDTH r)     the owner of a record is named by a label
     #NAME#                                                        an owner that stands outside the text
     #zero                                                         the known zero
+    #unspecified                                                  the value of an effect
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from vlad.core.nodes import (
 from vlad.errors import VladError
 from vlad.reader.parser import Form, Literal, Name, Syntax, datum, read
 from vlad.source import Source, Span
-from vlad.values import NIL, ZERO, Boolean, Global, Primitive, String, Value, is_procedure
+from vlad.values import NIL, UNSPECIFIED, ZERO, Boolean, Global, Primitive, String, Value, is_procedure
 from vlad.write import symbol_text, written
 
 WIDTH = 100
@@ -207,8 +208,8 @@ def procedure_name(procedure: Value) -> str:
 
 
 def constant_text(value: Value) -> str:
-    if value is ZERO:
-        return "#zero"
+    if value is ZERO or value is UNSPECIFIED:
+        return _KNOWN_ZERO if value is ZERO else _UNSPECIFIED
     if is_procedure(value):
         return symbol_text(procedure_name(value))
     text = written(value)
@@ -220,8 +221,10 @@ def constant_text(value: Value) -> str:
 Cells = Callable[[str], Global]
 _ODD = re.compile(r"[\s()\[\]#=|\"\\';`,]")
 # Texts in quotes and bars stay; what core's notation adds to the language's is read as symbols that begin with #.
-_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|\|(?:[^|\\]|\\.)*\||#(\d+)=|#([^\s()#=|"]+)#|#zero', re.DOTALL)
-_KNOWN_ZERO = "#zero"
+_MARK = re.compile(
+    r'"(?:[^"\\]|\\.)*"|\|(?:[^|\\]|\\.)*\||#(\d+)=|#([^\s()#=|"]+)#|#zero|#unspecified', re.DOTALL
+)
+_KNOWN_ZERO, _UNSPECIFIED = "#zero", "#unspecified"
 
 
 def _as_symbol(mark: re.Match[str]) -> str:
@@ -230,7 +233,7 @@ def _as_symbol(mark: re.Match[str]) -> str:
         return f"|#={label}| "
     if owner is not None:
         return f"|#:{owner}|"
-    return f"|{_KNOWN_ZERO}|" if mark.group() == _KNOWN_ZERO else mark.group()
+    return f"|{mark.group()}|" if mark.group() in (_KNOWN_ZERO, _UNSPECIFIED) else mark.group()
 
 
 def read_core(
@@ -326,6 +329,8 @@ class _Reader:
             return scope[name]
         if name in ("zero", _KNOWN_ZERO):
             return Constant(ZERO)
+        if name == _UNSPECIFIED:
+            return Constant(UNSPECIFIED)
         if self.cells is None:
             raise VladError("unbound-variable", f"Unbound variable: {name}", syntax.span)
         return GlobalReference(self.cells(name), syntax.span)

@@ -381,7 +381,9 @@ class Machine:
         value = self._primitives.get(name)
         if value is None:
             text = self._procedure_texts[name]
-            arity = len(text[text.index("(", 1) + 1 : text.index(")")].split())
+            while text.startswith(";"):  # a doc comment
+                text = text.partition("\n")[2].lstrip()
+            arity = len(text[len("(lambda (") : text.index(")")].split())
             value = self._primitives[name] = self.system_procedure(text, name, arity)
         return value
 
@@ -519,6 +521,19 @@ class Machine:
         """What was emitted is emitted again when it is called next."""
         for code in list(self._made):
             self.await_first_call(code)
+
+    @contextmanager
+    def metering(self) -> Iterator[None]:
+        """Inside, applications of primitives are counted; not within an evaluation that has begun."""
+        before = self.metered, self.counting
+        self.metered = self.counting = True
+        self.counts.clear()
+        self.emit_again()
+        try:
+            yield
+        finally:
+            self.metered, self.counting = before
+            self.emit_again()
 
     def guarded(
         self,

@@ -22,6 +22,7 @@ from vlad.source import Span
 DEFAULT_DEPTH = (
     1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
 )
+DEEPEST_DATA = 10_000_000  # while a text is read, and a value written or translated
 WATCH_SECONDS = 0.02
 AGAIN_SECONDS = 0.25  # until a thread that has not stopped is told once more
 
@@ -33,26 +34,26 @@ class _Interpreter:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._users = 0
-        self._depth = 0
+        self._depths: list[int] = []  # that those who are inside asked for
+        self._depth = 0  # as it was before
         self._collecting = False
 
     def enter(self, depth: int) -> None:
         with self._lock:
-            if self._users == 0:
+            if not self._depths:
                 self._depth = sys.getrecursionlimit()
                 self._collecting = gc.isenabled()
                 gc.disable()
-            self._users += 1
-            sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
+            self._depths.append(depth)
+            sys.setrecursionlimit(max(self._depth, *self._depths))
 
-    def leave(self) -> None:
+    def leave(self, depth: int) -> None:
+        """What a program may use is less than what is needed to read it: who is left inside has his own depth again."""
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                sys.setrecursionlimit(self._depth)
-                if self._collecting:
-                    gc.enable()
+            self._depths.remove(depth)
+            sys.setrecursionlimit(max(self._depth, *self._depths, 1))
+            if not self._depths and self._collecting:
+                gc.enable()
 
 
 _interpreter = _Interpreter()
@@ -61,11 +62,11 @@ _interpreter = _Interpreter()
 @contextmanager
 def deep_recursion() -> Iterator[None]:
     """Inside, Python functions may call each other as deep as data nest."""
-    _interpreter.enter(10_000_000)
+    _interpreter.enter(DEEPEST_DATA)
     try:
         yield
     finally:
-        _interpreter.leave()
+        _interpreter.leave(DEEPEST_DATA)
 
 
 class Limits:
@@ -158,6 +159,7 @@ class Watch:
         self.limits = limits
         self.steps = steps
         self.active = 0
+        self._depth = 0  # that was asked for
         self.written = 0  # characters, since the outermost evaluation began
         self.reason: LimitExceeded | None = None
         self.stop: Callable[[], object] | None = None  # also called where a limit is reached
@@ -169,7 +171,8 @@ class Watch:
         if self.active == 1:
             self.reason = None
             self.written = 0
-            _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
+            self._depth = (self.limits.depth or DEFAULT_DEPTH) + 1000
+            _interpreter.enter(self._depth)
             fuel = self.limits.fuel
             self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
             if self.limits.are_watched:
@@ -187,7 +190,7 @@ class Watch:
                 self._watcher = None
                 if self.reason is not None and kind is not Interrupted:
                     self._interrupt(threading.get_ident(), None)  # too late: the evaluation had ended
-            _interpreter.leave()
+            _interpreter.leave(self._depth)
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""

@@ -384,7 +384,11 @@ def _order(terms: list[str], result: str, shapes: tuple[Shape, ...]) -> list[tup
 
 # A tensor stands alone behind the others, or in a list with them.
 PROCEDURES: dict[str, str] = {
-    "einsum": """(lambda (spec ts)
+    "einsum": """;;; (einsum specification tensor ...)
+        ;;; The sum of products that a specification names: a term of letters for each tensor, `->`, those of the result.
+        ;;; (einsum "ij,j->i" #[[1 2] [3 4]] #[1 1])  ⇒ #[3 7]
+        ;;; ((gradient (lambda (a) (einsum "ii" a))) #[[1 2] [3 4]])  ⇒ #[[1 0] [0 1]]
+        (lambda (spec ts)
         (letrec ((term (lambda (ts place)
                     (if (= place 0) (if (pair? ts) (car ts) ts) (term (cdr ts) (- place 1)))))
                  (value (lambda (node)

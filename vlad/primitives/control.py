@@ -280,27 +280,40 @@ def _effect(name: str, operands: str, doc: str, value: Any, type: str, abstract:
 
 ROWS: list[Primitive] = [
     Primitive(
-        "error", "message", "Ends the program with a message and the values behind it.", value=_error,
+        "error", "message",
+        "Ends the program with a message and the values behind it.\n"
+        "(error \"negative:\" -3)  ⇒ Error: negative: -3", value=_error,
         type="some -> any", forward="zero", reverse={}, effect=True, abstract=_abstract_error,
     ),
     Primitive(
-        "write", "x", "Prints x, as it could be read again, on a line of its own and answers it.", value=_write,
+        "write", "x",
+        "Prints x, as it could be read again, on a line of its own and answers it.\n(+ 1 (write 41))  ⇒ 41\n"
+        "⇒ 42", value=_write,
         type="any -> any", forward="dx", reverse={"x": "s"}, effect=True, needs_machine=True,
         abstract=_abstract_write,
     ),
-    _effect("write-string", "x", "Prints the text of a string.", _write_string, "string -> unspecified",
+    _effect("write-string", "x",
+        "Prints the text of a string.\n(begin (write-string \"slope\") (newline))  ⇒ slope",
+        _write_string, "string -> unspecified",
             _abstract_write_string),
-    _effect("display", "x", "Prints x, strings without quotes.", _display, "any -> unspecified", _abstract_display),
-    _effect("newline", "nothing", "Ends the line.", _newline, "null -> unspecified",
+    _effect("display", "x",
+        "Prints x, strings without quotes.\n"
+        "(begin (display \"slope \") (display 2.5) (newline))  ⇒ slope 2.5",
+        _display, "any -> unspecified", _abstract_display),
+    _effect("newline", "nothing",
+        "Ends the line.\n(begin (newline) 'after)  ⇒ \n⇒ after", _newline, "null -> unspecified",
             _abstract_on_nothing("newline", lambda w: w.effect("text", text="\n") and w.effect("out"))),
     Primitive(
-        "write-real", "x", "Prints a real on a line of its own and answers it.", value=_write_real,
+        "write-real", "x",
+        "Prints a real on a line of its own and answers it.\n(+ 1 (write-real 41))  ⇒ 41\n⇒ 42", value=_write_real,
         type="real -> real", partials={"x": "1"}, effect=True, needs_machine=True,
         abstract=_abstract_write_real,
     ),
-    _effect("read-real", "nothing", "The next number of the input.", _read_real, "null -> real",
+    _effect("read-real", "nothing",
+        "The next number of the input.\n(* 2 (read-real))  ⇒ 6", _read_real, "null -> real",
             _abstract_on_nothing("read-real", lambda w: w.effect("in"))),
-    _effect("command-line-arguments", "nothing", "The words behind the script's name.", _arguments, "null -> any",
+    _effect("command-line-arguments", "nothing",
+        "The words behind the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
             _abstract_on_nothing("command-line-arguments", _abstract_arguments)),
     constant_row("argument-character", "i j", "A character of a word that a program which stands alone was given: "
                  "-1 behind the word's end, -2 where there is no such word.", lambda i, j: -2.0, "real real -> real",
@@ -308,5 +321,8 @@ ROWS: list[Primitive] = [
 ]  # fmt: skip
 
 PROCEDURES: dict[str, str] = {
-    "if-procedure": "(lambda (c t e) (if c (t (quote ())) (e (quote ()))))",
+    "if-procedure": """;;; (if-procedure condition then else)
+        ;;; What `then` answers where the condition holds, else what `else` answers: procedures without parameters.
+        ;;; (if-procedure #t (lambda () 1) (lambda () 2))  ⇒ 1
+        (lambda (c t e) (if c (t (quote ())) (e (quote ()))))""",
 }

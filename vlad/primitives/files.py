@@ -184,10 +184,16 @@ def _effect(name: str, operands: str, doc: str, value: Any, type: str, **columns
 
 
 ROWS: list[Primitive] = [
-    _effect("load-tensor", "path", "The tensor in a .npy file; of an .npz file the list of pairs (name . tensor).",
+    _effect("load-tensor", "path",
+        "The tensor in a .npy file; of an .npz file the list of pairs (name . tensor).\n"
+        "(begin (save-tensor \"weights.npy\" #[1 2 3]) (load-tensor \"weights.npy\"))  ⇒ #[1 2 3]",
             _load_tensor, "string -> any"),
-    _effect("save-tensor", "path x", "Writes a tensor to a .npy file, a list of pairs (name . tensor) to an .npz file.",
+    _effect("save-tensor", "path x",
+        "Writes a tensor to a .npy file, a list of pairs (name . tensor) to an .npz file.\n"
+        "(begin (save-tensor \"model.npz\" (list (cons 'w #[1 2]))) (load-tensor \"model.npz\"))  ⇒ ((w . #[1 2]))",
             _save_tensor, "string any -> unspecified"),
-    _effect("load-csv", "path skip separator", "The numbers in the lines of a text file, as a tensor of rank 2.", _load_csv,
+    _effect("load-csv", "path skip separator",
+        "The numbers in the lines of a text file, as a tensor of rank 2.\n"
+        "(load-csv \"numbers.csv\" #:skip 1)  ⇒ #[[1 2] [3 4]]", _load_csv,
             "string any any -> any", keywords={"skip": 0.0, "separator": String(",")}),
 ]  # fmt: skip

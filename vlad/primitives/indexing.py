@@ -484,13 +484,17 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
 
 
 ROWS: list[Primitive] = [
-    row("tensor-ref", "t index", "The entry at an index, or the part at fewer of them.", linear="t", value=_tensor_ref,
+    row("tensor-ref", "t index",
+        "The entry at an index, or the part at fewer of them.\n(tensor-ref #[[1 2] [3 4]] 1 0)  ⇒ 3\n"
+        "(tensor-ref #[[1 2] [3 4]] 1)  ⇒ #[3 4]", linear="t", value=_tensor_ref,
          abstract=_abstract_ref,
          forward="(tensor-ref dt index)", reverse={"t": "(tensor-put s t index)"}),
     row("tensor-put", "x like index", "Zeros but at an index.", linear="x like", value=_tensor_put, hidden=True,
          abstract=_abstract_put,
          forward="(tensor-put dx like index)", reverse={"x": "(tensor-ref s index)"}),
-    row("slice", "t start stop axis step", "The part from start up to stop along an axis.", linear="t", value=_slice,
+    row("slice", "t start stop axis step",
+        "The part from start up to stop along an axis.\n(slice #[10 20 30 40] 1 3)  ⇒ #[20 30]\n"
+        "(slice #[10 20 30 40] 0 4 #:step 2)  ⇒ #[10 30]", linear="t", value=_slice,
          abstract=_abstract_slice,
          keywords={"axis": 0.0, "step": 1.0}, forward="(slice dt start stop axis step)",
          reverse={"t": "(unslice s t start stop axis step)"}),
@@ -501,14 +505,20 @@ ROWS: list[Primitive] = [
     row("slice-like", "t part start stop axis step", "A slice that is as long as a part.", linear="t", value=_slice_like,
          abstract=_abstract_slice_like, hidden=True, forward="(slice-like dt part start stop axis step)",
          reverse={"t": "(unslice s t start stop axis step)"}),
-    row("gather", "t indices axis", "The parts at indices along an axis.", linear="t", value=_gather,
+    row("gather", "t indices axis",
+        "The parts at indices along an axis.\n(gather #[10 20 30] #[2 0 2])  ⇒ #[30 10 30]",
+        linear="t", value=_gather,
          abstract=_abstract_gather, keywords=FIRST,
          forward="(gather dt indices axis)", reverse={"t": "(scatter-add (zero t) indices s axis)"}),
-    row("scatter-add", "t indices updates axis", "t, with updates added at indices along an axis.",
+    row("scatter-add", "t indices updates axis",
+        "t, with updates added at indices along an axis.\n"
+        "(scatter-add #[0 0 0] #[2 0 2] #[1 2 3])  ⇒ #[2 0 4]",
          linear="t", value=_scatter_add, abstract=_abstract_scatter,
          keywords=FIRST, forward="(scatter-add (complete t dt) indices (complete updates dupdates) axis)",
          reverse={"t": "s", "updates": "(gather s indices axis)"}),
-    row("where", "c a b", "a where c holds, else b.", _where, type="any number number -> number",
+    row("where", "c a b",
+        "a where c holds, else b.\n(where (> #[-1 2 -3] 0) #[1 1 1] 0)  ⇒ #[0 1 0]\n(where #t 1 2)  ⇒ 1",
+        _where, type="any number number -> number",
          python="(a if c == TRUE else b) if type(a) is type(b) is float and type(c) is Boolean else where(c, a, b)",
          uses={"where": _where, "Boolean": Boolean},
          forward="(broadcast-like (where c da db) r)",

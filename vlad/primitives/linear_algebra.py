@@ -534,10 +534,12 @@ _COFACTOR_SLOPE = """(let* ((m (bordered a)) (k (inverse m)) (j (corner k)) (e (
 
 
 ROWS: list[Primitive] = [
-    row("dot", "a b", "The inner product of two vectors.",
+    row("dot", "a b", "The inner product of two vectors.\n(dot #[1 2 3] #[4 5 6])  ⇒ 32",
          linear="a b", value=_dot, abstract=_abstract_dot, forward="(accumulate (dot da b) (dot a db))",
          reverse={"a": "(sum-like (* s b) a)", "b": "(sum-like (* s a) b)"}),
-    row("matmul", "a b", "The product of matrices; a vector is a row on the left, a column on the right.",
+    row("matmul", "a b",
+        "The product of matrices; a vector is a row on the left, a column on the right.\n"
+        "(matmul #[[1 2] [3 4]] #[1 1])  ⇒ #[3 7]\n(matmul #[[1 2] [3 4]] (eye 2))  ⇒ #[[1 2] [3 4]]",
          linear="a b", value=_matmul, abstract=_abstract_matmul,
          forward="(accumulate (matmul da b) (matmul a db))",
          reverse={
@@ -552,12 +554,18 @@ ROWS: list[Primitive] = [
              abstract=lambda w, t, as_row: w.value(list_of([float(n) for n in _matrix_shape(shape_of(t), known(w, as_row))]))),
     constant("product-dims", "a b", "The shape of a product of matrices.", linear="a b", value=_product_dims, hidden=True,
              abstract=lambda w, a, b: w.value(list_of([float(n) for n in _product_shape(shape_of(a), shape_of(b))]))),
-    row("outer", "a b", "The products of all entries of two vectors.", linear="a b", value=_outer, abstract=_abstract_outer,
+    row("outer", "a b",
+        "The products of all entries of two vectors.\n(outer #[1 2] #[3 4])  ⇒ #[[3 4] [6 8]]",
+        linear="a b", value=_outer, abstract=_abstract_outer,
          forward="(accumulate (outer da b) (outer a db))",
          reverse={"a": "(sum-like (matmul s b) a)", "b": "(sum-like (matmul a s) b)"}),
-    row("norm", "t", "The square root of the sum of the squares.", forward="(/ (sum (* t dt) #f #f) (where (= r 0) 1 r))",
+    row("norm", "t",
+        "The square root of the sum of the squares.\n(norm #[3 4])  ⇒ 5\n"
+        "((gradient norm) #[3 4])  ⇒ #[0.6 0.8]", forward="(/ (sum (* t dt) #f #f) (where (= r 0) 1 r))",
          value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (/ t (where (= r 0) 1 r)))"}),
-    row("solve", "a b", "The x for which a x = b, a square matrix.", linear="b", value=_solve,
+    row("solve", "a b",
+        "The x for which a x = b, a square matrix.\n(solve #[[2 0] [0 4]] #[2 4])  ⇒ #[1 1]",
+        linear="b", value=_solve,
          abstract=_in_doubles(_abstract_solve),
          forward="""(let ((x (reshape r (column-dims r b))))
             (reshape (solve a (- (reshape db (column-dims b b)) (matmul da x))) (shape r)))""",
@@ -570,10 +578,14 @@ ROWS: list[Primitive] = [
     constant("column-dims", "t b", "The shape of t as columns, where b is a vector.", linear="t b", value=_column_dims,
              hidden=True,
              abstract=lambda w, t, b: w.value(list_of([float(n) for n in _column_shape(shape_of(t), shape_of(b))]))),
-    row("inverse", "a", "The inverse of a square matrix.", _inverse, abstract=_in_doubles(_abstract_inverse),
+    row("inverse", "a",
+        "The inverse of a square matrix.\n(inverse #[[2 0] [0 4]])  ⇒ #[[0.5 0] [0 0.25]]",
+        _inverse, abstract=_in_doubles(_abstract_inverse),
          forward="(negate (matmul r (matmul da r)))",
          reverse={"a": "(negate (matmul (swap r) (matmul s (swap r))))"}),
-    row("det", "a", "The determinant of a square matrix.", _det, abstract=_in_doubles(_abstract_det),
+    row("det", "a",
+        "The determinant of a square matrix.\n(round-to 6 (det #[[1 2] [3 4]]))  ⇒ -2\n"
+        "((gradient det) #[[2 0] [0 4]])  ⇒ #[[4 0] [0 2]]", _det, abstract=_in_doubles(_abstract_det),
          forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (cofactor a))"}),
     row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True,
@@ -591,7 +603,9 @@ ROWS: list[Primitive] = [
     constant("corner", "t", "Zeros like a matrix, with 1 in the last entry.", _corner, hidden=True,
              abstract=_in_doubles(_abstract_corner)),
     # Murray 2016, Differentiation of the Cholesky decomposition, section 3; the matrix is made symmetric first
-    row("cholesky", "a", "The lower triangular matrix whose product with its own transpose is a.", _cholesky,
+    row("cholesky", "a",
+        "The lower triangular matrix whose product with its own transpose is a.\n"
+        "(cholesky #[[4 0] [0 9]])  ⇒ #[[2 0] [0 3]]", _cholesky,
          abstract=_in_doubles(_abstract_cholesky),
          forward="""(let* ((e (* 0.5 (+ da (swap da)))) (inner (solve r (swap (solve r e)))))
             (matmul r (* inner (half-lower r))))""",

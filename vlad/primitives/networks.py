@@ -550,13 +550,18 @@ def _product(
 _SHARES = f"""(let* ((p (pool-patches x -inf.0 {_POOL})) (m (where (= p (spread r p -3)) 1 0)) (shares (/ m (sum m -3 #t))))"""
 
 ROWS: list[Primitive] = [
-    _product("conv2d", "x", "w", "The sums of the products of filters and the windows of images.", _conv2d, _abstract_conv2d,
+    _product("conv2d", "x", "w",
+        "The sums of the products of filters and the windows of images.\n"
+        "(conv2d (ones '(1 1 3 3)) (ones '(1 1 2 2)))  ⇒ #[[[[4 4] [4 4]]]]", _conv2d, _abstract_conv2d,
              x_is="conv2d-images s w (shape x)", y_is="conv2d-filters s x (shape w)", keywords=_ONCE),
     _product("conv2d-images", "y", "w", "The transpose of conv2d by the images.", _conv2d_images, _abstract_images,
              x_is="conv2d s w", y_is="conv2d-filters y s (shape w)"),
     _product("conv2d-filters", "y", "x", "The transpose of conv2d by the filters.", _conv2d_filters, _abstract_filters,
              x_is="conv2d x s", y_is="conv2d-images y s (shape x)"),
-    row("max-pool", f"x {_POOL}", "The largest entry of each window.", _max_pool, abstract=_abstract_max_pool, keywords=_APART,
+    row("max-pool", f"x {_POOL}",
+        "The largest entry of each window.\n"
+        "(max-pool (reshape (arange 16) '(1 1 4 4)) '(2 2))  ⇒ #[[[[5 7] [13 15]]]]",
+        _max_pool, abstract=_abstract_max_pool, keywords=_APART,
          forward=f"{_SHARES} (sum (* shares (pool-patches dx 0 {_POOL})) -3 #f))",
          reverse={"x": f"{_SHARES} (sum-like (pool-unpatched (* (spread s p -3) shares) (shape x) {_POOL}) x))"}),
     row("pool-patches", f"x fill {_POOL}", "What is in each window.", _pool_patches,
@@ -565,12 +570,16 @@ ROWS: list[Primitive] = [
     row("pool-unpatched", f"y dims {_POOL}", "The transpose of pool-patches.", _pool_unpatched,
          abstract=_abstract_unpatched, linear="y dims", hidden=True,
          forward=f"(pool-unpatched dy dims {_POOL})", reverse={"y": f"(pool-patches s 0 {_POOL})"}),
-    row("avg-pool", f"x {_POOL}", "The mean of the entries of each window.", _avg_pool,
+    row("avg-pool", f"x {_POOL}",
+        "The mean of the entries of each window.\n"
+        "(avg-pool (reshape (arange 16) '(1 1 4 4)) '(2 2))  ⇒ #[[[[2.5 4.5] [10.5 12.5]]]]", _avg_pool,
          abstract=_abstract_avg_pool, linear="x", keywords=_APART,
          forward=f"(avg-pool dx {_POOL})", reverse={"x": f"(sum-like (avg-unpool s (shape x) {_POOL}) x)"}),
     row("avg-unpool", f"y dims {_POOL}", "The transpose of avg-pool.", _avg_unpool,
          abstract=_abstract_unpool, linear="y dims", hidden=True,
          forward=f"(avg-unpool dy dims {_POOL})", reverse={"y": f"(avg-pool s {_POOL})"}),
-    constant("one-hot", "labels n", "For each label a vector of n entries, 1 at the label and else 0.", _one_hot,
+    constant("one-hot", "labels n",
+        "For each label a vector of n entries, 1 at the label and else 0.\n"
+        "(one-hot #[2 0] 3)  ⇒ #[[0 0 1] [1 0 0]]", _one_hot,
          abstract=_abstract_one_hot),
 ]  # fmt: skip

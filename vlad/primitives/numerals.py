@@ -204,9 +204,12 @@ def _step(name: str, operands: str, doc: str, value: Callable[..., Value], resul
 
 
 ROWS: list[Primitive] = [
-    constant_row("number->string", "x", "The decimal text of a real.", _number_to_string, "real -> string",
+    constant_row("number->string", "x",
+        "The decimal text of a real.\n(number->string 1.5)  ⇒ \"1.5\"", _number_to_string, "real -> string",
                  abstract=with_kinds("number->string", "r", _number_text)),
-    constant_row("string->number", "text", "The real that a text writes, or #f.", _string_to_number, "string -> any",
+    constant_row("string->number", "text",
+        "The real that a text writes, or #f.\n(string->number \"1e3\")  ⇒ 1000\n"
+        "(string->number \"one\")  ⇒ #f", _string_to_number, "string -> any",
                  abstract=with_kinds("string->number", "s", _string_number)),
     _step("real-character", "x i", "A character of a real's text; -1 behind its end.", _real_character),
     _step("numeral-state", "state c", "Where in a numeral, a character later; -1 where it is none.", _state),

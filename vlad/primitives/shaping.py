@@ -321,29 +321,42 @@ def split_tensor(t: Value, n: Value, axis: Value) -> Value:
 
 
 ROWS: list[Primitive] = [
-    row("reshape", "t dims", "The entries in their order as another shape; one length may be -1, the rest.",
+    row("reshape", "t dims",
+        "The entries in their order as another shape; one length may be -1, the rest.\n"
+        "(reshape #[1 2 3 4 5 6] '(2 3))  ⇒ #[[1 2 3] [4 5 6]]\n"
+        "(reshape #[1 2 3 4 5 6] '(3 -1))  ⇒ #[[1 2] [3 4] [5 6]]",
          linear="t dims", value=_reshape, abstract=_abstract_reshape,
          forward="(reshape dt dims)", reverse={"t": "(reshape s (shape t))"}),
-    row("transpose", "t axes", "The axes in another order; without one, backwards.",
+    row("transpose", "t axes",
+        "The axes in another order; without one, backwards.\n"
+        "(transpose #[[1 2 3] [4 5 6]])  ⇒ #[[1 4] [2 5] [3 6]]",
          linear="t", value=_transpose, keywords={"axes": FALSE}, abstract=_abstract_transpose,
          forward="(transpose dt axes)", reverse={"t": "(transpose s (inverse-axes axes))"}),
     constant("inverse-axes", "axes", "The order that undoes an order of axes.", _inverse_axes, hidden=True,
               abstract=lambda w, axes: w.value(_inverse_axes(known(w, axes)))),
     row("swap", "t", "The last two axes exchanged.",
          linear="t", value=_swap, hidden=True, abstract=_abstract_swap, forward="(swap dt)", reverse={"t": "(swap s)"}),
-    row("broadcast-to", "t dims", "The tensor repeated to a shape.",
+    row("broadcast-to", "t dims",
+        "The tensor repeated to a shape.\n(broadcast-to #[1 2] '(3 2))  ⇒ #[[1 2] [1 2] [1 2]]",
          linear="t", value=_broadcast_to, abstract=_abstract_broadcast_to, forward="(broadcast-to dt dims)",
          reverse={"t": "(sum-like s t)"}),
-    row("concatenate", "ts axis", "A list of tensors, one behind the other along an axis.",
+    row("concatenate", "ts axis",
+        "A list of tensors, one behind the other along an axis.\n"
+        "(concatenate (list #[1 2] #[3]))  ⇒ #[1 2 3]\n"
+        "(concatenate (list #[[1] [2]] #[[3] [4]]) #:axis 1)  ⇒ #[[1 3] [2 4]]",
          linear="ts", value=_concatenate, abstract=_abstract_concatenate, keywords=FIRST,
          forward="(concatenate (complete ts dts) axis)", reverse={"ts": "(split-like s ts axis)"}),
     row("split-like", "x ts axis", "The inverse of concatenate.", linear="x ts", value=_split_like,
          abstract=_abstract_split_like, hidden=True,
          forward="(split-like dx ts axis)", reverse={"x": "(concatenate (complete r s) axis)"}),
-    row("stack", "ts axis", "A list of tensors along a new axis.", linear="ts", value=_stack,
+    row("stack", "ts axis",
+        "A list of tensors along a new axis.\n(stack (list #[1 2] #[3 4]))  ⇒ #[[1 2] [3 4]]",
+        linear="ts", value=_stack,
          abstract=_abstract_stack, keywords=FIRST,
          forward="(stack (complete ts dts) axis)", reverse={"ts": "(unstack s axis)"}),
-    row("unstack", "t axis", "The list of the parts along an axis.", linear="t", value=_unstack,
+    row("unstack", "t axis",
+        "The list of the parts along an axis.\n(unstack #[[1 2] [3 4]])  ⇒ (#[1 2] #[3 4])",
+        linear="t", value=_unstack,
          abstract=_abstract_unstack, keywords=FIRST,
          forward="(unstack dt axis)", reverse={"t": "(if (null? r) (zero t) (stack (complete r s) axis))"}),
 ]  # fmt: skip

@@ -421,7 +421,8 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
             forward=f"({inverse} dx)", reverse=back, needs_machine=True, hidden=True, abstract=_abstract_field(0, code),
         ),
         Primitive(
-            f"{code}?", "x", f"Is the outermost tag of x {code}?", value=test, type="any -> boolean", forward="zero",
+            f"{code}?", "x", f"Is the outermost tag of x {code}?\n({code}? ({name} 1))  ⇒ #t\n({code}? 1)  ⇒ #f",
+            value=test, type="any -> boolean", forward="zero",
             reverse={}, needs_machine=True,
             abstract=_abstract_test(code, "backpropagator") if code == "sensitivity" else _abstract_test(code),
         ),
@@ -595,11 +596,19 @@ def _record_fields(name: str, maker: str, count: int) -> list[Primitive]:
 
 
 ROWS: list[Primitive] = [
-    *_wrapper("*j", "reverse", "The reverse transform of any value (J).", "*j-inverse", "The inverse of *j."),
-    *_wrapper("perturb", "perturbation", "x as a perturbation.", "unperturb", "The inverse of perturb."),
-    *_wrapper("sensitize", "sensitivity", "x as a sensitivity.", "unsensitize", "The inverse of sensitize."),
+    *_wrapper("*j", "reverse",
+        "The reverse transform of any value (J).\n(cdr ((cdr ((*j square) (*j 3))) 1))  ⇒ 6\n"
+        "(*j 3)  ⇒ (reverse 3)", "*j-inverse",
+        "The inverse of *j.\n(*j-inverse (*j 3))  ⇒ 3"),
+    *_wrapper("perturb", "perturbation", "x as a perturbation.\n(perturb 1)  ⇒ (perturbation 1)", "unperturb",
+        "The inverse of perturb.\n(unperturb (perturb 1))  ⇒ 1"),
+    *_wrapper("sensitize", "sensitivity", "x as a sensitivity.\n(sensitize 1)  ⇒ (sensitivity 1)", "unsensitize",
+        "The inverse of sensitize.\n(unsensitize (sensitize 1))  ⇒ 1"),
     _machine_row(
-        "bundle", "v p", "The forward value with primal v and perturbation p, which must conform.", _bundle,
+        "bundle", "v p",
+        "The forward value with primal v and perturbation p, which must conform.\n"
+        "(bundle 3 (perturb 1))  ⇒ (forward 3 (perturbation 1))\n"
+        "(unperturb (tangent ((j* square) (bundle 3 (perturb 1)))))  ⇒ 6", _bundle,
         type="any any -> any", forward="(make-forward dv (unperturb dp))",
         reverse={"v": "(primal s)", "p": "(perturb (tangent-part s))"}, abstract=_abstract_bundle,
     ),
@@ -609,11 +618,15 @@ ROWS: list[Primitive] = [
         abstract=_abstract_wrap("forward"),
     ),
     _machine_row(
-        "primal", "x", "The primal of a forward value.", _forward_field("primal", 1), type="any -> any",
+        "primal", "x",
+        "The primal of a forward value.\n(primal (bundle 3 (perturb 1)))  ⇒ 3",
+        _forward_field("primal", 1), type="any -> any",
         forward="(primal dx)", reverse={"x": "(make-forward s zero)"}, abstract=_abstract_field(0, "forward"),
     ),
     _machine_row(
-        "tangent", "x", "The perturbation of a forward value.", _tangent, type="any -> any",
+        "tangent", "x",
+        "The perturbation of a forward value.\n(tangent (bundle 3 (perturb 1)))  ⇒ (perturbation 1)",
+        _tangent, type="any -> any",
         forward="(perturb (tangent-part dx))", reverse={"x": "(make-forward zero (unperturb s))"},
         abstract=_abstract_tangent,
     ),
@@ -627,15 +640,21 @@ ROWS: list[Primitive] = [
         forward="dx", reverse={"x": "s"}, hidden=True, abstract=_abstract_strip_forward,
     ),
     _machine_row(
-        "forward?", "x", "Is the outermost tag of x forward?", _is_forward, type="any -> boolean", forward="zero",
+        "forward?", "x",
+        "Is the outermost tag of x forward?\n(forward? (bundle 3 (perturb 1)))  ⇒ #t",
+        _is_forward, type="any -> boolean", forward="zero",
         reverse={}, abstract=_abstract_test("forward"),
     ),
     Primitive(
-        "zero", "x", "The zero of x's tangent space, shaped like x.", value=zero, type="any -> any", forward="zero",
+        "zero", "x",
+        "The zero of x's tangent space, shaped like x.\n(zero (list 1 #[3 4] 'a))  ⇒ (0 #[0 0] a)",
+        value=zero, type="any -> any", forward="zero",
         reverse={}, abstract=lambda w, x: w.recursive(ZERO_OF, x),
     ),
     Primitive(
-        "plus", "a b", "The sum of conforming values, part by part.", value=plus, type="any any -> any",
+        "plus", "a b",
+        "The sum of conforming values, part by part.\n(plus '(1 (2 3)) '(10 (20 30)))  ⇒ (11 (22 33))",
+        value=plus, type="any any -> any",
         forward="(accumulate da db)", reverse={"a": "s", "b": "s"}, abstract=lambda w, a, b: w.recursive(SUMS["plus"], a, b),
     ),
     Primitive(
@@ -678,17 +697,23 @@ ROWS: list[Primitive] = [
         abstract=lambda w, f: w.each(f, lambda f: w.truth(not f.type.parts)),
     ),
     Primitive(
-        "environment", "f", "What the procedure f is closed over, as a list; in which order is not told.", value=_environment,
+        "environment", "f",
+        "What the procedure f is closed over, as a list; in which order is not told.\n"
+        "(environment ((curry *) 5))  ⇒ (* 5)", value=_environment,
         type="procedure -> any", forward="(environment df)", reverse={"f": "(with-environment f (complete r s))"},
         abstract=_abstract_environment,
     ),
     Primitive(
-        "with-environment", "f values", "The procedure f, closed over these values instead of its own.",
+        "with-environment", "f values",
+        "The procedure f, closed over these values instead of its own.\n"
+        "((with-environment ((curry *) 5) (list * 7)) 2)  ⇒ 14",
         value=_with_environment, type="procedure any -> procedure", forward="(with-environment f (complete values dvalues))",
         reverse={"values": "(environment (complete r s))"}, abstract=_abstract_with_environment,
     ),
     Primitive(
-        "same-code?", "f g", "Are f and g procedures of one text, whatever they are closed over?", value=_is_same_code,
+        "same-code?", "f g",
+        "Are f and g procedures of one text, whatever they are closed over?\n"
+        "(same-code? (constantly 1) (constantly 2))  ⇒ #t", value=_is_same_code,
         type="any any -> boolean", forward="zero", reverse={}, abstract=_abstract_same_code,
     ),
     _machine_row(
@@ -701,7 +726,9 @@ ROWS: list[Primitive] = [
         type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True, abstract=_abstract_entry("forward"),
     ),
     _machine_row(
-        "with-derivative", "f forward reverse", "f with derivative rules of the user's own.", _with_derivative,
+        "with-derivative", "f forward reverse",
+        "f with derivative rules of the user's own.\n"
+        "((derivative (with-derivative square #:forward (lambda (x dx) (* 100 dx)))) 3)  ⇒ 100", _with_derivative,
         type="procedure procedure procedure -> procedure", keywords={"forward": FALSE, "reverse": FALSE},
         forward="(make-with-derivative df dforward dreverse)",
         reverse={
@@ -714,7 +741,11 @@ ROWS: list[Primitive] = [
 
 # Procedures of the basis that are written in the language.
 PROCEDURES: dict[str, str] = {
-    "j*": "(lambda (x) (bundle x (zero (perturb x))))",
+    "j*": """;;; (j* x)
+        ;;; The forward transform of any value: bundled with the zero perturbation.
+        ;;; (j* 3)  ⇒ (forward 3 (perturbation 0))
+        ;;; (unperturb (tangent ((j* square) (bundle 3 (perturb 1)))))  ⇒ 6
+        (lambda (x) (bundle x (zero (perturb x))))""",
 }
 
 # Procedures that only the system's own texts call. A linear map is transposed by taking its reverse derivative, at any point.

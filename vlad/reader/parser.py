@@ -197,7 +197,9 @@ class _Parser:
         if top.kind != "(":
             span = Span(self.source, top.start, top.end)
             raise self._error(
-                span, f"Nothing follows `{self.text[top.start : top.end]}`", "put a datum behind it"
+                span,
+                f"Nothing follows `{self.text[top.start : top.end]}`",
+                'put a datum behind it; a text stands in double quotes, "so"',
             )
         if top.dot is not None and top.tail is None:
             raise self._wrong(top.dot, "Nothing follows the dot `.`", "write (a . b)")
@@ -249,7 +251,9 @@ class _Parser:
         value = prefixed_number(text)
         if value is None:
             raise self._wrong(
-                token, f"Unknown syntax: {text}", "after # come t, f, ;, |, :name, [ or b o d x and digits"
+                token,
+                f"Unknown syntax: {text}",
+                "after # come t, f, ;, |, :name, [ or b o d x and digits; a list is '(1 2), a tensor #[1 2]",
             )
         self._datum(Literal(value, self._span(token)))
 

@@ -1,0 +1,185 @@
+"""What a text that is being written may go on with: names, locals of the open forms, modules, files, commands.
+
+In: the shell, and the text before the cursor.  Out: candidates, the likeliest first. prompt.py shows them; nothing of
+prompt-toolkit is known here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from vlad.reader.lexer import tokens
+
+from .commands import COMMAND_NAMES, COMMANDS, FILES, MODULES, WORDS
+from .editing import Node, around, tree
+from .knowledge import beside, names
+from .shell import Shell
+from .structure import Outline
+
+MOST = 60  # candidates
+_WORD = re.compile(r"""[^\s()\[\]"';`,|]*$""")
+_COMMAND = re.compile(r"\s*,([\w-]*)$")
+_COMMAND_AND_ARGUMENT = re.compile(r"\s*,([\w-]+)\s+(.*)$", re.DOTALL)
+_MODULE_FORM = re.compile(r'\(\s*(import|include)\s*"[^"]*$')
+PATTERN_WORDS = frozenset(["list", "cons", "cons*", "."])
+BINDING_LISTS = frozenset(["let", "let*", "letrec", "letrec*", "do", "let-syntax", "letrec-syntax"])
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """`text` would stand in place of the last `length` characters; `beside` tells people what it is."""
+
+    text: str
+    length: int
+    beside: str = ""
+
+
+def candidates(shell: Shell, before: str) -> list[Candidate]:
+    """What the text before the cursor may go on with."""
+    partial = _COMMAND.match(before)
+    if partial is not None:
+        return _matching(partial.group(1), ((name, COMMANDS[name].doc) for name in COMMANDS))
+    full = _COMMAND_AND_ARGUMENT.match(before)
+    if full is not None:
+        found = [each for name, each in COMMANDS.items() if name.startswith(full.group(1))]
+        takes = found[0].takes if len(found) == 1 or (found and found[0].name == full.group(1)) else ""
+        special = _argument(shell, takes, found[0].words, full.group(2)) if takes else []
+        return special if special is not None else _code(shell, full.group(2))
+    return _code(shell, before)
+
+
+def _argument(shell: Shell, takes: str, words: tuple[str, ...], text: str) -> list[Candidate] | None:
+    """What may follow a command; None where that is a program."""
+    if takes == WORDS:
+        return _matching(text, ((word, "") for word in words))
+    if takes == COMMAND_NAMES:
+        return _matching(text.removeprefix(","), ((name, each.doc) for name, each in COMMANDS.items()))
+    if takes == MODULES:
+        return _matching(text.strip('"'), modules(shell))
+    return _files(text.strip('"')) if takes == FILES else None
+
+
+def _matching(prefix: str, offered: Iterable[tuple[str, str]]) -> list[Candidate]:
+    return [Candidate(word, len(prefix), beside) for word, beside in offered if word.startswith(prefix)][
+        :MOST
+    ]
+
+
+# Programs.
+
+
+def _code(shell: Shell, before: str) -> list[Candidate]:
+    lines = before.split("\n")
+    outline = Outline(lines)
+    form = "\n".join(lines[outline.from_form(len(lines) - 1) :])
+    last = None
+    for token in tokens(form):
+        last = token
+    if last is not None and last.kind == "open-string":
+        inside = form[last.start + 1 :]
+        if _MODULE_FORM.search(form):
+            return [*_matching(inside, modules(shell)), *_files(inside, ".vlad")]
+        return _files(inside)
+    if last is not None and (
+        last.kind == "open-comment" or (last.kind == "comment" and "\n" not in form[last.start :])
+    ):
+        return []
+    word = _WORD.search(before)
+    prefix = "" if word is None else word.group()
+    return [*_locals(form, prefix), *_names(shell, prefix)][:MOST]
+
+
+def _locals(form: str, prefix: str) -> list[Candidate]:
+    own = [name for name in locals_of(form) if name.startswith(prefix) and name != prefix]
+    return [Candidate(name, len(prefix), "local") for name in own]
+
+
+def _names(shell: Shell, prefix: str) -> list[Candidate]:
+    every = [name for name in names(shell.session) if not name.startswith("%")]
+    found = [name for name in every if name.startswith(prefix)]
+    if not found and len(prefix) > 1:
+        found = [name for name in every if prefix in name]
+    return [Candidate(name, len(prefix), beside(shell.session, name)) for name in found[:MOST]]
+
+
+def locals_of(form: str) -> list[str]:
+    """The names that the forms around the end of a text bind, the innermost first."""
+    found: dict[str, None] = {}
+    node: Node | None = around(tree(form), len(form))
+    while node is not None:
+        for name in _bound(form, node):
+            found.setdefault(name)
+        node = node.above
+    return list(found)
+
+
+def _bound(text: str, node: Node) -> Iterator[str]:
+    """The names that a form binds, as far as it is written."""
+    children = node.children
+    head = _text(text, children[0]) if children else ""
+    if head in ("lambda", "define") and len(children) > 1:
+        yield from _atoms(text, children[1])
+    elif head in BINDING_LISTS and len(children) > 1:
+        if children[1].inside < 0:
+            yield _text(text, children[1])
+            children = children[1:]
+        for binding in children[1].children if len(children) > 1 else ():
+            if binding.children:
+                yield from _atoms(text, binding.children[0])
+    for child in children:
+        if len(child.children) > 1 and _text(text, child.children[0]) == "define" and node.above is not None:
+            yield from list(_atoms(text, child.children[1]))[:1]
+
+
+def _text(text: str, node: Node) -> str:
+    return text[node.start : node.end]
+
+
+def _atoms(text: str, node: Node) -> Iterator[str]:
+    """The names in a parameter list or pattern."""
+    work = [node]
+    while work:
+        item = work.pop()
+        if item.inside < 0:
+            name = _text(text, item)
+            if name not in PATTERN_WORDS and not name[:1].isdigit() and name[:1] not in "\"#'":
+                yield name
+        work += reversed(item.children)
+
+
+# Files.
+
+
+def modules(shell: Shell) -> list[tuple[str, str]]:
+    """The modules that can be imported by name, and where they are."""
+    found: dict[str, str] = {}
+    for folder in ("", *shell.session.path, shell.session._library.folder):
+        for name in sorted(_listed(folder or ".")):
+            if name.endswith(".vlad"):
+                found.setdefault(name.removesuffix(".vlad"), folder or "here")
+    library = shell.session._library.folder
+    return [(name, "library" if folder == library else folder) for name, folder in found.items()]
+
+
+def _files(text: str, ending: str = "") -> list[Candidate]:
+    """Files whose paths begin with a text."""
+    folder, prefix = os.path.split(text)
+    found = []
+    for name in sorted(_listed(os.path.expanduser(folder) or ".")):
+        if name.startswith(prefix) and (prefix.startswith(".") or not name.startswith(".")):
+            path = os.path.join(os.path.expanduser(folder), name)
+            if os.path.isdir(path):
+                found.append(Candidate(name + "/", len(prefix), "folder"))
+            elif name.endswith(ending):
+                found.append(Candidate(name, len(prefix), "file"))
+    return found[:MOST]
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,167 @@
+"""Values → what the prompt shows of them: laid out in lines, cut to what a person can read, with a remark.
+
+In: a value, and how much room there is.  Out: text that reads back as far as it is not cut (`…` marks what is left out), and a
+remark behind `;`: shape and kind of a tensor; name, parameters and place of a procedure. The texts of single values are those of
+write.py; here it is only decided where lines end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vlad.devices import name_of
+from vlad.expand.arity import signature
+from vlad.source import Span
+from vlad.tensors import Tensor, dtype_name, kind_name, on_host
+from vlad.values import UNSPECIFIED, Value, is_procedure, look
+from vlad.write import entry_text, tensor_marks, written
+
+NARROWEST = 20  # columns that are always taken to be there
+
+
+@dataclass
+class Format:
+    """How much of a value is shown: columns, levels of nesting, elements of one list, elements in all."""
+
+    width: int = 80
+    depth: int = 12
+    length: int = 100
+    total: int = 1000
+
+
+def laid_out(value: Value, format: Format) -> str:
+    """The text of a value. Never longer than the format allows, whatever the value."""
+    return _Layout(format).text(value, 0, 0, 0)
+
+
+class _Layout:
+    def __init__(self, format: Format) -> None:
+        self.format = format
+        self.width = max(format.width, NARROWEST)
+        self.left = format.total
+
+    def text(self, value: Value, column: int, depth: int, behind: int) -> str:
+        """A value that begins at a column; `behind` columns are needed behind it."""
+        room = max(self.width - column - behind, NARROWEST)
+        self.left -= 1
+        value = look(value)
+        flat = written(value, room)
+        if len(flat) <= room and not flat.endswith("…"):
+            return anonymous(value, flat, room) if flat.startswith("(lambda (") else flat
+        if type(value) is Tensor:
+            return self.tensor(value, column)
+        if type(value) is tuple and len(value) == 2:
+            return self.list_text(value, column, depth, behind)
+        if type(value) is tuple and value:
+            return anonymous(value, flat, room)
+        return cut(written(value, self.format.total * 10), self.format.total * 10)
+
+    def list_text(self, value: Value, column: int, depth: int, behind: int) -> str:
+        """Elements beneath each other, or, where they are short, as many in a line as fit."""
+        if depth >= self.format.depth or self.left <= 0:
+            return "(…)"
+        parts: list[str] = []
+        while type(value) is tuple and len(value) == 2 and len(parts) < self.format.length and self.left > 0:
+            parts.append(self.text(value[0], column + 1, depth + 1, behind + 1))
+            value = look(value[1])
+        if type(value) is tuple and len(value) == 2:
+            parts.append("…")
+        elif value != ():
+            parts.append(". " + self.text(value, column + 3, depth + 1, behind + 1))
+        return "(" + self.filled(parts, column + 1, behind + 1) + ")"
+
+    def filled(self, parts: list[str], column: int, behind: int) -> str:
+        margin = "\n" + " " * column
+        lines: list[str] = []
+        for part in parts:
+            joined = f"{lines[-1]} {part}" if lines else ""
+            if lines and "\n" not in joined and column + len(joined) + behind <= self.width:
+                lines[-1] = joined
+            else:
+                lines.append(part)
+        return margin.join(lines)
+
+    def tensor(self, value: Tensor, column: int) -> str:
+        before, after = tensor_marks(dtype_name(kind_name(value.like.dtype)))
+        return before + self.entries(on_host(value.array), column + len(before), len(after)) + after
+
+    def entries(self, array: Any, column: int, behind: int) -> str:
+        """An array, or a part of one: a row in a line, cut in the middle where it is too long."""
+        if array.ndim <= 1:
+            return self.row(array, column, behind)
+        ends = [array[:3], array[-3:]] if array.shape[0] > 12 else [array]
+        blocks = [[self.entries(entry, column + 1, behind + 1) for entry in end] for end in ends]
+        margin = "\n" + " " * (column + 1)
+        return "[" + f"{margin}…{margin}".join([margin.join(block) for block in blocks]) + "]"
+
+    def row(self, array: Any, column: int, behind: int) -> str:
+        room = max(self.width - column - behind, NARROWEST)
+        if array.shape[0] <= room // 2:
+            whole = " ".join(map(entry_text, array))
+            if len(whole) + 2 <= room:
+                return f"[{whole}]"
+        for count in (8, 5, 3, 2):
+            ends = [" ".join(map(entry_text, end)) for end in (array[:count], array[-count:])]
+            if array.shape[0] > 2 * count and len(ends[0]) + len(ends[1]) + 5 <= room:
+                return f"[{ends[0]} … {ends[1]}]"
+        few = list(map(entry_text, array[:12]))
+        return "[" + self.filled([*few, "…"] if array.shape[0] > 12 else few, column + 1, behind + 1) + "]"
+
+
+def cut(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1].rstrip("…") + "…"
+
+
+def anonymous(value: Value, text: str, room: int) -> str:
+    """A procedure without a name: as the program has it, where that is a short lambda. Other values have their own text."""
+    if not is_procedure(value) or value[0].derived or value[0].name:
+        return cut(text, room)
+    span = value[0].machine.core_of(value[0]).span
+    source = "" if span is None else " ".join(span.text.split())
+    if source.startswith("(lambda ") and len(source) <= room:
+        return source
+    return f"#<procedure {signature(value[0].machine, value[0]).text}>"
+
+
+def remark(value: Value, machine: Any) -> str:
+    """What the text of a value does not say; '' where that is nothing."""
+    value = look(value)
+    if type(value) is Tensor:
+        where = name_of(value.array)
+        shape = "×".join(map(str, value.shape))
+        kind = dtype_name(kind_name(value.like.dtype))
+        return f"tensor of {shape} {kind}" + ("" if where == "cpu" else f" on {where}")
+    if is_procedure(value):
+        return described(value, machine)
+    return ""
+
+
+def described(value: Value, machine: Any) -> str:
+    """A procedure in words: `procedure (square x), <input 1>:1`, `reverse of square`, …"""
+    code = value[0]
+    if code.derived == "tag":
+        held = look(value[1])
+        inner = described(held, machine) if is_procedure(held) else written(held, 60)
+        return f"{code.name} of {inner}"
+    if code.derived == "backpropagator":
+        return "takes the sensitivity of the result; gives those of procedure and argument"
+    if code.derived:
+        return f"{code.derived}{code.name or 'a procedure'}"
+    if code.primitive is not None:
+        return f"primitive {signature(machine, code).text}"
+    place = place_of(value, machine)
+    return f"procedure {signature(machine, code).text}" + (f", {place}" if place else "")
+
+
+def place_of(value: Value, machine: Any) -> str:
+    """File and line in which a procedure is written; '' for what has no place."""
+    span: Span | None = machine.core_of(value[0].base).span
+    return "" if span is None else f"{span.source.name}:{span.line}"
+
+
+def shown(value: Value, machine: Any, format: Format) -> tuple[str, str]:
+    """Text and remark of a value that stands alone; two empty texts for what is not shown at all."""
+    if value is UNSPECIFIED:
+        return "", ""
+    return laid_out(value, format), remark(value, machine)

@@ -1,0 +1,19 @@
+"""Files that the commands write."""
+
+from __future__ import annotations
+
+from vlad.errors import VladError
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file. Raises VladError."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except (OSError, ValueError) as error:  # a name may hold what no name may hold
+        raise cannot_write(path, error) from None
+
+
+def cannot_write(path: str, error: Exception) -> VladError:
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return VladError("cannot-write", f"Cannot write: {path}", hint=reason)

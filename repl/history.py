@@ -1,0 +1,109 @@
+"""What was entered, kept in a file for the next time; several prompts may write to it at once.
+
+A line is an entry, as JSON, so that an entry of many lines is one. An entry is added by one write behind the others, the file
+being locked, so nothing of another process is lost or mixed in. A file that has grown too long is cut by its next reader.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MOST = 10_000  # entries that are kept
+LONGEST = 100_000  # characters of an entry
+
+
+def default_path() -> str:
+    """In the user's state folder; $VLAD_HISTORY names another file, and nothing at all if it is empty."""
+    named = os.environ.get("VLAD_HISTORY")
+    if named is not None:
+        return named
+    from platformdirs import user_state_dir
+
+    return os.path.join(user_state_dir("vlad", False), "history")
+
+
+class HistoryFile:
+    """The entries of a file. Where it cannot be read or written, there is no history, and no error either: `trouble` tells."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.trouble = ""
+
+    def load(self) -> list[str]:
+        """All entries, oldest first. What is no entry, for somebody wrote to the file, is passed over."""
+        if not self.path:
+            return []
+        try:
+            with open(self.path, "rb") as file:
+                lines = file.read().split(b"\n")
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            self.trouble = error.strerror or str(error)
+            return []
+        entries = list(_entries(lines))
+        if len(entries) > MOST * 2:
+            self._cut(entries[-MOST:])
+        return entries[-MOST:]
+
+    def add(self, text: str) -> None:
+        """Add an entry."""
+        if not self.path or len(text) > LONGEST:
+            return
+        try:
+            with self._locked() as descriptor:
+                os.write(descriptor, json.dumps(text).encode() + b"\n")
+        except OSError as error:
+            self.trouble = error.strerror or str(error)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """The file, for us alone, to be written at its end."""
+        os.makedirs(os.path.dirname(self.path) or ".", mode=0o700, exist_ok=True)
+        while True:
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                if _is_still(
+                    self.path, descriptor
+                ):  # else another process has put a shorter one in its place
+                    yield descriptor
+                    return
+            finally:
+                os.close(descriptor)
+
+    def _cut(self, entries: list[str]) -> None:
+        """Keep only these, and what others have added meanwhile."""
+        try:
+            with self._locked():
+                with open(self.path, "rb") as file:
+                    entries = list(_entries(file.read().split(b"\n")))[-MOST:]
+                beside = f"{self.path}.{os.getpid()}"
+                with open(beside, "w", encoding="utf-8") as file:
+                    file.writelines([json.dumps(entry) + "\n" for entry in entries])
+                os.chmod(beside, 0o600)
+                os.replace(beside, self.path)
+        except OSError as error:
+            self.trouble = error.strerror or str(error)
+
+
+def _entries(lines: list[bytes]) -> Iterator[str]:
+    for line in lines:
+        if line.strip():
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, str):
+                yield entry
+
+
+def _is_still(path: str, descriptor: int) -> bool:
+    try:
+        return os.stat(path).st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,67 @@
+"""What is known of a name at the prompt: what every program knows (vlad/help.py), and what this session has defined.
+
+In: a session and a name.  Out: an `Entry` of help.py. Called by the commands and by completion. A procedure of the program is
+documented by the comment above its definition, as those of the library are.
+"""
+
+from __future__ import annotations
+
+from vlad.expand.arity import signature
+from vlad.expand.forms import KEYWORDS
+from vlad.help import Entry, entry_of, taken_apart
+from vlad.session import Session
+from vlad.source import Span
+from vlad.values import Value, is_procedure
+
+
+def known(session: Session, name: str) -> Entry | None:
+    """What is known of a name; None where nobody has defined it."""
+    module = session.module
+    cell = module.cells.get(name)
+    if not module.is_inherited(name) and cell is not None and hasattr(cell, "value"):
+        return _of_program(session, name, cell.value)
+    if module.macro(name) is not None:
+        return Entry(name, "macro", "", name, (), ())
+    entry = entry_of(name)
+    return None if entry is None or entry.hidden else entry
+
+
+def names(session: Session) -> list[str]:
+    """Every name that can be written here, keywords included, in order."""
+    return sorted({*session.known_names(), *KEYWORDS, *session.module.macros})
+
+
+def _of_program(session: Session, name: str, value: Value) -> Entry:
+    if not is_procedure(value):
+        return Entry(name, "program", "", name, (), ())
+    shape = signature(session.machine, value[0]).text
+    span: Span | None = session.machine.core_of(value[0].base).span
+    if span is None:
+        return Entry(name, "program", "", shape, (), ())
+    text, examples = taken_apart(comment_above(span.source.text, span.start))
+    place = f"{span.source.name}:{span.line}"
+    return Entry(name, "program", "", shape, text, examples, place=place, source=span.text)
+
+
+def comment_above(text: str, start: int) -> list[str]:
+    """The lines of the comment that ends right above the line on which an offset is."""
+    lines: list[str] = []
+    for line in reversed(text[:start].split("\n")[:-1]):
+        if not line.lstrip().startswith(";"):
+            break
+        lines.append(line.lstrip().lstrip(";").removeprefix(" "))
+    return lines[::-1]
+
+
+def beside(session: Session, name: str) -> str:
+    """Signature and first sentence of a name, in one line."""
+    found = known(session, name)
+    if found is None:
+        return ""
+    return "  ".join([part for part in (found.signature, first_sentence(found)) if part])
+
+
+def first_sentence(entry: Entry) -> str:
+    words = " ".join(entry.text)
+    end = words.find(". ")
+    return words if end < 0 else words[: end + 1]

@@ -1,0 +1,61 @@
+"""The Pygments lexer, for pages and tools: the reader's own tokens under Pygments' names. (Installed as an entry point.)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pygments.lexer import Lexer
+from pygments.token import (
+    Comment,
+    Error,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    Punctuation,
+    String,
+    Text,
+    _TokenType,
+)
+
+from vlad.reader.lexer import tokens
+
+from .words import class_of, expects_name
+
+TYPES: dict[str, _TokenType] = {
+    "space": Text.Whitespace,
+    "comment": Comment,
+    "bracket": Punctuation,
+    "quote": Operator,
+    "string": String.Double,
+    "number": Number,
+    "boolean": Keyword.Constant,
+    "operand": Name.Attribute,
+    "keyword": Keyword,
+    "builtin": Name.Builtin,
+    "defined": Name.Function,
+    "name": Name,
+    "wrong": Error,
+}
+
+
+class VladLexer(Lexer):
+    """Programs of vlad."""
+
+    name = "vlad"
+    url = "https://pypi.org/project/vlad-lang"
+    aliases = ["vlad"]
+    filenames = ["*.vlad"]
+    mimetypes = ["text/x-vlad"]
+
+    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, Any, str]]:
+        defining = False
+        for token in tokens(text):
+            word = text[token.start : token.end]
+            kind = class_of(token.kind, word)
+            if defining and kind in ("name", "builtin"):
+                kind, defining = "defined", False
+            elif kind not in ("space", "bracket"):
+                defining = expects_name(kind, word)
+            yield token.start, TYPES[kind], word

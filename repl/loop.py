@@ -1,0 +1,52 @@
+"""How the prompt starts, and which of its two forms it takes.
+
+In: how to make a session, and what to run before the first prompt.  Out: nothing; it returns when the user leaves. Called by the
+`vlad` command. The form with keys, colours and completion (prompt.py) needs a terminal that can do more than print; otherwise
+plain.py reads lines, and prompt-toolkit is not even imported.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterable
+
+from vlad import __version__
+from vlad.session import Session
+
+from .interrupts import Interrupts
+from .plain import run_plain
+from .shell import Shell
+from .terminal import Terminal, is_dumb
+
+GREETING = f"vlad {__version__}: type an expression, `,help` for commands, Ctrl-D to leave"
+
+
+def start(
+    make_session: Callable[[Callable[[str], object]], Session],
+    file: str | None = None,
+    expressions: Iterable[str] = (),
+) -> None:
+    """Run a file or expressions, if there are any, then prompt until the user leaves."""
+    reads = sys.stdin is not None and sys.stdin.isatty()
+    able = reads and sys.stdout.isatty() and not is_dumb()
+    with Interrupts() as interrupts:
+        shell = Shell(make_session, Terminal(live=able), interrupts)
+        if reads:
+            shell.timing = True
+            shell.terminal.line(GREETING)
+        if file is not None:
+            shell.attempt(lambda: shell.session.run(file))
+        for expression in expressions:
+            shell.evaluate(expression)
+        if able:
+            from .prompt import run_prompt  # 0.1 s
+
+            run_prompt(shell)
+        elif sys.stdin is not None:
+            if isinstance(sys.stdin, io.TextIOWrapper):
+                sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+            run_plain(shell, sys.stdin.readline, prompting=reads)
+        if reads:
+            shell.terminal.fresh_line()
+        shell.terminal.flush()

@@ -1,0 +1,73 @@
+"""In which procedures the time of an evaluation goes.
+
+In: a session, and something to evaluate in it.  Out: a table in lines. A thread looks at the evaluating one every few
+milliseconds and notes which procedures are at work; compiled code shows none, so nothing is compiled meanwhile.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+
+from vlad.compile.hot import codes_on
+from vlad.evaluate.explain import tell
+from vlad.session import Session
+from vlad.values import Code
+
+from .display import place_of
+
+PAUSE = 0.002  # seconds between two looks
+MOST_SHOWN = 20
+
+
+class Looks:
+    """What was seen: how often each procedure was the innermost, and how often it was at work at all."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.own: Counter[Code] = Counter()
+        self.all: Counter[Code] = Counter()
+
+    def look(self, thread: int) -> None:
+        codes = list(codes_on(sys._current_frames().get(thread)))
+        self.count += 1
+        if codes:
+            self.own[codes[-1]] += 1
+            self.all.update(codes)
+
+
+def profiled(session: Session, work: Callable[[], object]) -> list[str]:
+    """Do the work, and tell in lines where the time went."""
+    looks, done, thread = Looks(), threading.Event(), threading.get_ident()
+
+    def watch() -> None:
+        while not done.wait(PAUSE):
+            looks.look(thread)
+
+    watcher = threading.Thread(target=watch, daemon=True, name="vlad-profile")
+    interval = sys.getswitchinterval()
+    try:
+        with session.tiers.paused():
+            sys.setswitchinterval(PAUSE / 2)
+            watcher.start()
+            work()
+    finally:
+        done.set()
+        sys.setswitchinterval(interval)
+    watcher.join()
+    return table(looks)
+
+
+def table(looks: Looks) -> list[str]:
+    if not looks.own:
+        return ["too quick to tell: fewer than one look in 2 ms met a procedure"]
+    lines = ["  own   all  procedure"]
+    for code, count in sorted(looks.all.items(), key=lambda item: (-looks.own[item[0]], -item[1]))[
+        :MOST_SHOWN
+    ]:
+        place = place_of((code,), code.machine)
+        own, whole = (100 * seen / looks.count for seen in (looks.own[code], count))
+        lines.append(f"{own:4.0f}% {whole:4.0f}%  {tell(code)}" + (f"  {place}" if place else ""))
+    return [*lines, f"; {looks.count} looks"]

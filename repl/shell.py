@@ -1,0 +1,179 @@
+"""The prompt without its keys: evaluates one input after the other, shows results, keeps them, and outlives every error.
+
+In: texts of forms, from whoever reads them (plain.py, prompt.py).  Out: what is written to a `Terminal`. The commands work on
+it. Whatever a program does, it ends in a message here and not in a Python traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from vlad.debugging.commands import Commands as Debugging
+from vlad.errors import VladError
+from vlad.session import Session
+from vlad.values import UNSPECIFIED, String, Value
+
+from .display import Format, shown
+from .interrupts import Interrupts
+from .terminal import Terminal
+
+MOST_RESULTS = 100  # that are kept as _1, _2, …
+SLOW = 0.5  # seconds; what takes longer is told how long it took
+
+
+class Leave(Exception):
+    """The user wants to go."""
+
+
+class Shell:
+    """A session and all that happens around it at a prompt. `make_session` is handed the writer of a new session."""
+
+    def __init__(
+        self,
+        make_session: Callable[[Callable[[str], object]], Session],
+        terminal: Terminal,
+        interrupts: Interrupts,
+    ) -> None:
+        self.make_session = make_session
+        self.terminal = terminal
+        self.interrupts = interrupts
+        self.format = Format()
+        self.timing = False  # is there a person, who is told what took long?
+        self.read: Callable[[], str] = sys.stdin.readline
+        self.keys = os.environ.get("VLAD_KEYS", "emacs")
+        self.recall: Callable[[str], list[str]] = (
+            lambda text: []
+        )  # entries of the history that contain a text
+        self.start()
+
+    def start(self) -> None:
+        """Begin with a session in which nothing is defined."""
+        self.session = self.make_session(self.terminal.write)
+        self.debugger = Debugging(self.session, self.ask, self.terminal.line)
+        self.limits = self.session.machine.limits
+        self.number = 1  # of the next input
+        self.inputs: list[str] = []  # that went well, in order
+        self.loaded: list[str] = []  # files, in order
+        self.results: list[str] = []  # names
+        self.error: VladError | None = None
+        self.seconds = 0.0  # that the last input took
+
+    # Evaluating.
+
+    def evaluate(self, text: str) -> bool:
+        """Evaluate the forms of an input, show their values, keep the last one. Did all go well?"""
+        name = f"<input {self.number}>"
+        values: list[Value] = []
+
+        def show(value: Value) -> None:
+            values.append(value)
+            self.show(value)
+
+        number, self.number = self.number, self.number + 1
+        went_well = self.attempt(lambda: self.run(text, name, show))
+        if went_well:
+            self.inputs.append(text)
+        kept = [value for value in values if value is not UNSPECIFIED]
+        if kept:
+            self.keep(number, kept[-1])
+        if self.timing and self.seconds > SLOW:
+            self.remark(f"{self.seconds:.2f} s")
+        return went_well
+
+    def run(self, text: str, name: str, show: Callable[[Value], None]) -> None:
+        with self.session.limited(self.limits):
+            self.session.run_text(text, name, show)
+
+    def value_of(self, text: str, name: str = "<command>") -> Value:
+        """The value of the last form of a text. Raises VladError."""
+        values: list[Value] = [UNSPECIFIED]
+        self.run(text, name, values.append)
+        return values[-1]
+
+    def attempt(self, work: Callable[[], Any]) -> bool:
+        """Do something that may fail or be interrupted; say so. Did it go well?"""
+        begun = time.monotonic()
+        try:
+            with self.terminal.busy():
+                self.interrupts.run(work)
+            return True
+        except VladError as error:
+            self.complain(error)
+        except KeyboardInterrupt:
+            self.interrupts.close()
+            self.terminal.line(self.terminal.paint("Interrupted", "error"))
+        except Leave:
+            raise
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            self.complain(unexpected(error))
+        finally:
+            self.seconds = time.monotonic() - begun
+            self.terminal.fresh_line()
+        return False
+
+    def ask(self, prompt: str) -> str:
+        """A line from the user while something is evaluated, as the debugger wants it; "" at the end of the input."""
+        self.terminal.fresh_line()
+        self.terminal.write(prompt)
+        self.terminal.flush()
+        with self.terminal.quiet():
+            line = self.read()
+        if self.timing:  # the user has typed it, and Enter
+            self.terminal.echoed()
+        else:
+            self.terminal.write(line or "\n")
+        return line
+
+    # Showing.
+
+    def show(self, value: Value) -> None:
+        self.format.width = self.terminal.width
+        text, remark = shown(value, self.session.machine, self.format)
+        if text:
+            gap = "  " if "\n" not in text and len(text) + len(remark) + 4 <= self.terminal.width else "\n"
+            ending = self.terminal.paint(f"; {remark}", "remark") if remark else ""
+            self.terminal.line(text + (gap + ending if ending else ""))
+
+    def remark(self, text: str) -> None:
+        self.terminal.line(self.terminal.paint(f"; {text}", "remark"))
+
+    def complain(self, error: VladError) -> None:
+        """Show an error, and keep it."""
+        self.error = error
+        text = str(error)
+        self.session.bind("_error", String(text))
+        first, *others = text.split("\n")
+        paint = self.terminal.paint
+        lines = [paint(line, "hint") if line.startswith("  hint: ") else line for line in others]
+        self.terminal.line("\n".join([paint(first, "error"), *lines]))
+
+    def keep(self, number: int, value: Value) -> None:
+        """Give a result its names. The oldest ones are forgotten."""
+        self.session.bind("_", value)
+        self.session.bind(f"_{number}", value)
+        self.results.append(f"_{number}")
+        if len(self.results) > MOST_RESULTS:
+            self.session.unbind(self.results.pop(0))
+
+
+def unexpected(error: Exception) -> VladError:
+    """What is not the program's fault but ours, or the machine's."""
+    if isinstance(error, MemoryError):
+        return VladError("out-of-memory", "The program needs more memory than there is")
+    if isinstance(error, RecursionError):
+        return VladError("too-deep", "That nests too deeply")
+    if os.environ.get("VLAD_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    return VladError(
+        "internal-error",
+        f"A mistake in vlad itself: {type(error).__name__}: {error}",
+        hint="please report it; VLAD_DEBUG=1 in the environment shows where it happened",
+    )

@@ -1,0 +1,125 @@
+"""Where the prompt writes: colours, width, and a line that tells that something takes long.
+
+In: texts from programs and from the prompt.  Out: the same on a stream, in order; in between, on a terminal, a line that is
+wiped away before anything else is written. Colours and that line are left out where nobody could see them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+COLOURS = {"remark": "2", "error": "31;1", "hint": "36", "name": "1", "place": "2"}
+PATIENCE = 1.0  # seconds until a line tells that something takes long
+EACH = 0.5  # seconds between two changes of it
+
+
+def is_dumb() -> bool:
+    return os.environ.get("TERM", "") in ("", "dumb", "unknown")
+
+
+class Terminal:
+    """A stream. `live`: is it a terminal on which a line can be wiped away?"""
+
+    def __init__(self, stream: TextIO | None = None, live: bool = False, colour: bool | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.live = live
+        self.colour = live and not os.environ.get("NO_COLOR") if colour is None else colour
+        self.columns: int | None = None  # what is asked for, in place of the terminal's width
+        self._lock = threading.RLock()
+        self._fresh = True  # does the next character stand at the beginning of a line?
+        self._shown = False  # is there a line to be wiped away?
+        self._asking = False
+
+    @property
+    def width(self) -> int:
+        return self.columns or shutil.get_terminal_size().columns
+
+    def paint(self, text: str, role: str) -> str:
+        return f"\x1b[{COLOURS[role]}m{text}\x1b[0m" if self.colour and text else text
+
+    def write(self, text: str) -> None:
+        """What a program writes, as it is."""
+        if text:
+            with self._lock:
+                self._wipe()
+                self.stream.write(text)
+                self._fresh = text.endswith("\n")
+
+    def line(self, text: str) -> None:
+        """A text on lines of its own."""
+        self.fresh_line()
+        self.write(text + "\n")
+
+    def fresh_line(self) -> None:
+        """Begin a line, unless one has just begun."""
+        if not self._fresh:
+            self.write("\n")
+
+    def echoed(self) -> None:
+        """The user has ended a line, and the terminal has shown that."""
+        self._fresh = True
+
+    def flush(self) -> None:
+        with self._lock:
+            self.stream.flush()
+
+    # What takes long.
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Inside, a line appears after a while that tells how long it has taken."""
+        if not self.live:
+            yield
+            return
+        done = threading.Event()
+        watcher = threading.Thread(target=self._tell, args=(done,), daemon=True, name="vlad-progress")
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            with self._lock:
+                self._wipe()
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Inside, the user is asked for something: nothing is told."""
+        self._asking = True
+        try:
+            yield
+        finally:
+            self._asking = False
+
+    def _tell(self, done: threading.Event) -> None:
+        begun = time.monotonic()
+        waiting = PATIENCE
+        while not done.wait(waiting):
+            waiting = EACH
+            with self._lock:
+                if self._asking or not self._fresh:
+                    self.stream.flush()  # a line that the program has only begun
+                elif not done.is_set():
+                    self._shown = True
+                    text = f"{activity()} … {time.monotonic() - begun:.0f} s (Ctrl-C ends it)"
+                    self.stream.write("\r\x1b[K" + self.paint(text[: self.width - 1], "remark"))
+                    self.stream.flush()
+
+    def _wipe(self) -> None:
+        if self._shown:
+            self._shown = False
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+
+def activity() -> str:
+    """What is going on, in a word."""
+    from vlad.compile.toolchain import is_compiling  # loaded by now, where it is of any use
+
+    return "compiling" if is_compiling() else "evaluating"

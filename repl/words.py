@@ -1,0 +1,60 @@
+"""What a token is to the eye: a keyword, a built-in name, a number, … For both ways of colouring programs."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from vlad.expand.forms import KEYWORDS
+from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.reader.parser import number, prefixed_number
+from vlad.session import the_library
+
+CLASSES = {
+    "space": "space",
+    "comment": "comment",
+    "open-comment": "comment",
+    "datumcomment": "comment",
+    "open": "bracket",
+    "close": "bracket",
+    "bracket": "bracket",
+    "tensor": "bracket",
+    "quote": "quote",
+    "string": "string",
+    "open-string": "string",
+    "symbol": "name",
+    "keyword": "operand",
+}
+SPECIAL = ("else", "=>", "as")  # names that mean something inside a form
+PROCEDURE_KEYWORDS = ("list", "cons*")  # that look like any procedure
+
+
+def class_of(kind: str, text: str) -> str:
+    """The class of a token, by its kind and text."""
+    found = CLASSES.get(kind)
+    if found is not None:
+        return found
+    if kind == "atom":
+        return "number" if number(text) is not None else _class_of_name(text)
+    if kind == "hash":
+        if text in ("#t", "#f", "#true", "#false"):
+            return "boolean"
+        return "number" if prefixed_number(text) is not None else "wrong"
+    return "wrong"
+
+
+def _class_of_name(text: str) -> str:
+    if text in SPECIAL or (text in KEYWORDS and text not in PROCEDURE_KEYWORDS):
+        return "keyword"
+    return "builtin" if text in builtins() else "name"
+
+
+@cache
+def builtins() -> frozenset[str]:
+    """The names that every program knows."""
+    rows = {name for name, row in TABLE.items() if not row.hidden}
+    return frozenset(rows | set(PROCEDURES) | set(the_library().names()) | {"J", *PROCEDURE_KEYWORDS})
+
+
+def expects_name(kind: str, text: str) -> bool:
+    """Is what follows a keyword a name that it defines?"""
+    return kind == "keyword" and text.startswith("define")

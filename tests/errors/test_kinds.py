@@ -1,0 +1,136 @@
+"""The kinds of error: the codes in the sources are those that are documented, and each is provoked by the example of its entry.
+
+What the examples print is tested with the other pages (tests/test_documentation.py); here it is which kinds of error they make.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import vlad
+from vlad.__main__ import main
+from vlad.compile import toolchain
+from vlad.errors import VladError
+from vlad.help import Kind, kinds
+
+ROOT = Path(__file__).resolve().parents[2]
+CLASSES = {"VladError", "Incomplete", "LimitExceeded", "UnknownName", "NoCounterpart", "WrongOption"}
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# What the machine that the tests run on cannot provoke by itself: where it is tested with something in a GPU's place.
+PRETENDED = {
+    "internal-error": "tests/repl/test_shell.py",
+    "wrong-device": "tests/primitives/test_array_libraries.py",
+    "device-failed": "tests/compile/test_cuda_programs.py",
+}
+
+
+def codes_in(tree: ast.AST) -> Iterator[str]:
+    """The codes of the errors that a module makes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args:
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            first = node.args[0]
+            if name == "nonconforming" and isinstance(first, ast.Constant):
+                yield f"{first.value}-do-not-conform"
+            elif name in CLASSES:
+                if isinstance(first, ast.Constant):
+                    yield str(first.value)
+                else:
+                    assert ast.unparse(first) == "f'{name}-do-not-conform'", ast.unparse(first)
+
+
+def codes_in_the_sources() -> set[str]:
+    found: set[str] = set()
+    for folder in ("vlad", "repl"):
+        for path in (ROOT / folder).rglob("*.py"):
+            found |= set(codes_in(ast.parse(path.read_text(encoding="utf-8"))))
+    return found
+
+
+def test_the_codes_in_the_sources_are_those_that_are_documented() -> None:
+    assert codes_in_the_sources() == set(kinds())
+
+
+def test_the_codes_are_words() -> None:
+    assert [code for code in kinds() if not re.fullmatch(r"[a-z]+(-[a-z]+)*", code)] == []
+    assert len(kinds()) >= 57
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The codes of all errors that are made while a test runs."""
+    codes: list[str] = []
+    original = VladError.__init__
+
+    def noting(self: VladError, code: str, *rest: object, **more: object) -> None:
+        codes.append(code)
+        original(self, code, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(VladError, "__init__", noting)
+    return codes
+
+
+def python_names() -> dict[str, object]:
+    """What the blocks of the page may use: its first block, which stands before the entries."""
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    first = next(block for block in BLOCK.finditer(page) if block.group(1) == "python")
+    exec(first.group(2), names)
+    return names
+
+
+def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of a console, as far as it calls vlad."""
+    entered, pipe, command = line.partition(" | ")
+    if pipe and entered.startswith("echo "):
+        monkeypatch.setattr("sys.stdin", io.StringIO(shlex.split(entered)[1] + "\n"))
+        line = command
+    words = shlex.split(line.partition("&&")[0])
+    while "=" in words[0]:
+        name, _, value = words.pop(0).partition("=")
+        monkeypatch.setenv(name, value)
+        monkeypatch.setattr(toolchain, "_found", None)  # a compiler is looked for once
+    assert words.pop(0) == "vlad"
+    main(words)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in kinds().values() if kind.code not in PRETENDED], ids=lambda kind: kind.code
+)
+def test_the_example_provokes_the_error(
+    kind: Kind, made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = python_names()
+    session = vlad.Session(write=lambda text: None)
+    provoked = []
+    for language, text in BLOCK.findall("\n".join(kind.lines)):
+        if file := re.match(r"; (\S+\.vlad)\n", text):
+            (tmp_path / file.group(1)).write_text(text, encoding="utf-8")
+        elif language == "vlad":
+            with pytest.raises(VladError) as caught:
+                session.run_text(text)
+            provoked.append(caught.value.code)
+        elif language in ("python", "console"):
+            made.clear()
+            with contextlib.redirect_stdout(io.StringIO()):
+                if language == "python":
+                    exec(text, names)
+                else:
+                    run_command(text.splitlines()[0].removeprefix("$ "), monkeypatch)
+            provoked.append(kind.code if kind.code in made else "")
+    assert set(provoked) == {kind.code}
+
+
+@pytest.mark.parametrize("code", PRETENDED)
+def test_what_needs_another_device_is_tested_elsewhere(code: str) -> None:
+    assert f'"{code}"' in (ROOT / PRETENDED[code]).read_text(encoding="utf-8")
+    assert code in kinds()

@@ -1,0 +1,308 @@
+"""The commands of the prompt."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+from xml.dom import minidom
+
+import pytest
+from vlad.repl.commands import COMMANDS, enter
+from vlad.repl.shell import Leave
+from writing import Writing
+
+from vlad.help import told
+
+PRODUCT = "(define (product l) (if (null? l) 1 (* (car l) (product (cdr l)))))"
+
+
+class TestHelp:
+    def test_each_command_has_its_line(self, writing: Writing) -> None:
+        lines = writing.says(",help").splitlines()
+        for name, command in COMMANDS.items():
+            assert sum(bool(re.match(rf",{name}(\s|$)", line)) for line in lines) == 1
+            assert command.doc in writing.says(f",help {name}")
+        assert max(map(len, lines)) <= 100
+
+    def test_the_beginning_of_a_name_will_do(self, writing: Writing) -> None:
+        assert writing.says(",do sin") == writing.says(",doc sin")
+
+    @pytest.mark.parametrize(
+        ("text", "hint"),
+        [
+            (",co 1", "`,count` or `,core`"),
+            (",doxc map", "`,doc`"),
+            (",", "`,help` lists them"),
+            (",zzz", "`,help` lists"),
+        ],
+    )
+    def test_a_wrong_name(self, writing: Writing, text: str, hint: str) -> None:
+        assert hint in writing.says(text)
+
+    @pytest.mark.parametrize("name", sorted(COMMANDS))
+    def test_no_command_breaks_on_odd_operands(self, writing: Writing, name: str) -> None:
+        if name in ("shell", "edit"):  # they ask the system
+            return
+        for operand in (
+            "",
+            "(",
+            '"',
+            "nope",
+            "5",
+            "car cdr",
+            "(error 'x)",
+            "\x00",
+            "as",
+            "seconds -1",
+            "depth 0",
+            "/dev/null/x",
+        ):
+            try:
+                writing.says(f",{name} {operand}")
+            except Leave:
+                assert name == "quit"
+        assert writing.says("(+ 1 2)") == "3\n"
+
+
+class TestDoc:
+    def test_what_is_known_everywhere_is_told_as_by_the_command(self, writing: Writing) -> None:
+        for name in ("sin", "map", "define", "unbound-variable", "J"):
+            assert writing.says(f",doc {name}") == told(name) + "\n"
+
+    def test_of_what_one_wrote(self, writing: Writing) -> None:
+        text = writing.says("; Twice a number.\n; (twice 2)  ⇒ 4\n(define (twice x) (* 2 x))", ",doc twice")
+        assert text == (
+            "(twice x)    of the program\n\n  Twice a number.\n\nExamples\n  (twice 2)  ⇒ 4\n\n"
+            "Defined in <input 1>:3\n  (define (twice x) (* 2 x))\n"
+        )
+
+    def test_a_name_of_the_library_with_another_meaning(self, writing: Writing) -> None:
+        assert writing.says("(define (sin x) 5)", ",doc sin").startswith("(sin x)    of the program\n")
+
+    def test_of_nothing(self, writing: Writing) -> None:
+        assert "did you mean `length`?" in writing.says(",doc lenght")
+
+    def test_apropos(self, writing: Writing) -> None:
+        text = writing.says(",apropos hessian")
+        assert text.startswith("((hessian f) x)  ") and "(hvp f x v)" in text
+        assert writing.says(",apropos qqqqq") == "; nothing found\n"
+
+    def test_source(self, writing: Writing) -> None:
+        assert "(define ((gradient f) x) (cdr (%value-and-gradient-R f x)))" in writing.says(
+            ",source gradient"
+        )
+        assert writing.says("(define (f x)\n  x)", ",source f") == "; <input 1>:1\n(define (f x)\n  x)\n"
+        assert "no text: it is built in" in writing.says(",source sin")
+
+    def test_names(self, writing: Writing) -> None:
+        text = writing.says("(define (f x) (* x 2))", "(define k 3)", "(f k)", ",names")
+        assert text == "6\n(f x)\nk\n"
+
+
+class TestCosts:
+    def test_time(self, writing: Writing) -> None:
+        assert re.fullmatch(r"3\n; [\d.]+ (µs|s)\n", writing.says(",time (+ 1 2)"))
+
+    def test_count(self, writing: Writing) -> None:
+        counted = "24\n        3 *\n        3 car\n        3 cdr\n        4 null?\n; 13 in all\n"
+        assert writing.says(PRODUCT, ",count (product '(2 3 4))") == counted
+        assert writing.says("(product '(2 3 4))", ",count (product '(2 3 4))") == "24\n" + counted
+
+    def test_profile(self, writing: Writing) -> None:
+        text = writing.says(
+            "(define (f n) (if (= n 0) 0 (+ 1 (f (- n 1)))))",
+            ",profile (fold + 0 (map f (make-list 300 900)))",
+        )
+        lines = text.splitlines()
+        assert lines[0] == "270000" and lines[1] == "  own   all  procedure"
+        assert re.search(r"^ *\d+% +\d+%  f  <input 1>:1$", text, re.MULTILINE)
+
+    @pytest.mark.parametrize("before", ["", "(product '(2 3 4))"])
+    def test_counting_with_the_compiler_on(self, before: str) -> None:
+        writing = Writing("compile")
+        writing.says(PRODUCT, before)
+        assert "3 *\n" in writing.says(",count (product '(2 3 4))")
+        assert writing.says("(product '(2 3 4))") == "24\n"
+
+
+class TestLooking:
+    def test_core_and_derivatives(self, writing: Writing) -> None:
+        writing.says("(define (f x) (* x (sin x)))")
+        assert writing.says(",core f").startswith("(define f (lambda (x)\n")
+        assert "result.sensitivity" in writing.says(",reverse f")
+        assert "(cos x)" in writing.says(",forward f")
+        assert writing.says(",core (lambda (x) x)") == "(lambda (x) x)\n"
+        assert "Not a procedure: 5" in writing.says(",core 5")
+
+    def test_expand(self, writing: Writing) -> None:
+        assert writing.says(",expand (let ((x 1)) (+ x x))") == "(let* ((x 1))\n  (+ x x))\n"
+
+    def test_types_and_c(self, writing: Writing) -> None:
+        writing.says("(define (f x) (* x 2))")
+        assert writing.says(",types f") == "f : real -> real\n"
+        assert writing.says(",types f #[1 2]") == "f : tensor (2) -> tensor (2)\n"
+        assert "double" in writing.says(",c f")
+
+    def test_graph(self, writing: Writing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        writing.says("(define (f x) (if (> x 0) (/ 1 x) (let ((g (lambda (y) (* x y)))) (map g (list x)))))")
+        text = writing.says(",graph f")
+        assert text.startswith("f of x\n└─ if\n   ├─ test = >\n") and "of y" in text
+        assert "x.sensitivity" in writing.says(",graph f reverse")
+        assert writing.says(",graph f out.dot") == "; written: out.dot\n"
+        dot = (tmp_path / "out.dot").read_text()
+        assert (
+            dot.startswith('digraph "f" {') and '[label="/ 1 ·"]' in dot and dot.count("{") == dot.count("}")
+        )
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert "there is no Graphviz here" in writing.says(",graph f other.svg")
+        program = tmp_path / "dot"
+        program.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n/bin/cat > "$2"\n')
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        assert writing.says(",graph f other.svg") == "; written: other.svg\n"
+        assert (tmp_path / "other.svg").read_text() == dot
+
+
+class TestPlots:
+    def test_in_the_terminal(self, writing: Writing) -> None:
+        lines = writing.says(",plot sin 0 6").splitlines()
+        assert len(lines) == 18 and "⠀" < max(lines[0]) <= "⣿"
+        assert max(map(len, lines)) <= 80
+        text = writing.says(",plot sin 0 6 derivative")
+        assert "* sin   + sin ′" in text
+
+    @pytest.mark.parametrize(
+        "operands",
+        ["'(3 1 4)", "#[1 2 4]", "'((0 . 1) (1 . 3))", "'((1 2 3) (2 3 4))", "#[[1 2] [3 4]]",
+         "'(1 +nan.0 +inf.0)", "'(5)", "'(1e308 -1e308)", "(lambda (x) (/ 1 x)) -1 1", "log -1 1"],
+    )  # fmt: skip
+    def test_what_can_be_drawn(self, writing: Writing, operands: str) -> None:
+        assert "└──" in writing.says(f",plot {operands}")
+
+    @pytest.mark.parametrize(
+        "operands", ["5", "'()", "'(a)", "sin 1 0", "sin '(1)", "(lambda (x) (list x x))", "'(+nan.0)"]
+    )
+    def test_what_cannot(self, writing: Writing, operands: str) -> None:
+        assert "Error: " in writing.says(f",plot {operands}")
+
+    def test_as_svg(self, writing: Writing, tmp_path: Path) -> None:
+        assert (
+            writing.says(',plot (lambda (x) (if (< x 0) 0 x)) sin -1 1 "a b.svg"') == "; written: a b.svg\n"
+        )
+        svg = minidom.parse(str(tmp_path / "a b.svg"))
+        assert len(svg.getElementsByTagName("polyline")) == 2
+
+    def test_other_files_need_matplotlib(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+        assert "Only Matplotlib can write out.png" in writing.says(",plot sin out.png")
+
+
+class TestWatching:
+    PROGRAM = "(define (g x) (* x 0))\n(define (f x) (/ x (g x)))"
+
+    def test_nan(self, writing: Writing) -> None:
+        writing.says(self.PROGRAM, ",nan on")
+        assert "The first NaN: (/ 0 0) is +nan.0" in writing.says("(f 0)")
+        assert writing.says(",nan off", "(f 0)") == "not looking for infinities and NaNs\n+nan.0\n"
+
+    def test_trace(self, writing: Writing) -> None:
+        assert writing.says(self.PROGRAM, ",trace g", "(f 3)") == "traced: g\n(g 3)\n=> 0\n+inf.0\n"
+        assert "Nothing is compiled while something is watched" in writing.says(",tier auto")
+        assert writing.says(",untrace", "(f 3)", ",tier auto") == "nothing is traced\n+inf.0\nauto\n"
+
+    def test_break_and_step(self, writing: Writing) -> None:
+        answers = iter(["locals\n", "continue\n", "step\n", "where\n", "quit\n"])
+        writing.shell.read = lambda: next(answers)
+        text = writing.says(self.PROGRAM, ",break g", "(f 2)", ",clear")
+        assert "breakpoint in g" in text and "\ndebug> locals\n  x  2\ndebug> continue\n+inf.0\n" in text
+        text = writing.says(",step (f 2)")
+        assert "debug> where\n> f at <input 1>:2:20\n" in text and "was ended in the debugger" in text
+        assert writing.says("(+ 1 2)") == "3\n"
+
+    def test_after_an_error(self, writing: Writing) -> None:
+        answers = iter(["locals\n", "(* x 2)\n", ""])
+        writing.shell.read = lambda: next(answers)
+        writing.says("(define (h x) (* x (car x)))", "(h 21)")
+        assert "debug> locals\n  x  21\ndebug> (* x 2)\n42\n" in writing.says(",debug")
+        assert writing.says(",reset", ",debug") == "there was no error\n"
+
+
+class TestFiles:
+    def test_load_and_reload(self, writing: Writing, tmp_path: Path) -> None:
+        (tmp_path / "part.vlad").write_text("(define part 1)")
+        (tmp_path / "whole.vlad").write_text('(import "part") (define whole (* 10 part)) whole')
+        assert writing.says(",load whole", "whole") == "10\n"
+        (tmp_path / "part.vlad").write_text("(define part 2)")
+        assert writing.says(",reload", "whole") == "; reloaded: part, whole\n20\n"
+
+    def test_import(self, writing: Writing, tmp_path: Path) -> None:
+        (tmp_path / "m.vlad").write_text("(define one 1)")
+        assert writing.says(",import m", "one", ",import m as n", "n:one") == "1\n1\n"
+        (tmp_path / "m.vlad").write_text("(define one 11)")
+        assert writing.says(",reload", "one", "n:one") == "; reloaded: m, m\n11\n11\n"
+        assert "Cannot find: nope" in writing.says(",import nope")
+
+    def test_save(self, writing: Writing, tmp_path: Path) -> None:
+        (tmp_path / "given.vlad").write_text("(define given 5)")
+        writing.says(",load given", "(define (f x) (* x given))", "(car 1)", "(f 2)", ",save kept")
+        assert Writing().says(f",load {tmp_path / 'kept'}", "(f 3)") == "15\n"
+        assert "Cannot write: /nope/x.vlad" in writing.says(",save /nope/x")
+
+    def test_reset(self, writing: Writing) -> None:
+        assert "Unbound variable: x" in writing.says("(define x 1)", ",reset", "x")
+
+    def test_edit(self, writing: Writing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        editor = tmp_path / "editor"
+        editor.write_text('#!/bin/sh\nsed -i s/2/3/ "$1"\n')
+        editor.chmod(0o755)
+        monkeypatch.setenv("EDITOR", str(editor))
+        monkeypatch.delenv("VISUAL", raising=False)
+        writing.says("(define (f x) (* x 2))")
+        assert writing.says(",edit f", "(f 10)") == "30\n"
+        (tmp_path / "file.vlad").write_text("(define k 2)")
+        assert writing.says(",edit file.vlad", "k") == "3\n"
+        monkeypatch.setenv("EDITOR", "/nope/editor")
+        assert "Cannot start the editor: /nope/editor" in writing.says(",edit f")
+
+    def test_shell(self, writing: Writing) -> None:
+        assert writing.says(",shell exit 3") == "; status 3\n"
+
+
+class TestSettings:
+    def test_tier(self, writing: Writing) -> None:
+        assert writing.says(",tier") == "evaluate\n"
+        assert (
+            writing.says(",tier compile", PRODUCT, "(product '(2 3))", ",tier evaluate")
+            == "compile\n6\nevaluate\n"
+        )
+        assert writing.shell.session.tiers.entries
+        assert "One of auto, compile, evaluate; not quick" in writing.says(",tier quick")
+
+    def test_output_is_not_repeated_after_the_tier_has_changed(self, writing: Writing) -> None:
+        assert writing.says(",tier compile", '(begin (display "once\n") (car 1))').count("once") == 1
+
+    def test_device(self, writing: Writing) -> None:
+        assert writing.says(",device") == "cpu\n"
+        assert "no device nope" in writing.says(",device nope")
+
+    def test_limits(self, writing: Writing) -> None:
+        assert "fuel     1000\n" in writing.says(",limits fuel 1000")
+        assert "ran out of fuel" in writing.says("(let loop ((i 0)) (loop (+ i 1)))")
+        assert "ran out of fuel" not in writing.says(
+            ",limits fuel off", "(let loop ((i 0)) (if (= i 2000) i (loop (+ i 1))))"
+        )
+        assert "A limit is a positive number" in writing.says(",limits seconds soon")
+
+    def test_format(self, writing: Writing) -> None:
+        assert writing.says(",format length 3")
+        assert writing.says("(iota 1000)") == "(0 1 2 …)\n"
+        writing.says(",format columns 30")
+        assert max(map(len, writing.says("(map iota (iota 20))").splitlines())) <= 30
+
+    def test_keys(self, writing: Writing) -> None:
+        assert writing.says(",keys vi") == "vi\n"
+        assert "One of emacs, vi; not nano" in writing.says(",keys nano")
+
+    def test_quit(self, writing: Writing) -> None:
+        with pytest.raises(Leave):
+            enter(writing.shell, ",quit")

@@ -1,0 +1,160 @@
+"""Results, errors and interrupts at the prompt, without a terminal."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+from vlad.repl.commands import enter
+from vlad.repl.display import Format, laid_out
+from vlad.repl.shell import MOST_RESULTS, Leave
+from writing import Writing
+
+from vlad import Session
+from vlad.values import Value
+
+
+def value_of(text: str, session: Session | None = None) -> Value:
+    values: list[Value] = []
+    (session or Session(tier="evaluate")).run_text(text, "<test>", values.append)
+    return values[-1]
+
+
+class TestResults:
+    def test_a_value_is_shown_and_kept(self, writing: Writing) -> None:
+        assert writing.says("(+ 1 2)", "(* _ 10)", "(- _2 _1)") == "3\n30\n27\n"
+
+    def test_definitions_and_effects_show_nothing(self, writing: Writing) -> None:
+        assert writing.says("(define x 2)", '(display "hi")', "x") == "hi\n2\n"
+
+    def test_a_definition_does_not_change_the_last_result(self, writing: Writing) -> None:
+        assert writing.says("7", "(define x 2)", "_") == "7\n7\n"
+
+    def test_many_forms_in_one_input(self, writing: Writing) -> None:
+        assert writing.says("(define x 2) x\n(* x x)", "_1") == "2\n4\n4\n"
+
+    def test_the_forms_before_an_error_are_done(self, writing: Writing) -> None:
+        text = writing.says("(define x 2) x (car x) (define y 1)", "x", "y")
+        assert text.startswith("2\n<input 1>:1:16: Error: Argument to car is invalid\n")
+        assert "\n2\n<input 3>:1:1: Error: Unbound variable: y\n" in text
+
+    def test_what_was_compiled_sees_the_new_result(self) -> None:
+        writing = Writing("compile")
+        assert writing.says("1", "(define (f x) (* x _))", "(f 5)", "(f 2)") == "1\n5\n10\n"
+
+    def test_old_results_are_forgotten(self, writing: Writing) -> None:
+        writing.says(*[str(i) for i in range(MOST_RESULTS + 3)])
+        assert writing.says("_1").startswith(f"<input {MOST_RESULTS + 4}>:1:1: Error: Unbound variable: _1\n")
+        assert writing.says("_4") == "3\n"
+
+    def test_tensors_tell_shape_and_kind(self, writing: Writing) -> None:
+        assert writing.says("#[[1 2] [3 4]]") == "#[[1 2] [3 4]]  ; tensor of 2×2 float64\n"
+
+    def test_procedures_tell_parameters_and_place(self, writing: Writing) -> None:
+        text = writing.says("(define (f x . y) x)", "f", "sin", "(lambda (a b) a)", "(derivative sin)")
+        assert text.splitlines() == [
+            "f  ; procedure (f x . y), <input 1>:1",
+            "sin  ; primitive (sin x)",
+            "(lambda (a b) a)  ; procedure (a b), <input 4>:1",
+            "#<procedure (x)>  ; procedure (x), stdlib/calculus.vlad:71",
+        ]
+
+    def test_transformed_values_are_readable(self, writing: Writing) -> None:
+        text = writing.says("(define (f x) x)", "(*j f)", "(*j '(1 2))", "(cdr ((J f) (J 2)))")
+        assert text.splitlines() == [
+            "(reverse f)  ; reverse of procedure (f x), <input 1>:1",
+            "(reverse (1 2))  ; reverse of (1 2)",
+            "#<backpropagator of f>",
+            "; takes the sensitivity of the result; gives those of procedure and argument",
+        ]
+
+    def test_slow_inputs_are_timed(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
+        writing.shell.timing = True
+        monkeypatch.setattr("vlad.repl.shell.SLOW", 0.0)
+        assert writing.says("1").startswith("1\n; 0.0")
+
+
+class TestLayout:
+    @pytest.mark.parametrize("width", [1, 20, 37, 80, 200])
+    @pytest.mark.parametrize(
+        "text",
+        ["(iota 300)", "(map iota (iota 40))", "(list 'a (iota 50) \"text\" sin #[1 2])", "(cons (iota 30) 5)",
+         "(reshape (arange 4000) '(40 100))", "(reshape (arange 120) '(2 3 20))", "(list (lambda (x) (sin (cos (tan x)))))"],
+    )  # fmt: skip
+    def test_it_keeps_to_the_width(self, text: str, width: int) -> None:
+        shown = laid_out(value_of(text), Format(width))
+        assert max(map(len, shown.split("\n"))) <= max(width, 45)  # numbers are not cut
+        assert shown.count("(") == shown.count(")") and shown.count("[") == shown.count("]")
+
+    @pytest.mark.parametrize(
+        "text", ["(iota 60)", "(map iota (iota 12))", "'((a . 1) (b . (2 . 3)) ((c)) . end-of-it)"]
+    )
+    def test_what_is_not_cut_reads_back(self, text: str) -> None:
+        session = Session(tier="evaluate")
+        shown = laid_out(value_of(text, session), Format(30))
+        assert "\n" in shown
+        assert laid_out(value_of("'" + shown, session), Format(10_000)) == laid_out(
+            value_of(text, session), Format(10_000)
+        )
+
+    def test_long_and_deep_values_are_cut(self) -> None:
+        deep = "(let loop ((n 0) (l '())) (if (= n 100000) l (loop (+ n 1) (list 'a l))))"
+        assert laid_out(value_of(deep), Format(60, depth=3)) == "(a (a (a (…))))"
+        assert laid_out(value_of("(iota 1000000)"), Format(60, length=5)) == "(0 1 2 3 4 …)"
+        tree = "(let loop ((n 12)) (if (= n 0) '() (let ((l (loop (- n 1)))) (list l l l l))))"
+        assert len(laid_out(value_of(tree), Format(60))) < 100_000
+
+    def test_a_row_is_cut_in_the_middle(self) -> None:
+        assert laid_out(value_of("(arange 1000)"), Format(40)) == "#[0 1 2 3 4 … 995 996 997 998 999]"
+
+
+class TestErrors:
+    def test_an_error_is_told_and_kept(self, writing: Writing) -> None:
+        text = writing.says("(car 5)")
+        assert text.startswith("<input 1>:1:1: Error: Argument to car is invalid\n    1 | (car 5)\n")
+        assert writing.says("(string-length _error)") == f"{len(text) - 1}\n"
+        assert writing.says(",error") == text
+
+    @pytest.mark.parametrize(
+        "text",
+        ["(", ")", '"', "#|", "(1 . )", "#\\a", "[", "(if)", "(define)", "nope", "\x00", "(error 'x)", "|",
+         "(let loop ((i 0)) (+ 1 (loop i)))"],
+    )  # fmt: skip
+    def test_the_session_survives(self, writing: Writing, text: str) -> None:
+        assert "Error: " in writing.says(",limits depth 1000", text)
+        assert writing.says("(+ 1 2)") == "3\n"
+
+    def test_mistakes_of_ours_are_told_as_such(
+        self, writing: Writing, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(*_: object) -> None:
+            raise ZeroDivisionError("oops")
+
+        monkeypatch.setattr(writing.shell.session, "run_text", broken)
+        writing.shell.evaluate("1")
+        assert "A mistake in vlad itself: ZeroDivisionError: oops" in writing.stream.getvalue()
+        assert writing.shell.error is not None and writing.shell.error.code == "internal-error"
+
+    def test_an_interrupt_ends_only_the_evaluation(self, writing: Writing) -> None:
+        with writing.shell.interrupts as interrupts:
+            threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
+            assert "Interrupted" in writing.says("(let loop ((i 0)) (loop (+ i 1)))")
+            signal.raise_signal(signal.SIGINT)  # before an input is read: it is not for what comes
+            interrupts.expect()
+            assert writing.says("(+ 1 2)") == "3\n"
+            interrupts.expect()
+            signal.raise_signal(signal.SIGINT)  # the input was read: it is
+            assert writing.says("(+ 1 2)") == "Interrupted\n"
+        assert writing.says("(+ 1 2)") == "3\n"
+
+
+class TestLeaving:
+    @pytest.mark.parametrize("text", [",quit", "exit", "quit", "(exit)", " (quit) "])
+    def test_words_that_leave(self, writing: Writing, text: str) -> None:
+        with pytest.raises(Leave):
+            enter(writing.shell, text)
+
+    def test_not_when_they_mean_something(self, writing: Writing) -> None:
+        assert writing.says("(define (exit) 5)", "(exit)") == "5\n"
+        assert writing.says("(define help 7)", "help") == "7\n"

@@ -1,0 +1,169 @@
+"""What is documented beside the code: every name has a text and examples, which are run; the pages made of it are up to date."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vlad
+from vlad.__main__ import main
+from vlad.expand.forms import KEYWORDS
+from vlad.help import ALIASES, Entry, entries, entry_of, kinds, listing, public, themes, told
+from vlad.primitives.table import TABLE
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _pages() -> Any:
+    """The module docs/make_reference.py, which is no package's."""
+    spec = importlib.util.spec_from_file_location("make_reference", ROOT / "docs" / "make_reference.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["make_reference"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+pages = _pages()
+
+
+def test_every_public_name_is_documented() -> None:
+    known = vlad.Session().known_names() | set(KEYWORDS)
+    assert {entry.name for entry in public()} | set(ALIASES) == known
+    assert set(TABLE) <= set(entries())
+
+
+@pytest.mark.parametrize("entry", public(), ids=lambda entry: entry.name)
+def test_an_entry_is_complete(entry: Entry) -> None:
+    assert entry.examples, "no example"
+    assert entry.text and entry.text[0], "not explained"
+    assert entry.text[-1].rstrip()[-1] in ".?:…)", "the explanation ends in the middle of a sentence"
+    head = entry.signature.lstrip("(").split(" ")[0].rstrip(")")
+    assert head == entry.name
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the files that examples speak of."""
+    (tmp_path / "numbers.csv").write_text("x,y\n1,2\n3,4\n")
+    (tmp_path / "shapes.vlad").write_text("(define (area side) (* side side))\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("theme", themes())
+def test_the_examples_of_a_theme(theme: str, folder: Path) -> None:
+    """Examples do not depend on each other, so all of a theme share a session; only those of keywords define anything."""
+    output: list[str] = []
+    session: vlad.Session | None = None
+    for entry in [entry for entry in public() if entry.theme == theme]:
+        if session is None or entry.kind == "keyword":
+            session = vlad.Session(
+                [str(folder)], write=output.append, read=lambda: "3\n", arguments=("a", "b")
+            )
+        for example in entry.examples:
+            output.clear()
+            try:
+                session.run_text(example.call)
+            except vlad.VladError as error:
+                output.append(f"Error: {error.message}")
+            assert tuple("".join(output).splitlines()) == example.shown, f"{entry.name}: {example.call}"
+
+
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_a_page_is_up_to_date(name: str) -> None:
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert text == pages.page(name), "run: python docs/make_reference.py"
+
+
+def test_what_is_told_of_a_primitive() -> None:
+    text = told("atan")
+    assert "(atan y x)" in text and "(atan 0 1)  ⇒ 0" in text
+    assert "by y  (inversion x y)" in text
+    assert "vlad/primitives/numbers.py" in text
+    assert "zero: the result does not vary" in told("null?")
+    assert "where s is the sensitivity of the result" in told("cons")
+
+
+def test_what_is_told_of_the_library_and_of_keywords() -> None:
+    assert "stdlib/prelude.vlad:" in told("fold") and "(define (fold f start l)" in told("fold")
+    assert "(if TEST THEN ELSE)" in told("if")
+    assert "kind of error" in told("unbound-variable")
+    entry = entry_of("J")
+    assert entry is not None and entry.name == "J" and entry.signature == "(J x)"
+
+
+def test_a_hidden_row_is_told_when_asked_for_but_not_listed() -> None:
+    assert "1 / cos² x." in told("sec-squared")
+    assert " sec-squared" not in listing()
+    assert all(f" {name}" in listing() for name in ("sqrt", "if", "fold", "J", "out-of-fuel"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("squrt", "sqrt"), ("lamdba", "lambda"), ("unbound-varable", "unbound-variable")]
+)
+def test_an_unknown_name_is_told_with_the_nearest(wrong: str, right: str) -> None:
+    with pytest.raises(vlad.VladError) as caught:
+        told(wrong)
+    assert caught.value.hint is not None and f"`{right}`" in caught.value.hint
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doc", "cons"]) == 0
+    assert capsys.readouterr().out == told("cons") + "\n"
+    assert main(["doc"]) == 0
+    assert capsys.readouterr().out == listing() + "\n"
+    assert main(["doc", "squrt"]) == 1
+    assert "did you mean `sqrt`?" in capsys.readouterr().err
+    assert main(["doc", "car", "cdr"]) == 2
+
+
+def test_what_is_told_of_a_kind_of_error() -> None:
+    text = told("out-of-fuel")
+    assert text.startswith("out-of-fuel    kind of error: Limits")
+    assert "`fuel` sets the limit" in text and "`tell` calls what it is given" in text and "```" not in text
+
+
+def test_a_person_is_told_the_code_of_an_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["-e", "(car 5)"]) == 1
+    assert "vlad doc" not in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["-e", "(car 5)"]) == 1
+    assert capsys.readouterr().err.endswith("\n  `vlad doc invalid-argument` tells what that means\n")
+
+
+def test_the_kinds_have_texts() -> None:
+    for kind in kinds().values():
+        assert kind.lines[0] and kind.group
+
+
+PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+RUN = "".join(
+    re.findall(r"^```python\n(.*?)^```$", PYTHON, re.MULTILINE | re.DOTALL)
+)  # by tests/test_documentation.py
+
+
+@pytest.mark.parametrize("name", vlad.__all__)
+def test_a_public_name_of_python_is_documented(name: str) -> None:
+    value = getattr(vlad, name)
+    assert isinstance(value, str) or inspect.getdoc(value)
+    assert f"vlad.{name}" in PYTHON
+    assert re.search(rf"\bvlad\.{name}\b", RUN)
+
+
+MEMBERS = [name for name in vars(vlad.Session) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_a_public_member_of_a_session_is_documented(name: str) -> None:
+    assert inspect.getdoc(getattr(vlad.Session, name))
+    assert re.search(rf"[sS]ession(\(\))?\.{name}\b", PYTHON)
+    assert re.search(rf"\.{name}\b", RUN)

@@ -1,0 +1,390 @@
+"""What is known of a name, for people: `vlad doc NAME`, the prompt, and the pages of docs/ that are made from it.
+
+In: a name of the language, or the code of an error.  Out: an `Entry`, or the text of one. Nothing is documented here: each text
+has its home where the thing is, and is read from there when somebody asks.
+
+    primitives      the rows of the table (values.Primitive: doc, examples, operands, partials, forward, reverse)
+    the library     the doc comments of stdlib/*.vlad, and of the procedures of the basis that are texts
+    keywords        manual/keywords.md
+    errors          manual/errors.md
+
+A doc comment is lines of `;;; ` above a definition: the shape of a call, then sentences and examples. An example is a line
+`CALL  ⇒ VALUE`, a line `⇒ VALUE` behind it for each line more that it prints; `Error: MESSAGE` stands for an error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from types import ModuleType
+
+from vlad.errors import VladError
+from vlad.expand.arity import of_row
+from vlad.primitives import (
+    contractions,
+    control,
+    data,
+    files,
+    indexing,
+    linear_algebra,
+    networks,
+    numbers,
+    numerals,
+    random,
+    reductions,
+    shaping,
+    strings,
+    tensors,
+    transforms,
+)
+from vlad.session import the_library
+from vlad.spelling import suggestion
+from vlad.values import Primitive
+
+ARROW = "⇒"
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "manual")
+# Themes: of the primitives by their rooms, of the library by its files, in the order in which one would read them.
+ROOMS: dict[ModuleType, str] = {
+    numbers: "Numbers",
+    data: "Pairs, booleans, symbols",
+    strings: "Strings",
+    numerals: "Strings",
+    transforms: "Derivatives: the operators",
+    tensors: "Tensors: making them",
+    shaping: "Tensors: shapes",
+    indexing: "Tensors: parts",
+    reductions: "Tensors: sums and the like",
+    linear_algebra: "Tensors: linear algebra",
+    contractions: "Tensors: linear algebra",
+    networks: "Tensors: images and labels",
+    random: "Random numbers",
+    files: "Files of numbers",
+    control: "Input, output, errors",
+}
+_FILES = "prelude streams calculus optimize optimizers linear-algebra tensors nn data differential-equations"
+LIBRARY = _FILES.split()
+ALIASES = {"J": "*j"}
+_DEFINITION = re.compile(r"\(define \(*([^\s()]+)")
+_WORD = re.compile(r"[^\s()'`,\[\]]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A call, or several forms, and the lines that they print."""
+
+    call: str
+    shown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a name.
+
+    kind        "keyword", "primitive", "library"; at the prompt also "program" and "macro"
+    theme       what else it stands with
+    signature   the shape of a call
+    derivative  for a primitive: by what, and the rule in the language; nothing where the derivative is zero
+    letters     what the letters in the rules mean
+    place       the file and line that it is defined in
+    source      its definition, where that is in the language
+    hidden      is it of the system's own texts only?
+    """
+
+    name: str
+    kind: str
+    theme: str
+    signature: str
+    text: tuple[str, ...]
+    examples: tuple[Example, ...]
+    derivative: tuple[tuple[str, str], ...] = ()
+    letters: tuple[str, ...] = ()
+    place: str = ""
+    source: str = ""
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is known of a kind of error: its code, the group it stands in, and lines of text with examples in blocks."""
+
+    code: str
+    group: str
+    lines: tuple[str, ...]
+
+
+# Asking.
+
+
+@cache
+def entries() -> dict[str, Entry]:
+    """All that has a name, by name, theme after theme."""
+    return {entry.name: entry for entry in (*_keywords(), *_primitives(), *_library())}
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """The kinds of error, by code, group after group."""
+    return {name: Kind(name, group, lines) for group, name, lines in _sections("errors.md")}
+
+
+def public() -> list[Entry]:
+    """The entries of the names that programs may use."""
+    return [entry for entry in entries().values() if not entry.hidden]
+
+
+def entry_of(name: str) -> Entry | None:
+    """The entry of a name, or of what it is another name for."""
+    found = entries().get(ALIASES.get(name, name))
+    if found is None or name not in ALIASES:
+        return found
+    return replace(found, name=name, signature=found.signature.replace(found.name, name))
+
+
+def told(name: str) -> str:
+    """All that is known of a name, or of the code of an error, as text. Raises VladError for what is neither."""
+    entry = entry_of(name)
+    if entry is not None:
+        return "\n".join(lines_of(entry))
+    if name in kinds():
+        return "\n".join(_told_kind(kinds()[name]))
+    known = [*[entry.name for entry in public()], *ALIASES, *kinds()]
+    hint = suggestion(name, known) or "`vlad doc` lists the names by theme"
+    raise VladError("unbound-variable", f"Nothing is known by the name {name}", hint=hint)
+
+
+def summary(entry: Entry) -> str:
+    """The first sentence or two of an entry, for a line beside its name."""
+    return entry.text[0] if entry.text else ""
+
+
+def listing(width: int = 100) -> str:
+    """Every public name, theme by theme."""
+    lines = []
+    for theme, names in themes().items():
+        lines += [theme, *_filled(names, width), ""]
+    lines += ["Kinds of error", *_filled(kinds(), width), "", "`vlad doc NAME` tells what one of them is."]
+    return "\n".join(lines)
+
+
+def themes() -> dict[str, list[str]]:
+    """The public names of each theme."""
+    found: dict[str, list[str]] = {}
+    for entry in public():
+        others = [alias for alias, name in ALIASES.items() if name == entry.name]
+        found.setdefault(entry.theme, []).extend([*others, entry.name])
+    return found
+
+
+# Telling.
+
+
+KINDS = {
+    "keyword": "syntax", "primitive": "built in", "library": "of the library", "program": "of the program", "macro": "a macro",
+}  # fmt: skip
+
+
+def lines_of(entry: Entry) -> Iterator[str]:
+    """All that an entry says."""
+    what = ": ".join([part for part in (KINDS[entry.kind], entry.theme) if part])
+    yield f"{entry.signature}    {what}"
+    yield from _part("", entry.text)
+    if entry.kind == "primitive":
+        yield from _part("Derivative", _told_derivative(entry))
+    yield from _part("Examples", [line for example in entry.examples for line in example_lines(example)])
+    yield from _part(f"Defined in {entry.place}" if entry.place else "", entry.source.splitlines())
+
+
+def _told_derivative(entry: Entry) -> Iterator[str]:
+    width = max([len(by) for by, _ in entry.derivative], default=0)
+    yield from [f"{by:{width}}  {rule}" for by, rule in entry.derivative]
+    if entry.letters:
+        yield f"where {', '.join(entry.letters)}"
+    if not entry.derivative:
+        yield "zero: the result does not vary with the operands"
+
+
+def _told_kind(kind: Kind) -> Iterator[str]:
+    yield f"{kind.code}    kind of error: {kind.group}"
+    yield from _part("", [line for line in kind.lines if not line.startswith("```")])
+    if any(line.startswith("tell(") for line in kind.lines):
+        yield from _part("", ["(`tell` calls what it is given, and prints the error.)"])
+
+
+def _part(title: str, lines: Iterable[str]) -> Iterator[str]:
+    lines = list(lines)
+    if title or lines:
+        yield ""
+    if title:
+        yield title
+    yield from [f"  {line}".rstrip() for line in lines]
+
+
+def example_lines(example: Example) -> Iterator[str]:
+    """An example as it is written."""
+    first, *more = example.shown
+    yield f"{example.call}  {ARROW} {first}".rstrip()
+    yield from [f"{ARROW} {line}".rstrip() for line in more]
+
+
+def _filled(words: Iterable[str], width: int) -> Iterator[str]:
+    line = " "
+    for word in words:
+        if len(line) + len(word) + 1 > width:
+            yield line
+            line = " "
+        line += " " + word
+    yield line
+
+
+# Reading: texts.
+
+
+def taken_apart(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[Example, ...]]:
+    """The sentences and the examples among lines of documentation."""
+    text, examples = [], []
+    for line in lines:
+        call, arrow, value = line.partition(ARROW)
+        if not arrow:
+            text.append(line)
+        elif call.strip():
+            examples.append(Example(call.strip(), (value.strip(),)))
+        else:
+            last = examples.pop()
+            examples.append(Example(last.call, (*last.shown, value.strip())))
+    return tuple(text), tuple(examples)
+
+
+def _sections(file: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Of a page of the manual, for each heading of the third level: that of the second above it, its own, and the lines below."""
+    with open(os.path.join(FOLDER, file), encoding="utf-8") as opened:
+        page = opened.read()
+    group = ""
+    for part in re.split(r"^(?=###? )", page, flags=re.MULTILINE)[1:]:
+        heading, *lines = part.rstrip().splitlines()
+        if heading.startswith("## "):
+            group = heading[3:]
+        else:
+            yield group, heading[4:].strip("`"), tuple(lines[1:])
+
+
+def _keywords() -> Iterator[Entry]:
+    for group, signature, lines in _sections("keywords.md"):
+        text, examples = taken_apart([line for line in lines if not line.startswith("```")])
+        while text and not text[-1]:
+            text = text[:-1]
+        yield Entry(_name(signature), "keyword", group, signature, text, examples)
+
+
+def _name(signature: str) -> str:
+    """The name that the shape of a call begins with."""
+    match = _WORD.search(signature)
+    assert match is not None, signature
+    return match.group()
+
+
+# Reading: the table.
+
+
+def _primitives() -> Iterator[Entry]:
+    for room, theme in ROOMS.items():
+        place = room.__name__.replace(".", "/") + ".py"
+        for row in room.ROWS:
+            text, examples = taken_apart([row.doc, *row.examples.splitlines()])
+            yield Entry(
+                row.name, "primitive", theme, of_row(row).text, text, examples,
+                derivative=tuple(_rules(row)), letters=tuple(_letters(row)), place=place, hidden=row.hidden,
+            )  # fmt: skip
+        for name, source in getattr(room, "PROCEDURES", {}).items():
+            lines = source.splitlines()
+            comment = [line.strip()[4:] for line in lines if line.strip().startswith(";;; ")]
+            body = [line for line in lines if not line.strip().startswith(";;; ")]
+            text, examples = taken_apart(comment[1:])
+            yield Entry(
+                name, "library", theme, comment[0], text, examples, place=place, source=_dedented(body)
+            )
+
+
+def _rules(row: Primitive) -> Iterator[tuple[str, str]]:
+    """How a primitive's derivative is written in its row: by what, and the rule, on one line."""
+    if row.partials is not None:
+        stated = [(f"by {x}", partial) for x, partial in row.partials.items() if partial != "zero"]
+    else:
+        stated = [("forward", row.forward)] if row.forward != "zero" else []
+        stated += [(f"reverse, {x}", rule) for x, rule in (row.reverse or {}).items()]
+    yield from [(by, " ".join(rule.split())) for by, rule in stated]
+
+
+def _letters(row: Primitive) -> Iterator[str]:
+    """What the letters in a row's derivative mean, those that are used."""
+    used = set(_WORD.findall(" ".join([rule for _, rule in _rules(row)])))
+    meanings = {"r": "r is the result", "s": "s is the sensitivity of the result"}
+    for x in row.operands:
+        meanings["d" + x] = f"d{x} is the tangent of {x}"
+        meanings["~" + x] = f"~{x} is {x}, for its shape"
+    yield from [text for name, text in meanings.items() if name in used and name not in row.operands]
+
+
+def _dedented(lines: list[str]) -> str:
+    """Lines without what all but the first are indented by."""
+    indents = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
+    least = min(indents, default=0)
+    return "\n".join([lines[0].strip(), *[line[least:] for line in lines[1:]]])
+
+
+# Reading: the library.
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One definition at top level of a library file: where it is, the lines of its doc comment, and its text."""
+
+    file: str
+    line: int
+    name: str
+    comment: tuple[str, ...]
+    source: str
+
+
+def library_lines(file: str) -> list[str]:
+    """The lines of a library file."""
+    with open(os.path.join(the_library().folder, f"{file}.vlad"), encoding="utf-8") as opened:
+        return opened.read().splitlines()
+
+
+def definitions(file: str) -> Iterator[Definition]:
+    """Every top-level definition of a library file, private ones included, in order."""
+    comment: list[str] = []
+    lines = library_lines(file)
+    for number, line in enumerate(lines, 1):
+        match = _DEFINITION.match(line)
+        if line.startswith(";;; "):
+            comment.append(line[4:])
+            continue
+        if match:
+            yield Definition(file, number, match.group(1), tuple(comment), _form(lines[number - 1 :]))
+        comment = []
+
+
+def _form(lines: list[str]) -> str:
+    """The definition that begins on the first line: all that is indented, or empty and followed by that."""
+    count = 1
+    for number, line in enumerate(lines[1:], 2):
+        if line.startswith(" "):
+            count = number
+        elif line:
+            break
+    return "\n".join(lines[:count])
+
+
+def _library() -> Iterator[Entry]:
+    for file in LIBRARY:
+        for found in definitions(file):
+            signature, *lines = found.comment or (f"({found.name})",)
+            text, examples = taken_apart(lines)
+            yield Entry(
+                found.name, "library", f"Library: {file}", signature, text, examples,
+                place=f"stdlib/{file}.vlad:{found.line}", source=found.source, hidden=found.name.startswith("%"),
+            )  # fmt: skip
