@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from vlad.compile.tiers import POLICIES, Tiers
+from vlad.compile.tiers import POLICIES, Options, Tiers
 from vlad.convert import Procedure, from_python, to_python
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
@@ -93,12 +93,14 @@ class Library:
         return [name for name, place in self.index().items() if place[0] == file]
 
     def definition(self, name: str) -> Source | None:
-        """The text of a definition, on the lines on which its file has it."""
+        """The text of a definition, its doc comment included, on the lines on which its file has it."""
         place = self.index().get(name)
         if place is None:
             return None
         file, start, end = place
         text = self._texts[file]
+        while start > 0 and text.startswith(";;;", line := text.rfind("\n", 0, start - 1) + 1):
+            start = line
         return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
 
 
@@ -113,6 +115,9 @@ class Calls:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.derived: dict[
+            Any, tuple[Value, Value]
+        ] = {}  # of derivatives.py: procedures, and what was made of them
         self._host: Any = None  # host.Host, once there is something to make a procedure of
 
     def procedure(self, function: Callable[..., Any]) -> Value:
@@ -124,12 +129,20 @@ class Calls:
                 self._host = Host(self.session.machine, self)
             return self._host.procedure(function)
 
-    def __call__(self, procedure: Value, argument: Value) -> Value:
-        return self.session._apply(procedure, argument)
+    def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
+        return self.session._apply(procedure, argument, options)
 
-    def quicken(self, procedure: Procedure, count: int) -> None:
+    def quicken(self, procedure: Procedure) -> None:
         """Let a procedure call machine code without us, while that is up to date."""
-        self.session.tiers.quicken(procedure, count)
+        self.session.tiers.quicken(procedure)
+
+    def prepare(self, procedure: Procedure, operands: tuple[Value, ...]) -> None:
+        """Compile a procedure that has options for it. Raises VladError where that cannot be."""
+        session, options = self.session, procedure.options
+        assert options is not None
+        with session._lock:
+            session._suggesting(lambda: session.tiers.prepare(procedure.value, operands, options))
+            session.tiers.quicken(procedure)
 
     def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
         """What pickle makes a procedure again with."""
@@ -416,9 +429,9 @@ class Session:
         """Procedure entries and loop turns so far; counted when `metered` or with fuel."""
         return int(self.machine.steps[0])
 
-    def _apply(self, procedure: Value, argument: Value) -> Value:
+    def _apply(self, procedure: Value, argument: Value, options: Options | None) -> Value:
         with self._lock:
-            return self._suggesting(lambda: self.tiers.apply(procedure, argument))
+            return self._suggesting(lambda: self.tiers.apply(procedure, argument, options))
 
     def _items(self, source: Source, module: Module) -> Iterator[Item]:
         """The items of a text, each expanded after the one before was executed."""

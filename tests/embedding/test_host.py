@@ -183,7 +183,7 @@ def test_a_function_prints_as_its_name_and_is_itself(session: vlad.Session) -> N
 
     session["f"] = area
     session["g"] = area
-    assert repr(session["f"]) == "area"
+    assert repr(session["f"]) == "<vlad procedure (area x)>"
     assert session.eval("(list (eq? f g) (procedure? f))") == [True, True]
 
 

@@ -19,7 +19,7 @@ from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE,
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
-from vlad.compile.quick import quick
+from vlad.compile.quick import arguments_of, quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, value_of
@@ -102,12 +102,26 @@ def outside_of(machine: Any) -> Outside:
 class Crossing:
     """How values of known types become leaves, and leaves values."""
 
-    def __init__(self, interface: Interface) -> None:
+    def __init__(self, interface: Interface, lock: threading.Lock) -> None:
         self.interface = interface
+        self.lock = lock
         self.layout, self.types = interface.layout, interface.layout.types
         # what is shared is written, and read, once a call: boxes by value, values by address
         self._made: dict[tuple[int, Type], Any] = {}
         self._seen: dict[tuple[int, Type], Value] = {}
+
+    def takes(self, operands: tuple[Value, ...]) -> bool:
+        """Are these of the types it was compiled for?"""
+        with self.lock:
+            try:
+                for operand, type_ in zip(operands, self.interface.operands, strict=True):
+                    self._encode(operand, type_, [], [])
+                return True
+            except Mismatch:
+                return False
+            finally:
+                self._made.clear()
+                self._seen.clear()
 
     # Values → words.
 
@@ -309,11 +323,10 @@ class Compiled(Crossing):
         given: Sequence[Tensor] = (),
     ) -> None:
         """`given`: the tensors whose entries the unit is handed with each call."""
-        super().__init__(interface)
+        super().__init__(interface, lock_of(handle))
         self.given = [entries(tensor) for tensor in given]
         self.cells = cells  # the globals on whose values this relies
         self.outside = outside_of(machine) if interface.acts else None
-        self.lock = lock_of(handle)
         self.watch = machine.watch
         # where the words for places begin
         self.behind = len(interface.parameters) + interface.extra + len(self.given)
@@ -341,12 +354,12 @@ class Compiled(Crossing):
         self._call = handle.vlad_call
         self.handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
-        self.direct: Any = None  # from as many reals as `reals` says to a real, without state
-        self.reals = len(interface.parameters)
-        self.quick = quick(self, self._in, self._out)
-        if interface.direct:
-            kinds = ", ".join(["double"] * self.reals) or "void"
+        self.direct: Any = None  # from reals to a real, without state
+        arguments = arguments_of(interface)
+        if interface.direct and arguments is not None:
+            kinds = ", ".join(["double"] * len(arguments))
             self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
+        self.quick = quick(self, self._in, self._out)
 
     def __call__(self, *operands: Value) -> Value:
         """Raises Mismatch, Failed or LimitExceeded."""
@@ -422,13 +435,12 @@ class Launched(Crossing):
 
     direct: Any = None
     quick: Any = None
-    reals = 0
     stop: Any = None  # Python's own interrupts reach it
 
     def __init__(
         self, interface: Interface, cells: Iterable[Global], run: Callable[..., tuple[Any, ...]], xp: Any
     ) -> None:
-        super().__init__(interface)
+        super().__init__(interface, threading.Lock())
         self.cells = cells
         self.run = run
         self.xp = xp
