@@ -11,8 +11,8 @@ from typing import Any
 from vlad.compile.tiers import operands_of
 from vlad.convert import P, Procedure
 from vlad.derivatives import session_procedure
-from vlad.errors import VladError, WrongOption
-from vlad.expand.arity import wrong_number
+from vlad.errors import WrongOption
+from vlad.expand.arity import arguments_in, wrong_number
 
 
 def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool | None = None) -> P:
@@ -29,11 +29,6 @@ def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool |
     """
     session_procedure(f, "compiled")
     tiers = f.session.tiers
-    if tiers.policy == "evaluate":
-        why = "it counts operations" if tiers.machine.metered else "its tier is evaluate"
-        raise VladError(
-            "not-compiled", f"This session compiles nothing: {why}", hint='Session(tier="auto") does'
-        )
     if optimize not in (None, 0, 1, 2, 3):
         raise WrongOption("invalid-argument", f"optimize is one of 0, 1, 2, 3; not {optimize!r}")
     compiled = f.compiled(
@@ -48,8 +43,10 @@ def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool |
 
 def _operands(f: Procedure, examples: tuple[Any, ...]) -> tuple[Any, ...]:
     """The examples as the operands of a call. Raises VladError where they are too few or too many."""
-    taken, operands = f.taken(), operands_of(f.value[0], f.packed(examples))
+    taken, packed = f.taken(), f.packed(examples)
+    operands = operands_of(f.value[0], packed)
+    are_too_few = arguments_in(packed) < taken.count if examples else taken.count
     are_too_many = len(examples) > taken.count and not taken.rest
-    if operands is None or are_too_many or (taken.count and not examples):
+    if operands is None or are_too_few or are_too_many:
         raise wrong_number(taken, len(examples))
     return operands

@@ -125,6 +125,10 @@ class Procedure:
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         return to_python(self.run(self.packed(arguments)), self._apply)
 
+    def go_directly(self, direct: Direct) -> None:
+        """Call this from now on, with floats."""
+        self.direct = direct
+
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
         raise NotImplementedError
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.compile.tiers import Options
-from vlad.convert import Procedure, from_python, like, parts_of, to_python, tuple_of
+from vlad.convert import Direct, Procedure, from_python, like, parts_of, to_python, tuple_of
 from vlad.errors import VladError
 from vlad.expand.arity import Signature
 from vlad.tensors import is_array
@@ -82,8 +82,8 @@ class Gradient(Derived):
     def __init__(
         self, value: Value, of: Procedure, noun: str, options: Options | None = None, by: Which = None
     ) -> None:
-        super().__init__(value, of, noun, options)
         self.by = by
+        super().__init__(value, of, noun, options)
 
     def _same(self, options: Options | None) -> Gradient:
         return type(self)(self.value, self.of, self.noun, options, self.by)
@@ -98,13 +98,14 @@ class Gradient(Derived):
     def _sensitivities(self, arguments: tuple[Any, ...], value: Value) -> Any:
         by = (self.by,) if isinstance(self.by, int) else self.by
         chosen = arguments if by is None else tuple([arguments[number] for number in by])
-        return self._bare(_like_each(chosen, value, self))
+        return Gradient._shaped(self, _like_each(chosen, value, self))
 
-    def _bare(self, parts: tuple[Any, ...]) -> Any:
-        return parts[0] if len(parts) == 1 and type(self.by) is not tuple else parts
+    def go_directly(self, direct: Direct) -> None:
+        if type(self.by) is not tuple:  # whose answer is a tuple, though it be of one
+            super().go_directly(direct)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
-        return self._bare(leaves)
+        return leaves[0] if len(leaves) == 1 and type(self.by) is not tuple else leaves
 
 
 class ValueAndGradient(Gradient):
@@ -117,7 +118,7 @@ class ValueAndGradient(Gradient):
         return to_python(value, self._apply), self._sensitivities(arguments, gradient)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
-        return leaves[0], self._bare(leaves[1:])
+        return leaves[0], super()._shaped(leaves[1:])
 
 
 def grad(f: Procedure, argnums: Which = None) -> Gradient:

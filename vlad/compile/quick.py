@@ -59,7 +59,7 @@ def arguments_of(interface: Interface) -> list[Type] | None:
 
 def _of_reals(compiled: Any, words: Any, answers: Any, count: int, elements: Sequence[Type]) -> Leaves:
     """From so many reals to reals."""
-    lock, called = compiled.lock, _caller(compiled, words, answers)
+    lock, call = compiled.lock, _caller(compiled)
     operands, results = ffi.buffer(words), ffi.buffer(answers)
     put = struct.Struct(f"{count}d").pack_into
     take = struct.Struct(f"{len(compiled.interface.results)}d").unpack_from
@@ -73,7 +73,7 @@ def _of_reals(compiled: Any, words: Any, answers: Any, count: int, elements: Seq
                 return NotImplemented
         with lock:
             put(operands, 0, *arguments)
-            return NotImplemented if called() else take(results)
+            return NotImplemented if call(words, answers) else take(results)
 
     if not constants:
         return leaves
@@ -94,7 +94,7 @@ def _of_arrays(
     """From reals and arrays of these types to reals and arrays."""
     import numpy
 
-    lock, called = compiled.lock, _caller(compiled, words, answers)
+    lock, call = compiled.lock, _caller(compiled)
     aim, takers = _takers(compiled, words, answers, elements)
     dtypes = {kind: numpy.dtype(kind) for kind in SIZES}
     places = [
@@ -124,7 +124,7 @@ def _of_arrays(
                     return NotImplemented  # its entries do not lie side by side
             if aim is not None:
                 aim()
-            return NotImplemented if called() else tuple([take() for take in takers])
+            return NotImplemented if call(words, answers) else tuple([take() for take in takers])
 
     return leaves
 
@@ -188,19 +188,19 @@ def _takers(
     return aim if aims else None, takers
 
 
-def _caller(compiled: Any, words: Any, answers: Any) -> Callable[[], int]:
+def _caller(compiled: Any) -> Callable[[Any, Any], int]:
     """The call itself, for its status; Ctrl-C ends one that may take long."""
     call, stop, handle = compiled.handle.vlad_call, compiled.stop, compiled.handle
     if stop is None:
-        return lambda: call(words, answers)
+        return call
 
-    def called() -> int:
+    def stoppable(words: Any, answers: Any) -> int:
         handle.vlad_stop = 0
         with Interruptible(stop):
             status: int = call(words, answers)
             return status
 
-    return called
+    return stoppable
 
 
 def _spine(types: Any, type_: Type) -> tuple[list[Type], Callable[[Sequence[Any]], Any]] | None:

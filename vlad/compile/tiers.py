@@ -82,14 +82,15 @@ class Entry:
             self.quicks.append(compiled.quick)
         if compiled.direct is not None:
             for procedure in self._connected():
-                procedure.direct = compiled.direct
+                procedure.go_directly(compiled.direct)
 
     def connect(self, procedure: Any) -> None:
         """Let a callable of Python's call the variants, those that there will be as well."""
         self.callables[id(procedure)] = procedure
         procedure.quicks = self.quicks
         for compiled in self.variants:
-            procedure.direct = compiled.direct or procedure.direct
+            if compiled.direct is not None:
+                procedure.go_directly(compiled.direct)
 
     def _connected(self) -> list[Any]:
         found = [reference() for reference in self.callables.valuerefs()]
@@ -269,6 +270,10 @@ class Tiers:
             self._surely_compiled(entry, operands)
 
     def _surely_compiled(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
+        if self.policy == "evaluate":
+            why = "it counts operations" if self.machine.metered else "its tier is evaluate"
+            hint = 'Session(tier="auto") does'
+            raise VladError("not-compiled", f"This session compiles nothing: {why}", hint=hint)
         compiled = None if entry.disagrees else self.compile(entry, operands)
         if compiled is None:
             raise self._refusal(entry)
