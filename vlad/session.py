@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vlad.compile.tiers import POLICIES, Options, Tiers
 from vlad.convert import Procedure, from_python, to_python
@@ -47,6 +47,8 @@ from vlad.write import written
 
 if TYPE_CHECKING:
     from vlad.compile.whole import Steps
+
+F = TypeVar("F")
 
 CAPABILITIES = ("files", "imports", "streams")
 CONFINED: dict[str, Any] = {
@@ -402,7 +404,7 @@ class Session:
             self._define(cell, converted)
             cell.primitive = primitive_of(converted)
 
-    def define(self, function: Any) -> Any:
+    def define(self, function: F) -> F:
         """Define a global by a Python function, or a primitive made of one, under its own name. Answers it, so this is a
         decorator, too."""
         name = getattr(function, "__name__", None)
