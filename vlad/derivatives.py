@@ -118,7 +118,9 @@ class ValueAndGradient(Gradient):
         return to_python(value, self._apply), self._sensitivities(arguments, gradient)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
-        return leaves[0], super()._shaped(leaves[1:])
+        if len(leaves) == 2 and type(self.by) is not tuple:
+            return leaves
+        return leaves[0], leaves[1:]
 
 
 def grad(f: Procedure, argnums: Which = None) -> Gradient:
