@@ -20,7 +20,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 from run import processor, versions  # noqa: E402
 
-BATCHES, BATCH_SECONDS = 40, 0.01
+BATCHES, BATCH_SECONDS = 200, 0.002
 ENTRIES = 1_000_000
 
 DEFINITIONS = """

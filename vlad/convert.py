@@ -87,7 +87,7 @@ class Procedure:
         self.direct: Direct | None = None  # machine code from floats to a float, once there is some
         self.quicks: Sequence[
             Any
-        ] = ()  # quick.Quick, from floats and arrays; a list of the session's, once it is known there
+        ] = ()  # quick.Quick, for arrays, too; the session's own list, once it is connected
 
     @property
     def session(self) -> Any:
@@ -278,7 +278,7 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     if isinstance(value, float | int):
         return _real(value)
     if isinstance(value, str):
-        return String(str(value))
+        return String(value if kind is str else str.__str__(value))
     if value is None:
         return UNSPECIFIED
     if isinstance(value, Procedure):

@@ -55,6 +55,10 @@ class UnknownName(VladError, KeyError):
     """Python asked for a name that the program does not define."""
 
 
+class UnknownAttribute(VladError, AttributeError):
+    """The same, asked for as an attribute."""
+
+
 class NoCounterpart(VladError, TypeError):
     """A value of Python's that the language has no counterpart for."""
 

@@ -22,7 +22,7 @@ from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
 from vlad.devices import CURRENT, device_named
-from vlad.errors import NoCounterpart, UnknownName, VladError, WrongOption
+from vlad.errors import NoCounterpart, UnknownAttribute, UnknownName, VladError, WrongOption
 from vlad.evaluate.calls import Machine
 from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.evaluate.tail_calls import in_library
@@ -388,6 +388,15 @@ class Session:
                 hint = self._suggestion(name) if isinstance(name, str) else "a name is a string"
                 raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
             return to_python(self.module.cell(name).value, self._calls)
+
+    def __getattr__(self, name: str) -> Any:
+        """The value of a global as an attribute, where the session has none of that name; underscores stand for hyphens, too.
+        Raises UnknownAttribute, which is an AttributeError."""
+        if not name.startswith("_") and "module" in self.__dict__:
+            for known in (name, name.replace("_", "-")):
+                if known in self:
+                    return self[known]
+        raise UnknownAttribute("unbound-variable", f"A session has no attribute or global {name}")
 
     def __contains__(self, name: object) -> bool:
         """Does a name have a value?"""

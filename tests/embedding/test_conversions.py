@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import math
 from typing import Any, ClassVar, NamedTuple
 
@@ -157,6 +158,14 @@ def test_compiled_procedures_convert_as_the_evaluator_does(value: Any) -> None:
 def test_what_comes_back_otherwise(session: vlad.Session, given: Any, found: Any) -> None:
     again = session["same"](given)
     assert again == found and type(again) is type(found)
+
+
+class Color(str, enum.Enum):  # noqa: UP042  # whose `str` is not the text
+    RED = "red"
+
+
+def test_kinds_of_texts_and_numbers_come_back_plain(session: vlad.Session) -> None:
+    assert repr(session["same"]([Color.RED, enum.IntEnum("E", "A").A])) == "['red', 1.0]"
 
 
 def test_symbols_come_back_as_their_names(session: vlad.Session) -> None:

@@ -371,3 +371,14 @@ def test_the_compiler_is_a_folder_too() -> None:
 
     assert vlad.compile.tiers.POLICIES and callable(vlad.compile)
     assert "compile" in vlad.__all__ and vlad.compile is not compile
+
+
+def test_globals_are_attributes(session: vlad.Session) -> None:
+    session.eval("(define half-life 3) (define eval 4)")
+    assert session.half_life == 3.0 and session.cube(2.0) == 8.0 and session.list_sum([1.0, 2.0]) == 3.0
+    assert callable(session.eval)
+    for name in ("nothing_like_that", "_module_", "__deepcopy__"):
+        assert not hasattr(session, name)
+    with pytest.raises(AttributeError, match="no attribute or global nope") as caught:
+        _ = session.nope
+    assert isinstance(caught.value, vlad.VladError)
