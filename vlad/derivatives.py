@@ -12,6 +12,7 @@ what was compiled of it is found again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from vlad.compile.tiers import Options
@@ -153,12 +154,14 @@ def vjp(f: Procedure, *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
     both = _derived(f, "vjp")
     apply = both._apply
     value, back = parts_of(both.run(both.packed(primals)), 2)
+    return to_python(value, apply), partial(_sensitivities, Procedure(back, apply), primals)
 
-    def backpropagator(sensitivity: Any) -> Any:
-        sensitivities = _like_each(primals, apply(back, from_python(sensitivity, apply)), both)
-        return sensitivities[0] if len(primals) == 1 else sensitivities
 
-    return to_python(value, apply), backpropagator
+def _sensitivities(back: Procedure, primals: tuple[Any, ...], sensitivity: Any) -> Any:
+    """What a backpropagator answers. With `partial` it is what Python is handed, for pickle takes functions of modules only."""
+    answer = back.run(from_python(sensitivity, back._apply))
+    sensitivities = _like_each(primals, answer, back)
+    return sensitivities[0] if len(primals) == 1 else sensitivities
 
 
 def hessian(f: Procedure) -> Derived:

@@ -382,3 +382,9 @@ def test_globals_are_attributes(session: vlad.Session) -> None:
     with pytest.raises(AttributeError, match="no attribute or global nope") as caught:
         _ = session.nope
     assert isinstance(caught.value, vlad.VladError)
+
+
+def test_backpropagators_travel(session: vlad.Session) -> None:
+    value, back = vlad.vjp(session["product"], 1.0, 2.0, 3.0)
+    again = pickle.loads(pickle.dumps(back))
+    assert again(2.0) == back(2.0) and value == 3 * math.sin(2.0)
