@@ -38,6 +38,7 @@ from vlad.expand.forms import (
     top_level_forms,
 )
 from vlad.expand.scope import Module
+from vlad.library import the_library
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Syntax, read
@@ -52,60 +53,6 @@ CAPABILITIES = ("files", "imports", "streams")
 CONFINED: dict[str, Any] = {
     "fuel": None, "seconds": 5.0, "memory": 256.0, "depth": 100_000, "output": 1_000_000,
 }  # fmt: skip
-
-_DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
-
-
-class Library:
-    """The standard library's files. A definition is read when its name is first used."""
-
-    def __init__(self) -> None:
-        self._index: dict[str, tuple[str, int, int]] | None = None
-        self._texts: dict[str, str] = {}
-        # beside this package in a checkout, inside it when installed; found so because importlib.resources costs 10 ms
-        parent = os.path.dirname(os.path.abspath(__file__))
-        beside = os.path.join(os.path.dirname(parent), "stdlib")
-        inside = os.path.join(parent, "stdlib")
-        self.folder = os.path.realpath(inside if os.path.isdir(inside) else beside)
-
-    def index(self) -> dict[str, tuple[str, int, int]]:
-        """For each name: its file, and the extent of its definition there."""
-        if self._index is None:
-            self._index = {}
-            for name in sorted(os.listdir(self.folder)):
-                if name.endswith(".vlad"):
-                    with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-                        self._add(name, file.read())
-        return self._index
-
-    def _add(self, name: str, text: str) -> None:
-        assert self._index is not None
-        self._texts[name] = text
-        found = list(_DEFINITION.finditer(text))
-        for match, following in zip(found, [*found[1:], None], strict=False):
-            end = following.start() if following else len(text)
-            self._index[match.group(1)] = (name, match.start(), end)
-
-    def names(self) -> Iterable[str]:
-        return self.index().keys()
-
-    def names_in(self, file: str) -> list[str]:
-        return [name for name, place in self.index().items() if place[0] == file]
-
-    def definition(self, name: str) -> Source | None:
-        """The text of a definition, on the lines on which its file has it."""
-        place = self.index().get(name)
-        if place is None:
-            return None
-        file, start, end = place
-        text = self._texts[file]
-        return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
-
-
-@functools.cache
-def the_library() -> Library:
-    """One for all sessions of a process: its files are read once."""
-    return Library()
 
 
 class Calls:
