@@ -39,10 +39,12 @@ from vlad.expand.forms import (
 )
 from vlad.expand.scope import Module
 from vlad.library import the_library
+from vlad.life import born, close, is_gone
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
+from vlad.turns import Turns
 from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look
 from vlad.write import written
 
@@ -75,8 +77,19 @@ class Calls:
         return self.session._apply(procedure, argument)
 
     def quicken(self, procedure: Procedure, count: int) -> None:
-        """Let a procedure call machine code without us, while that is up to date."""
-        self.session.tiers.quicken(procedure, count)
+        """Let a procedure call machine code without us, while that is up to date; if another thread has its turn, after a later
+        call."""
+        lock = self.session._lock
+        if is_gone(self.session) or not lock.acquire(False):
+            return
+        try:
+            if not is_gone(self.session):
+                self.session.tiers.quicken(procedure, count)
+        finally:
+            lock.release()
+
+    def close(self) -> None:
+        self._host = None
 
     def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
         """What pickle makes a procedure again with."""
@@ -172,7 +185,7 @@ class Session:
         self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
         self._steps: Steps | None = None  # of a program that is read, and not run
         self._calls = Calls(self)
-        self._lock = threading.RLock()
+        self._lock = Turns()
         self._library = the_library()
         self._loading: set[str] = set()
         self._including: list[str] = []
@@ -183,12 +196,35 @@ class Session:
         self.library.autoload = self._load_library
         self.module = Module("main", self.library)
         self.module.on_redefine = self._redefined
+        born(self)
 
     @classmethod
     def confined(cls, **columns: Any) -> Session:
         """A session for programs of people whom one does not know: they reach nothing outside, and every limit is set. `columns`
         as for `Session`; what is given there is given."""
         return cls(**{"limits": Limits(**CONFINED), "capabilities": (), **columns})
+
+    # Its end.
+
+    def close(self) -> None:
+        """Give back all that the session holds: values, compiled libraries, the functions it was given. It waits until other
+        threads have ended what they evaluate here. From then on the session, and each procedure of it, is a VladError to
+        whoever uses it. To close again does nothing. Raises VladError within an evaluation of the session."""
+        close(self)
+
+    @property
+    def closed(self) -> bool:
+        return is_gone(self)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def modules(self) -> list[Module]:
+        """Its own and those of files."""
+        return [self.basis, self.library, self.module, *self._modules.values()]
 
     def _permit(self, capability: str, what: str, span: Span | None = None) -> None:
         """Raises VladError where programs of this session may not do something."""

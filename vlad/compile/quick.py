@@ -21,7 +21,8 @@ Quick = Callable[[tuple[Any, ...]], Any]
 
 def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
     """The callable for a calls.Compiled, if there can be one. `words` and `answers` are what machine code reads and writes."""
-    interface, lock, handle, stop = compiled.interface, compiled.lock, compiled.handle, compiled.stop
+    interface, handle, stop = compiled.interface, compiled.handle, compiled.stop
+    lock, busy = compiled.lock, compiled.busy
     call = handle.vlad_call
     result = interface.result
     if interface.acts or interface.counts or result is None:
@@ -72,38 +73,47 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
     takers = [placed(i) if i in targets else taken(i, type_) for i, type_ in enumerate(elements)]
     only = takers[0] if result.kind != "pair" else None
 
+    def answered(arguments: tuple[Any, ...]) -> Any:
+        for index, wanted, dtype in places:
+            argument = arguments[index]
+            if wanted is None:
+                if type(argument) is not float:
+                    return NotImplemented
+                words[index].d = argument
+                continue
+            if type(argument) is not ndarray or argument.dtype is not dtype or argument.shape != wanted:
+                return NotImplemented
+            if not argument.flags.aligned:
+                return NotImplemented
+            try:
+                words[index].p = from_buffer(argument)  # the array outlives the call: the caller holds it
+            except ValueError:
+                return NotImplemented  # its entries do not lie side by side
+        for index, target in targets.items():
+            type_ = elements[index].of
+            fresh[index] = found = empty(type_.shape, dtypes[type_.kind])
+            words[target].p = from_buffer(found)
+        if stop is None:
+            status = call(words, answers)
+        else:
+            handle.vlad_stop = 0
+            with Interruptible(stop):
+                status = call(words, answers)
+        if status:
+            return NotImplemented
+        return only() if only is not None else [take() for take in takers]
+
     def called(arguments: tuple[Any, ...]) -> Any:
         if len(arguments) != count:
             return NotImplemented
         with lock:
-            for index, wanted, dtype in places:
-                argument = arguments[index]
-                if wanted is None:
-                    if type(argument) is not float:
-                        return NotImplemented
-                    words[index].d = argument
-                    continue
-                if type(argument) is not ndarray or argument.dtype is not dtype or argument.shape != wanted:
-                    return NotImplemented
-                if not argument.flags.aligned:
-                    return NotImplemented
-                try:
-                    words[index].p = from_buffer(argument)  # the array outlives the call: the caller holds it
-                except ValueError:
-                    return NotImplemented  # its entries do not lie side by side
-            for index, target in targets.items():
-                type_ = elements[index].of
-                fresh[index] = found = empty(type_.shape, dtypes[type_.kind])
-                words[target].p = from_buffer(found)
-            if stop is None:
-                status = call(words, answers)
-            else:
-                handle.vlad_stop = 0
-                with Interruptible(stop):
-                    status = call(words, answers)
-            if status:
+            if busy:
                 return NotImplemented
-            return only() if only is not None else [take() for take in takers]
+            busy.append(lock)
+            try:
+                return answered(arguments)
+            finally:
+                busy.clear()
 
     return called
 

@@ -17,6 +17,7 @@ was printed is not printed again, what was read is read from memory. So they hap
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -137,6 +138,7 @@ class Tiers:
         self.entries: dict[int, Entry] = {}
         self.hot: Any = None  # hot.HotSpots, once there is a call that is not compiled as a whole
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
+        self.closed = False
         self._lock = threading.Lock()
         self._meanings = 0  # how often a global's value changed
         self._job: Job | None = None
@@ -236,7 +238,7 @@ class Tiers:
             return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
-            if not toolchain.ending:
+            if not (toolchain.ending or self.closed):
                 warn_once(f"running without compiling: {unavailable}")
             return None
         except Exception as error:
@@ -322,6 +324,29 @@ class Tiers:
         if self.hot is not None:
             self.hot.redefined(None)
 
+    def close(self) -> None:
+        """Forget everything for good, and what the compiler's thread is at for us, too."""
+        self.closed = True
+        while not BESIDE.rest(self, A_MOMENT):
+            from vlad.compile import toolchain
+
+            thread = BESIDE.thread(self)
+            if thread is not None:
+                toolchain.give_up(thread)
+        self.forget()
+        self.hot = None
+
+    def is_compiling_here(self) -> bool:
+        """Is this the compiler's thread, at work for us?"""
+        return BESIDE.thread(self) == threading.get_ident()
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there. Machine code that one of them ran is forgotten."""
+        self._lock = threading.Lock()
+        for key, entry in list(self.entries.items()):
+            if any(compiled.is_taken() for compiled in entry.variants):
+                self.entries.pop(key).forgotten()
+
     # Running.
 
     def _run(self, compiled: Any, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
@@ -355,13 +380,10 @@ class Tiers:
         def done() -> None:
             """From here on nobody raises Switch: the answer is there."""
             with self._lock:
+                if job.active and job.switching:
+                    raise_in(job.thread, None)
                 job.active = False
                 self._job = None
-                if job.switching:
-                    raise_in(job.thread, None)
-            BESIDE.remove(job)
-            entry.seconds += time.monotonic() - begun
-            entry.calls += 1
 
         try:
             try:
@@ -369,8 +391,12 @@ class Tiers:
                 BESIDE.add(job)
                 return self.machine.apply(f, argument, done)
             finally:
-                if job.active:
-                    done()
+                while job.active:  # where done itself was interrupted
+                    with contextlib.suppress(Switch):
+                        done()
+                BESIDE.remove(job)
+                entry.seconds += time.monotonic() - begun
+                entry.calls += 1
         except Switch as switch:
             _give_way(switch)
             assert job.compiled is not None

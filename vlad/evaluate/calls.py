@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakSet
 
 from vlad.ad.forward import forward_entry
@@ -58,6 +58,16 @@ class Register:
     c: Value
     d: Value
     n: int
+
+    def __init__(self) -> None:
+        self.take_back((None,) * 7)
+
+    def kept(self) -> tuple[Any, ...]:
+        """What is on its way, for `take_back`."""
+        return self.e, self.f, self.a, self.b, self.c, self.d, self.n
+
+    def take_back(self, kept: tuple[Any, ...]) -> None:
+        self.e, self.f, self.a, self.b, self.c, self.d, self.n = kept
 
 
 def make_bounce(T: Register) -> Callable[[], Value]:
@@ -477,18 +487,18 @@ class Machine:
 
     def apply(self, f: Value, argument: Value, done: Callable[[], object] | None = None) -> Value:
         """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions. `done`
-        is called when there is an answer, while the limits still hold."""
+        is called when there is an answer, or an error, while the limits still hold."""
         f = look(f)
         if not is_procedure(f):
             raise not_a_procedure(f)
 
         def evaluate() -> Value:
-            result = f[0].entry1(f, argument)
-            if result is self.T:
-                result = self.bounce()
-            if done is not None:
-                done()
-            return result
+            try:
+                result = f[0].entry1(f, argument)
+                return self.bounce() if result is self.T else result
+            finally:
+                if done is not None:
+                    done()
 
         return self.guarded(evaluate, beginning=(f, argument))
 
@@ -510,6 +520,15 @@ class Machine:
         for code in list(self._made):
             self.await_first_call(code)
 
+    def close(self, refuse: Callable[..., NoReturn]) -> None:
+        """Let go of everything. It is full of cycles, for a code knows its machine, and a function its globals; nobody is to wait
+        for Python's collector. Procedures that somebody holds call `refuse` from here on."""
+        for code in list(self._made):
+            _emptied(code, refuse)
+        watch = self.watch
+        vars(self).clear()
+        self.watch = watch  # contexts end in it that were begun before (`limited`)
+
     def guarded(
         self,
         run: Callable[[], Value],
@@ -518,12 +537,22 @@ class Machine:
     ) -> Value:
         """The answer of `run`, under this machine's limits and with its errors. Where a limit is reached, `stop` is called,
         in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the call."""
+        watch = self.watch
+        before = watch.stop
+        # a finalizer or a signal's handler may evaluate while a call is on its way
+        on_its_way = self.T.kept() if watch.active else None
         try:
-            with self.watch:
-                self.watch.stop = stop
+            watch.enter()
+            try:
+                watch.stop = stop
                 return run()
+            finally:
+                watch.stop = before
+                _leave(watch)
+                if on_its_way is not None:
+                    self.T.take_back(on_its_way)
         except Interrupted as interrupted:
-            reason = self.watch.reason
+            reason = watch.reason
             assert reason is not None
             raise located(reason, interrupted) from None
         except KeyboardInterrupt:
@@ -531,6 +560,33 @@ class Machine:
         except Exception as error:
             found = explained(self, error, beginning)
             raise found from found.__cause__  # an exception of a Python function that the program called
+
+
+def _emptied(code: Code, refuse: Callable[..., NoReturn]) -> None:
+    """Nothing is left of a code but its name, for whoever holds it."""
+    if code.family is not None:
+        code.family.close()
+    code.native = code.entry1 = code.entry2 = code.entry3 = code.entry4 = refuse
+    code.machine = code.family = code.lambda_ = code.make_lambda = code.tail = code.forward = code.closed = (
+        None
+    )
+    code.name, code.group = code.name or "λ", ()
+    del code.base
+
+
+def _leave(watch: Watch) -> None:
+    """Leave, whatever is raised meanwhile: that an evaluation be interrupted which has ended, or Ctrl-C."""
+    late = None
+    while True:
+        try:
+            watch.leave()
+            break
+        except Interrupted:
+            continue
+        except KeyboardInterrupt as interrupt:
+            late = interrupt
+    if late is not None:
+        raise late
 
 
 class _SystemCodes(dict[str, Code]):

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
-from vlad.errors import LimitExceeded, WrongOption
+from vlad.errors import LimitExceeded, VladError, WrongOption
 from vlad.source import Span
 
 DEFAULT_DEPTH = (
@@ -32,30 +32,50 @@ class _Interpreter:
     it would only walk them again and again."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
+        # A finalizer or a signal's handler that evaluates may come in between, anywhere below, in the same thread: each step is
+        # such that the state which it meets, and leaves, is right
+        self._lock = threading.RLock()
+        self._users: dict[int, int] = {}  # evaluations of each thread
         self._depth = 0
         self._collecting = False
 
     def enter(self, depth: int) -> None:
+        me = threading.get_ident()
         with self._lock:
-            if self._users == 0:
-                self._depth = sys.getrecursionlimit()
-                self._collecting = gc.isenabled()
-                gc.disable()
-            self._users += 1
+            before, collecting = sys.getrecursionlimit(), gc.isenabled()
+            if not self._users:
+                self._depth, self._collecting = before, collecting
+            self._users[me] = self._users.get(me, 0) + 1
+            gc.disable()
             sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
 
     def leave(self) -> None:
+        me = threading.get_ident()
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                sys.setrecursionlimit(self._depth)
-                if self._collecting:
-                    gc.enable()
+            depth, collecting = self._depth, self._collecting
+            if self._users[me] == 1:
+                del self._users[me]
+            else:
+                self._users[me] -= 1
+            self._restore(depth, collecting)
+
+    def _restore(self, depth: int, collecting: bool) -> None:
+        if not self._users:
+            if collecting:
+                gc.enable()
+            sys.setrecursionlimit(depth)
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there."""
+        me = threading.get_ident()
+        self._lock = threading.RLock()
+        used, self._users = bool(self._users), {me: self._users[me]} if me in self._users else {}
+        if used:
+            self._restore(self._depth, self._collecting)
 
 
 _interpreter = _Interpreter()
+os.register_at_fork(after_in_child=_interpreter.alone)
 
 
 @contextmanager
@@ -102,7 +122,7 @@ class Limits:
 
 
 class Interrupted(BaseException):
-    """Raised in the evaluating thread by the watcher; becomes a LimitExceeded at the border. A BaseException, so that
+    """Raised in the evaluating thread by another one; becomes the error that says why at the border. A BaseException, so that
     no handler in between takes it for an error of the program."""
 
 
@@ -152,19 +172,22 @@ def raise_in(thread: int, kind: type[BaseException] | None) -> None:
 
 
 class Watch:
-    """A context: the limits hold inside it. Entering again inside it changes nothing."""
+    """The limits of a machine's evaluations, one at a time: they hold from the outermost `enter` to its `leave`. Meanwhile
+    another thread may end the evaluation (`interrupt`)."""
 
     def __init__(self, limits: Limits, steps: list[float]) -> None:
         self.limits = limits
         self.steps = steps
         self.active = 0
         self.written = 0  # characters, since the outermost evaluation began
-        self.reason: LimitExceeded | None = None
-        self.stop: Callable[[], object] | None = None  # also called where a limit is reached
+        self.reason: VladError | None = None  # why it is interrupted
+        self.stop: Callable[[], object] | None = None  # also called where it is interrupted
+        self._telling = threading.Lock()
+        self._thread: int | None = None  # that evaluates, and may be told to stop
         self._done = threading.Event()
         self._watcher: threading.Thread | None = None
 
-    def __enter__(self) -> Watch:
+    def enter(self) -> None:
         self.active += 1
         if self.active == 1:
             self.reason = None
@@ -174,20 +197,34 @@ class Watch:
             self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
             if self.limits.are_watched:
                 self._start()
-        return self
+            self._thread = threading.get_ident()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.active -= 1
-        if self.active == 0:
+    def leave(self) -> None:
+        """Raises Interrupted where that was on its way; then it is called again: from then on nobody interrupts."""
+        if self.active == 1:
+            with self._telling:
+                if self._thread is not None:
+                    self._thread = None
+                    if self.reason is not None:
+                        raise_in(threading.get_ident(), None)  # too late: the evaluation has ended
             if self._watcher is not None:
                 self._done.set()
                 self._watcher.join()
                 self._watcher = None
-                if self.reason is not None and kind is not Interrupted:
-                    self._interrupt(threading.get_ident(), None)  # too late: the evaluation had ended
+        self.active -= 1
+        if self.active == 0:
             _interpreter.leave()
+
+    def interrupt(self, reason: VladError, thread: int | None = None) -> None:
+        """From another thread: end the evaluation that is under way (in that thread) with this error. To be told again until it
+        has ended: what is raised while Python tidies up in between is lost."""
+        with self._telling:
+            if self._thread is None or thread not in (None, self._thread):
+                return
+            self.reason = self.reason or reason
+            raise_in(self._thread, Interrupted)
+            if self.stop is not None:
+                self.stop()
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""
@@ -207,30 +244,22 @@ class Watch:
 
     def _start(self) -> None:
         self._done.clear()
-        target = threading.get_ident()
-        self._watcher = threading.Thread(target=self._watch, args=(target,), daemon=True, name="vlad-limits")
+        self._watcher = threading.Thread(target=self._watch, daemon=True, name="vlad-limits")
         self._watcher.start()
 
-    def _watch(self, target: int) -> None:
+    def _watch(self) -> None:
         end = math.inf if self.limits.seconds is None else time.monotonic() + self.limits.seconds
         most = math.inf if self.limits.memory is None else resident_megabytes() + self.limits.memory
-        while not self._done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
+        reason = None
+        while reason is None:
+            if self._done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
+                return
             if time.monotonic() >= end:
                 message = f"The evaluation took longer than {self.limits.seconds} seconds"
-                self.reason = LimitExceeded("out-of-time", message, hint="`seconds` sets the limit")
+                reason = LimitExceeded("out-of-time", message, hint="`seconds` sets the limit")
             elif most < math.inf and resident_megabytes() > most:
                 message = f"The evaluation needs more than {self.limits.memory} megabytes"
-                self.reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
-            if self.reason is not None:
-                break
-        # again and again: what is raised while Python tidies up in between is lost
-        while self.reason is not None:
-            self._interrupt(target, Interrupted)
-            if self.stop is not None:
-                self.stop()
-            if self._done.wait(AGAIN_SECONDS):
-                return
-
-    @staticmethod
-    def _interrupt(target: int, kind: type[BaseException] | None) -> None:
-        raise_in(target, kind)
+                reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
+        self.interrupt(reason)
+        while not self._done.wait(AGAIN_SECONDS):
+            self.interrupt(reason)
