@@ -35,7 +35,10 @@ ROOMS = (
         "rewriting boxes sums optimize loops fuse products indices kernels triangles functions expressions emit_kernels "
         "emit_routines emit_c emit_cuda cuda unit calls hot beside tiers whole",
     ),
-    ("vlad", "library turns life convert saving restoring callables differences host session derivatives"),
+    (
+        "vlad",
+        "library turns life asynchronous convert saving restoring callables differences host session derivatives",
+    ),
     ("vlad.bridges", "arrays torch jax modules magic"),
     ("vlad.repl", "display commands prompt"),
     ("vlad", "__main__"),

@@ -9,6 +9,7 @@ to.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from vlad.convert import Procedure, from_python, like, parts_of, to_python, tuple_of
@@ -59,26 +60,13 @@ def grad(f: Procedure, argnums: Which = None) -> Callable[..., Any]:
     where `f` answers no real.
     """
     gradient = Gradient(_applied(f, "gradient").value, f)
-    if argnums is None:
-        return gradient
-
-    def chosen(*arguments: Any) -> Any:
-        return _chosen(_like_arguments(arguments, _answer(gradient, arguments), f), argnums)
-
-    return chosen
+    return gradient if argnums is None else partial(_gradient_chosen, gradient, f, argnums)
 
 
 def value_and_grad(f: Procedure, argnums: Which = None) -> Callable[..., tuple[Any, Any]]:
     """As `grad`, answering the pair of the value and the gradient."""
     both = ValueAndGradient(_applied(f, "value-and-gradient").value, f)
-    if argnums is None:
-        return both
-
-    def value_and_chosen(*arguments: Any) -> tuple[Any, Any]:
-        value, gradient = parts_of(_answer(both, arguments), 2)
-        return to_python(value, f._apply), _chosen(_like_arguments(arguments, gradient, f), argnums)
-
-    return value_and_chosen
+    return both if argnums is None else partial(_value_and_gradient_chosen, both, f, argnums)
 
 
 def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
@@ -95,11 +83,7 @@ def vjp(f: Procedure, *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The value of `f` and its backpropagator: a function from a sensitivity of the value to the tuple of those of the arguments,
     or to the bare one for one argument."""
     value, back = parts_of(_call(f, "vjp", _packed(primals, f)), 2)
-
-    def backpropagator(sensitivity: Any) -> Any:
-        return _chosen(_like_arguments(primals, f._apply(back, from_python(sensitivity, f._apply)), f), None)
-
-    return to_python(value, f._apply), backpropagator
+    return to_python(value, f._apply), partial(_sensitivities, Procedure(back, f._apply), primals)
 
 
 def hessian(f: Procedure) -> Callable[..., Any]:
@@ -114,6 +98,25 @@ def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
     _check_counts(points, directions)
     product = _call(f, "hvp", _packed(points, f), _packed(directions, f))
     return _chosen(_like_arguments(points, product, f), None)
+
+
+# What `partial` hands to Python: functions of modules, for pickle knows no others.
+
+
+def _gradient_chosen(gradient: Gradient, f: Procedure, argnums: Which, *arguments: Any) -> Any:
+    return _chosen(_like_arguments(arguments, _answer(gradient, arguments), f), argnums)
+
+
+def _value_and_gradient_chosen(
+    both: ValueAndGradient, f: Procedure, argnums: Which, *arguments: Any
+) -> tuple[Any, Any]:
+    value, gradient = parts_of(_answer(both, arguments), 2)
+    return to_python(value, f._apply), _chosen(_like_arguments(arguments, gradient, f), argnums)
+
+
+def _sensitivities(back: Procedure, primals: tuple[Any, ...], sensitivity: Any) -> Any:
+    answer = back._apply(back.value, from_python(sensitivity, back._apply))
+    return _chosen(_like_arguments(primals, answer, back), None)
 
 
 def _applied(f: Any, operator: str) -> Procedure:

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vlad.compile.tiers import POLICIES, Tiers
 from vlad.convert import Procedure, from_python, to_python
@@ -50,6 +50,8 @@ from vlad.write import written
 
 if TYPE_CHECKING:
     from vlad.compile.whole import Steps
+
+Answer = TypeVar("Answer")
 
 CAPABILITIES = ("files", "imports", "streams")
 CONFINED: dict[str, Any] = {
@@ -317,6 +319,27 @@ class Session:
                 if self.machine.counting and not counting:
                     self.tiers.forget()
                 yield
+
+    async def aeval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
+        """`eval`, awaited: it runs in a thread of its own while the event loop goes on. What is awaited of one session takes
+        turns. Where the task is cancelled, the evaluation is interrupted, and the session may be used again."""
+        from vlad.asynchronous import evaluated  # asyncio: 30 ms
+
+        return await evaluated(self, lambda: self.eval(text, name), limits)
+
+    async def acall(
+        self, function: Callable[..., Answer], *arguments: Any, limits: Limits | None = None
+    ) -> Answer:
+        """What a procedure of the session, or a Python function that uses such, answers for arguments, awaited as `aeval` is."""
+        from vlad.asynchronous import evaluated
+
+        if getattr(function, "session", self) is not self:
+            raise VladError(
+                "other-session",
+                f"{function!r} is a procedure of another session",
+                hint="let that one call it",
+            )
+        return await evaluated(self, lambda: function(*arguments), limits)
 
     def run(self, path: str) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""

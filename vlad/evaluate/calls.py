@@ -44,6 +44,8 @@ from vlad.values import (
     look,
 )
 
+NOTHING = (None,) * 7
+
 
 class Register:
     """T: a tail call on its way to whoever called in other than tail position. `e` is the function, `f` the closure, the
@@ -60,7 +62,7 @@ class Register:
     n: int
 
     def __init__(self) -> None:
-        self.take_back((None,) * 7)
+        self.take_back(NOTHING)
 
     def kept(self) -> tuple[Any, ...]:
         """What is on its way, for `take_back`."""
@@ -539,8 +541,8 @@ class Machine:
         in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the call."""
         watch = self.watch
         before = watch.stop
-        # a finalizer or a signal's handler may evaluate while a call is on its way
-        on_its_way = self.T.kept() if watch.active else None
+        # a finalizer or a signal's handler may evaluate while a call is on its way; at the end T keeps nothing
+        on_its_way = self.T.kept() if watch.active else NOTHING
         try:
             watch.enter()
             try:
@@ -549,8 +551,7 @@ class Machine:
             finally:
                 watch.stop = before
                 _leave(watch)
-                if on_its_way is not None:
-                    self.T.take_back(on_its_way)
+                self.T.take_back(on_its_way)
         except Interrupted as interrupted:
             reason = watch.reason
             assert reason is not None
