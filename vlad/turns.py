@@ -12,8 +12,10 @@ from __future__ import annotations
 import os
 import threading
 from _thread import RLock
+from collections.abc import Callable
 
 from vlad.errors import VladError
+from vlad.evaluate.limits import is_evaluating, undisturbed
 
 A_WHILE = 0.1  # seconds of waiting, before somebody looks whether that can end
 
@@ -34,19 +36,37 @@ class Turns(RLock):  # type: ignore[misc]
     owner: int  # the thread that had it last, and has it now if it is taken
 
     def __enter__(self) -> bool:  # type: ignore[override]
-        if not self.acquire(False):
-            self._wait()
+        if is_evaluating():
+            self._enter_undisturbed()
+        elif not self.acquire(False):
+            self._wait(self.acquire)
         self.owner = threading.get_ident()
         return True
 
-    def _wait(self) -> None:
+    def _enter_undisturbed(self) -> None:
+        """Within an evaluation, which may be interrupted anywhere: it is known whether the lock was taken."""
+        taken: list[bool] = []
+
+        def acquire(*, timeout: float = 0.0) -> bool:
+            undisturbed(lambda: taken.append(self.acquire(timeout=timeout)))
+            return taken[-1]
+
+        try:
+            if not acquire():
+                self._wait(acquire)
+        except BaseException:
+            if taken and taken[-1]:
+                self.release()
+            raise
+
+    def _wait(self, acquire: Callable[..., bool]) -> None:
         """Raises VladError where this would never end, or where it is abandoned."""
         me = threading.get_ident()
         before = _waiting.get(me)  # of a signal's handler that interrupts another wait
         suspicious = False
         try:
             _waiting[me] = self
-            while not self.acquire(timeout=A_WHILE):
+            while not acquire(timeout=A_WHILE):
                 if me in _abandoned:
                     raise cancelled()
                 with _looking:

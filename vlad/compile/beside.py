@@ -23,13 +23,14 @@ class Job(Protocol):
 
 class Beside:
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()  # Python's own: nothing comes between its being taken and given back
+        self._changed = threading.Condition(self._lock)
         self._jobs: set[Job] = set()
         self._at_work: Job | None = None
         self._thread: threading.Thread | None = None
 
     def add(self, job: Job) -> None:
-        with self._changed:
+        with self._lock:
             self._jobs.add(job)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, daemon=True, name="vlad-compiler")
@@ -37,12 +38,12 @@ class Beside:
             self._changed.notify()
 
     def remove(self, job: Job) -> None:
-        with self._changed:
+        with self._lock:
             self._jobs.discard(job)
 
     def rest(self, tiers: Any = None, seconds: float | None = None) -> bool:
         """Wait until nothing is done for a call that has ended (of a session); False where that takes longer."""
-        with self._changed:
+        with self._lock:
             return self._changed.wait_for(lambda: not self._is_belated(tiers), seconds)
 
     def _is_belated(self, tiers: Any) -> bool:
@@ -51,7 +52,7 @@ class Beside:
 
     def thread(self, tiers: Any) -> int | None:
         """The thread that works here, while it is at work for a session."""
-        with self._changed:
+        with self._lock:
             at_work, thread = self._at_work, self._thread
             return (
                 thread.ident
@@ -61,7 +62,8 @@ class Beside:
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there, nor is the one that works here."""
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._jobs = {job for job in self._jobs if job.thread == threading.get_ident()}
         self._at_work = self._thread = None
         if self._jobs:
@@ -70,13 +72,13 @@ class Beside:
     def _work(self) -> None:
         while True:
             self._look_at(self._next())
-            with self._changed:
+            with self._lock:
                 self._at_work = None
                 self._changed.notify_all()
 
     def _next(self) -> Job:
         """The job whose turn comes next, once it has come."""
-        with self._changed:
+        with self._lock:
             while True:
                 job = min(self._jobs, key=lambda job: job.due, default=None)
                 if job is None:

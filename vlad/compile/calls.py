@@ -354,8 +354,8 @@ class Compiled(Crossing):
         with self.lock:
             if self.busy:
                 raise Mismatch
-            self.busy.append(self.lock)
             try:
+                self.busy.append(self.lock)
                 return self._called(operands)
             finally:  # however it ended: boxes and values go, and others come to lie where they lay
                 self.busy.clear()

@@ -109,8 +109,8 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
         with lock:
             if busy:
                 return NotImplemented
-            busy.append(lock)
             try:
+                busy.append(lock)
                 return answered(arguments)
             finally:
                 busy.clear()

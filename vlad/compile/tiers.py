@@ -30,7 +30,7 @@ from vlad.compile.beside import BESIDE
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded
-from vlad.evaluate.limits import AGAIN_SECONDS, raise_in, too_deep
+from vlad.evaluate.limits import AGAIN_SECONDS, Told, raise_in, too_deep
 from vlad.values import Code, Global, Value, is_procedure, look
 
 POLICIES = ("auto", "compile", "evaluate")
@@ -45,7 +45,7 @@ MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
 
 
-class Switch(BaseException):
+class Switch(Told):
     """Raised in the evaluating thread when the compiled form is ready and may start instead."""
 
 
@@ -90,24 +90,32 @@ class Job:
         self.operands = operands
         self.thread = threading.get_ident()
         self.due = due
-        self.active = True
+        self.active = False  # may it be overtaken?
         self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
         self.compiled: Any = None
 
     def look(self) -> float | None:
         """It takes longer than a moment: compile it, or else what it spends its time in."""
-        if self.switching:  # what is raised while Python tidies up is lost
-            self.tiers.give(self, self.compiled)
-            return AGAIN_SECONDS
-        if not self.whole:
-            return self.tiers.look(self)
-        compiled = self.tiers.compile(self.entry, self.operands)
-        if compiled is None:
-            self.whole = False
-            return 0.0 if HOT else None
-        self.tiers.give(self, compiled)
-        return AGAIN_SECONDS
+        if self.compiled is None:
+            if not self.whole:
+                return self.tiers.look(self)
+            self.compiled = self.tiers.compile(self.entry, self.operands)
+            if self.compiled is None:
+                self.whole = False
+                return 0.0 if HOT else None
+        # again and again: what is raised while Python tidies up is lost
+        return AGAIN_SECONDS if self.tiers.give(self) else A_MOMENT
+
+    def begin(self) -> None:
+        """From here on Switch may be raised."""
+        self.active = True
+
+    def end(self) -> None:
+        """From here on nobody raises Switch: the answer is there."""
+        while self.active:
+            with contextlib.suppress(Switch):
+                self.tiers.keep(self)
 
 
 class Effects:
@@ -377,24 +385,13 @@ class Tiers:
         waiting = A_MOMENT if whole and entry.seconds <= A_MOMENT else 0.0
         job = Job(self, entry, operands, self.machine.steps[0], whole, begun + waiting)
 
-        def done() -> None:
-            """From here on nobody raises Switch: the answer is there."""
-            with self._lock:
-                if job.active and job.switching:
-                    raise_in(job.thread, None)
-                job.active = False
-                self._job = None
-
         try:
             try:
                 self._job = job
                 BESIDE.add(job)
-                return self.machine.apply(f, argument, done)
+                return self.machine.apply(f, argument, job)
             finally:
-                while job.active:  # where done itself was interrupted
-                    with contextlib.suppress(Switch):
-                        done()
-                BESIDE.remove(job)
+                self._finish(job)
                 entry.seconds += time.monotonic() - begun
                 entry.calls += 1
         except Switch as switch:
@@ -404,15 +401,34 @@ class Tiers:
             self.machine.steps[0] = job.steps
             return self._run(job.compiled, operands, f, argument)
 
+    def _finish(self, job: Job) -> None:
+        """Nobody looks after a job any longer, whatever this thread is told meanwhile."""
+        while True:
+            try:
+                job.end()
+                self._job = None
+                BESIDE.remove(job)
+                return
+            except Told:
+                continue
+
+    def keep(self, job: Job) -> None:
+        """It is too late to take over."""
+        with self._lock:
+            if job.switching:
+                raise_in(job.thread, None)
+            job.active = False
+
     # In the compiler's thread.
 
-    def give(self, job: Job, compiled: Any) -> None:
-        """What was compiled takes over from tier 0."""
+    def give(self, job: Job) -> bool:
+        """What was compiled takes over from tier 0; False where that has not begun."""
         with self._lock:
             if job.active:
-                job.compiled, job.switching = compiled, True
+                job.switching = True
                 if not job.acting:  # else it gives way itself, when it is done
                     raise_in(job.thread, Switch)
+            return job.active
 
     def look(self, job: Job) -> float:
         """Where does the time of a call go that is not compiled as a whole? Answers how long to wait until the next look."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 from weakref import WeakSet
 
 from vlad.ad.forward import forward_entry
@@ -27,7 +27,7 @@ from vlad.core.simplify import simplify, tidy
 from vlad.core.text import constant_text, read_expression
 from vlad.evaluate.emit_python import Family, emit
 from vlad.evaluate.explain import explained, located, not_a_procedure
-from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel
+from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
 from vlad.tensors import Booleans, condition, holds
 from vlad.values import (
     FALSE,
@@ -127,6 +127,14 @@ def _adapters_text(arity: int) -> str:
         lines.append(f"  return native(self, {', '.join(passed)})")
         lines.append(f" code.entry{count} = entry{count}")
     return "\n".join(lines)
+
+
+class Overtaken(Protocol):
+    """An evaluation that another thread may have started again, in its own way, from `begin` to `end`."""
+
+    def begin(self) -> None: ...
+
+    def end(self) -> None: ...
 
 
 class Machine:
@@ -487,20 +495,21 @@ class Machine:
 
     # Applying, from outside.
 
-    def apply(self, f: Value, argument: Value, done: Callable[[], object] | None = None) -> Value:
-        """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions. `done`
-        is called when there is an answer, or an error, while the limits still hold."""
+    def apply(self, f: Value, argument: Value, job: Overtaken | None = None) -> Value:
+        """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions."""
         f = look(f)
         if not is_procedure(f):
             raise not_a_procedure(f)
 
         def evaluate() -> Value:
+            if job is not None:
+                job.begin()
             try:
                 result = f[0].entry1(f, argument)
                 return self.bounce() if result is self.T else result
             finally:
-                if done is not None:
-                    done()
+                if job is not None:
+                    job.end()
 
         return self.guarded(evaluate, beginning=(f, argument))
 
@@ -576,13 +585,13 @@ def _emptied(code: Code, refuse: Callable[..., NoReturn]) -> None:
 
 
 def _leave(watch: Watch) -> None:
-    """Leave, whatever is raised meanwhile: that an evaluation be interrupted which has ended, or Ctrl-C."""
+    """Leave, whatever is raised meanwhile: what this thread is told, which it will be again if it matters, or Ctrl-C."""
     late = None
     while True:
         try:
             watch.leave()
             break
-        except Interrupted:
+        except Told:
             continue
         except KeyboardInterrupt as interrupt:
             late = interrupt

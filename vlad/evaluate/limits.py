@@ -7,6 +7,7 @@ C stack; fuel is counted at procedure entry and at loops, by code that is emitte
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
 import os
@@ -39,38 +40,49 @@ class _Interpreter:
         self._depth = 0
         self._collecting = False
 
-    def enter(self, depth: int) -> None:
+    def enter(self, depth: int) -> int:
+        """How many evaluations of this thread there were before: what `leave` is told."""
         me = threading.get_ident()
         with self._lock:
             before, collecting = sys.getrecursionlimit(), gc.isenabled()
             if not self._users:
                 self._depth, self._collecting = before, collecting
-            self._users[me] = self._users.get(me, 0) + 1
+            count = self._users.get(me, 0)
+            self._users[me] = count + 1
             gc.disable()
             sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
+        return count
 
-    def leave(self) -> None:
+    def leave(self, count: int) -> None:
+        """Whatever was interrupted in between has left, too."""
         me = threading.get_ident()
         with self._lock:
             depth, collecting = self._depth, self._collecting
-            if self._users[me] == 1:
-                del self._users[me]
+            if count:
+                self._users[me] = count
             else:
-                self._users[me] -= 1
+                self._users.pop(me, None)
             self._restore(depth, collecting)
 
     def _restore(self, depth: int, collecting: bool) -> None:
         if not self._users:
             if collecting:
                 gc.enable()
-            sys.setrecursionlimit(depth)
+            with contextlib.suppress(RecursionError):  # whoever called us was as deep as that already
+                sys.setrecursionlimit(depth)
+
+    def evaluates(self, thread: int) -> bool:
+        return thread in self._users
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there."""
         me = threading.get_ident()
         self._lock = threading.RLock()
-        used, self._users = bool(self._users), {me: self._users[me]} if me in self._users else {}
-        if used:
+        used, count = bool(self._users), self._users.get(me, 0)
+        self._users.clear()
+        if count:
+            self._users[me] = count
+        elif used:
             self._restore(self._depth, self._collecting)
 
 
@@ -81,11 +93,11 @@ os.register_at_fork(after_in_child=_interpreter.alone)
 @contextmanager
 def deep_recursion() -> Iterator[None]:
     """Inside, Python functions may call each other as deep as data nest."""
-    _interpreter.enter(10_000_000)
+    count = _interpreter.enter(10_000_000)
     try:
         yield
     finally:
-        _interpreter.leave()
+        _interpreter.leave(count)
 
 
 class Limits:
@@ -121,9 +133,13 @@ class Limits:
         return self.seconds is not None or self.memory is not None
 
 
-class Interrupted(BaseException):
-    """Raised in the evaluating thread by another one; becomes the error that says why at the border. A BaseException, so that
-    no handler in between takes it for an error of the program."""
+class Told(BaseException):
+    """Raised in a thread that evaluates by another one, and again as long as it matters. A BaseException, so that no handler in
+    between takes it for an error of the program."""
+
+
+class Interrupted(Told):
+    """The evaluation is to end; becomes the error that says why at the border."""
 
 
 def resident_megabytes() -> float:
@@ -163,12 +179,48 @@ def too_much_output(most: int) -> LimitExceeded:
     )
 
 
+_raising = threading.Lock()
+_deaf: set[int] = set()  # threads that are told nothing
+
+
 def raise_in(thread: int, kind: type[BaseException] | None) -> None:
     """Raise an exception in another thread, at its next step; None takes one back that was not raised yet."""
     import ctypes  # 3 ms, only where a limit is reached or a tier is changed
 
     exception = None if kind is None else ctypes.py_object(kind)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+    with _raising:
+        if kind is None or thread not in _deaf:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+
+
+def is_evaluating() -> bool:
+    """May this thread be told something?"""
+    return _interpreter.evaluates(threading.get_ident())
+
+
+def undisturbed(act: Callable[[], object]) -> None:
+    """Do something short without being told anything meanwhile. What is on its way comes before, or after."""
+    me = threading.get_ident()
+    try:
+        with _raising:
+            _deaf.add(me)
+        _arrive()
+        act()
+    finally:
+        _deaf.discard(me)
+
+
+def _arrive() -> None:
+    """A call: where Python looks whether something is to be raised."""
+
+
+def _alone() -> None:
+    """In a process that was forked: the other threads are not there."""
+    global _raising
+    _raising = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_alone)
 
 
 class Watch:
@@ -184,36 +236,39 @@ class Watch:
         self.stop: Callable[[], object] | None = None  # also called where it is interrupted
         self._telling = threading.Lock()
         self._thread: int | None = None  # that evaluates, and may be told to stop
+        self._count = 0  # of its evaluations that were there before
         self._done = threading.Event()
         self._watcher: threading.Thread | None = None
 
     def enter(self) -> None:
-        self.active += 1
-        if self.active == 1:
+        """Where this is interrupted, nothing was entered."""
+        if self.active == 0:
             self.reason = None
             self.written = 0
-            _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
+            self._count = _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
             fuel = self.limits.fuel
             self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
             if self.limits.are_watched:
                 self._start()
             self._thread = threading.get_ident()
+        self.active += 1
 
     def leave(self) -> None:
-        """Raises Interrupted where that was on its way; then it is called again: from then on nobody interrupts."""
-        if self.active == 1:
-            with self._telling:
-                if self._thread is not None:
-                    self._thread = None
-                    if self.reason is not None:
-                        raise_in(threading.get_ident(), None)  # too late: the evaluation has ended
-            if self._watcher is not None:
-                self._done.set()
-                self._watcher.join()
-                self._watcher = None
-        self.active -= 1
-        if self.active == 0:
-            _interpreter.leave()
+        """Where this is interrupted, it is called again; after that, nobody interrupts."""
+        if self.active > 1:
+            self.active -= 1
+            return
+        with self._telling:
+            if self._thread is not None:
+                self._thread = None
+                if self.reason is not None:
+                    raise_in(threading.get_ident(), None)  # too late: the evaluation has ended
+        if self._watcher is not None:
+            self._done.set()
+            self._watcher.join()
+            self._watcher = None
+        _interpreter.leave(self._count)
+        self.active = 0
 
     def interrupt(self, reason: VladError, thread: int | None = None) -> None:
         """From another thread: end the evaluation that is under way (in that thread) with this error. To be told again until it
@@ -225,6 +280,10 @@ class Watch:
             raise_in(self._thread, Interrupted)
             if self.stop is not None:
                 self.stop()
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there."""
+        self._telling = threading.Lock()
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""
@@ -243,16 +302,19 @@ class Watch:
         self.written += len(text)
 
     def _start(self) -> None:
-        self._done.clear()
-        self._watcher = threading.Thread(target=self._watch, daemon=True, name="vlad-limits")
+        self._done.set()  # somebody may have been left behind where this was interrupted
+        self._done = threading.Event()
+        self._watcher = threading.Thread(
+            target=self._watch, args=(self._done,), daemon=True, name="vlad-limits"
+        )
         self._watcher.start()
 
-    def _watch(self) -> None:
+    def _watch(self, done: threading.Event) -> None:
         end = math.inf if self.limits.seconds is None else time.monotonic() + self.limits.seconds
         most = math.inf if self.limits.memory is None else resident_megabytes() + self.limits.memory
         reason = None
         while reason is None:
-            if self._done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
+            if done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
                 return
             if time.monotonic() >= end:
                 message = f"The evaluation took longer than {self.limits.seconds} seconds"
@@ -261,5 +323,5 @@ class Watch:
                 message = f"The evaluation needs more than {self.limits.memory} megabytes"
                 reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
         self.interrupt(reason)
-        while not self._done.wait(AGAIN_SECONDS):
+        while not done.wait(AGAIN_SECONDS):
             self.interrupt(reason)
