@@ -61,7 +61,7 @@ def test_compiled_calls_let_others_run() -> None:
     def call(index: int) -> float:
         running[index] = 1
         try:
-            return sessions[index]["turns"](2e7)
+            return sessions[index]["turns"](1e7)
         finally:
             running[index] = 0
             ended.set()
@@ -76,7 +76,7 @@ def test_compiled_calls_let_others_run() -> None:
 
     first, second, steps = in_threads(lambda: call(0), lambda: call(1), watch)
     assert first == second
-    assert steps > 20 and both.count(2) > 20  # a call that held the lock of Python would let nobody count
+    assert steps > 10 and both.count(2) > 10  # a call that held the lock of Python would let nobody count
 
 
 @pytest.mark.timeout(60)
@@ -254,12 +254,13 @@ def test_the_event_loop_goes_on_and_cancels(tier: str) -> None:
             lambda: session.acall(turns, 1e12),
             lambda: session.aeval("(turns 1e12)", limits=vlad.Limits(seconds=50)),
         ):
-            for seconds in (0.0, 0.2):
+            for most in (0, 20):
                 before = ticks
                 evaluation = asyncio.ensure_future(awaited())
                 waiting = [asyncio.ensure_future(awaited()) for _ in range(3)]
-                await asyncio.sleep(seconds)
-                assert ticks - before >= seconds / 0.05
+                while ticks - before < most:
+                    await asyncio.sleep(0.01)
+                assert not evaluation.done()
                 for task in (*waiting, evaluation):
                     task.cancel()
                 done = await asyncio.gather(evaluation, *waiting, return_exceptions=True)
