@@ -90,7 +90,7 @@ def known_race() -> None:
 
     def work(index: int) -> None:
         words, answers = ffi.new("union vlad_word[]", 8), ffi.new("union vlad_word[]", 8)
-        for i in range(20000):
+        for _ in range(20000):
             words[0].d = 3.0
             handle.vlad_call(words, answers)
 
