@@ -103,18 +103,34 @@ class Calls:
 _unpickling = threading.Lock()
 
 
-@functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
 def unpickled(text: str) -> Any:
-    """A procedure that pickle brings. All of a process belong to one session."""
+    """A procedure that pickle brings. All of a process belong to one session, as long as that is not closed."""
+    with _unpickling:
+        if _for_unpickled().closed:
+            _for_unpickled.cache_clear()
+            _read_again.cache_clear()
+        return _read_again(text)
+
+
+@functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
+def _read_again(text: str) -> Any:
     from vlad.restoring import loads
 
-    with _unpickling:
-        return loads(text, _for_unpickled())
+    return loads(text, _for_unpickled())
 
 
 @functools.cache
 def _for_unpickled() -> Session:
     return Session()
+
+
+def _alone() -> None:
+    """In a process that was forked: the other threads are not there."""
+    global _unpickling
+    _unpickling = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_alone)
 
 
 class Session:
