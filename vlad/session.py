@@ -81,12 +81,11 @@ class Calls:
     def quicken(self, procedure: Procedure, count: int) -> None:
         """Let a procedure call machine code without us, while that is up to date; if another thread has its turn, after a later
         call."""
-        lock = self.session._lock
-        if is_gone(self.session) or not lock.acquire(False):
+        tiers, lock = self.session.tiers, self.session._lock
+        if not isinstance(tiers, Tiers) or not tiers.knows(procedure) or not lock.acquire(False):
             return
         try:
-            if not is_gone(self.session):
-                self.session.tiers.quicken(procedure, count)
+            tiers.quicken(procedure, count)
         finally:
             lock.release()
 

@@ -13,9 +13,10 @@ import os
 import threading
 from _thread import RLock
 from collections.abc import Callable
+from threading import get_ident
 
 from vlad.errors import VladError
-from vlad.evaluate.limits import is_evaluating, undisturbed
+from vlad.evaluate.limits import evaluating, undisturbed
 
 A_WHILE = 0.1  # seconds of waiting, before somebody looks whether that can end
 
@@ -31,17 +32,18 @@ class Turns(RLock):  # type: ignore[misc]
     its giving back and whatever follows. (That it could not be a base is what type checkers are told, not what is so.)
     """
 
-    __slots__ = ("owner",)
-
-    owner: int  # the thread that had it last, and has it now if it is taken
+    __slots__ = ()
 
     def __enter__(self) -> bool:  # type: ignore[override]
-        if is_evaluating():
+        if get_ident() in evaluating:
             self._enter_undisturbed()
         elif not self.acquire(False):
             self._wait(self.acquire)
-        self.owner = threading.get_ident()
         return True
+
+    def owner(self) -> int:
+        """The thread that has it; 0 for none. Python tells nobody but people who look at a lock."""
+        return int(repr(self).partition("owner=")[2].partition(" ")[0])
 
     def _enter_undisturbed(self) -> None:
         """Within an evaluation, which may be interrupted anywhere: it is known whether the lock was taken."""
@@ -61,7 +63,7 @@ class Turns(RLock):  # type: ignore[misc]
 
     def _wait(self, acquire: Callable[..., bool]) -> None:
         """Raises VladError where this would never end, or where it is abandoned."""
-        me = threading.get_ident()
+        me = get_ident()
         before = _waiting.get(me)  # of a signal's handler that interrupts another wait
         suspicious = False
         try:
@@ -72,8 +74,10 @@ class Turns(RLock):  # type: ignore[misc]
                 with _looking:
                     if not self._is_mutual(me):
                         suspicious = False
-                    elif not suspicious:  # whoever has just taken it may not have signed yet
-                        suspicious = True
+                    elif not suspicious:
+                        suspicious = (
+                            True  # what was so while we looked from one to the next need not be so now
+                        )
                     else:
                         del _waiting[me]  # so that the others need not give up, too
                         raise VladError(
@@ -92,7 +96,7 @@ class Turns(RLock):  # type: ignore[misc]
         for _ in range(len(_waiting)):
             if turns is None:
                 return False
-            owner = getattr(turns, "owner", 0)
+            owner = turns.owner()
             if owner == me:
                 return True
             turns = _waiting.get(owner)

@@ -264,6 +264,10 @@ class Tiers:
                 entry.quicks.append(compiled.quick)
         return compiled
 
+    def knows(self, procedure: Any) -> bool:
+        """Might there be machine code for a Python callable?"""
+        return id(procedure.value) in self.entries
+
     def quicken(self, procedure: Any, count: int) -> None:
         """Hand a Python callable machine code that it may call itself: from so many reals to a real, or between reals and
         arrays; it is taken back when what it relies on is redefined."""

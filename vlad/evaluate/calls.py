@@ -551,7 +551,8 @@ class Machine:
         watch = self.watch
         before = watch.stop
         # a finalizer or a signal's handler may evaluate while a call is on its way; at the end T keeps nothing
-        on_its_way = self.T.kept() if watch.active else NOTHING
+        T = self.T
+        on_its_way = T.kept() if watch.active else NOTHING
         try:
             watch.enter()
             try:
@@ -559,8 +560,12 @@ class Machine:
                 return run()
             finally:
                 watch.stop = before
-                _leave(watch)
-                self.T.take_back(on_its_way)
+                try:
+                    watch.leave()
+                except (Told, KeyboardInterrupt) as late:
+                    _leave(watch, late)
+                if T.e is not on_its_way[0]:
+                    T.take_back(on_its_way)
         except Interrupted as interrupted:
             reason = watch.reason
             assert reason is not None
@@ -584,18 +589,15 @@ def _emptied(code: Code, refuse: Callable[..., NoReturn]) -> None:
     del code.base
 
 
-def _leave(watch: Watch) -> None:
+def _leave(watch: Watch, late: BaseException) -> None:
     """Leave, whatever is raised meanwhile: what this thread is told, which it will be again if it matters, or Ctrl-C."""
-    late = None
     while True:
         try:
             watch.leave()
             break
-        except Told:
-            continue
-        except KeyboardInterrupt as interrupt:
-            late = interrupt
-    if late is not None:
+        except (Told, KeyboardInterrupt) as error:
+            late = error if isinstance(late, Told) else late
+    if not isinstance(late, Told):
         raise late
 
 

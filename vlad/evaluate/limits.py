@@ -7,7 +7,6 @@ C stack; fuel is counted at procedure entry and at loops, by code that is emitte
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import math
 import os
@@ -16,6 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from sys import getrecursionlimit, setrecursionlimit
+from threading import get_ident
 
 from vlad.errors import LimitExceeded, VladError, WrongOption
 from vlad.source import Span
@@ -27,6 +28,9 @@ WATCH_SECONDS = 0.02
 AGAIN_SECONDS = 0.25  # until a thread that has not stopped is told once more
 
 
+evaluating: dict[int, int] = {}  # threads, and how many evaluations each is in: it may be told something
+
+
 class _Interpreter:
     """What evaluations change of the Python interpreter, while any of them runs, in whatever thread: deep calls from
     Python to Python are allowed, for they take no C stack; and the cycle collector rests, for values are acyclic, so that
@@ -36,52 +40,52 @@ class _Interpreter:
         # A finalizer or a signal's handler that evaluates may come in between, anywhere below, in the same thread: each step is
         # such that the state which it meets, and leaves, is right
         self._lock = threading.RLock()
-        self._users: dict[int, int] = {}  # evaluations of each thread
         self._depth = 0
         self._collecting = False
 
     def enter(self, depth: int) -> int:
         """How many evaluations of this thread there were before: what `leave` is told."""
-        me = threading.get_ident()
+        me, users = get_ident(), evaluating
         with self._lock:
-            before, collecting = sys.getrecursionlimit(), gc.isenabled()
-            if not self._users:
+            if not users:
+                before, collecting = getrecursionlimit(), gc.isenabled()
                 self._depth, self._collecting = before, collecting
-            count = self._users.get(me, 0)
-            self._users[me] = count + 1
+            count = users.get(me, 0)
+            users[me] = count + 1
             gc.disable()
-            sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
+            if getrecursionlimit() < depth:
+                setrecursionlimit(depth)
         return count
 
     def leave(self, count: int) -> None:
         """Whatever was interrupted in between has left, too."""
-        me = threading.get_ident()
         with self._lock:
             depth, collecting = self._depth, self._collecting
             if count:
-                self._users[me] = count
+                evaluating[get_ident()] = count
             else:
-                self._users.pop(me, None)
-            self._restore(depth, collecting)
+                evaluating.pop(get_ident(), None)
+                if not evaluating:
+                    self._restore(depth, collecting)
 
-    def _restore(self, depth: int, collecting: bool) -> None:
-        if not self._users:
-            if collecting:
-                gc.enable()
-            with contextlib.suppress(RecursionError):  # whoever called us was as deep as that already
-                sys.setrecursionlimit(depth)
-
-    def evaluates(self, thread: int) -> bool:
-        return thread in self._users
+    @staticmethod
+    def _restore(depth: int, collecting: bool) -> None:
+        if collecting:
+            gc.enable()
+        try:
+            setrecursionlimit(depth)
+        except (
+            RecursionError
+        ):  # whoever called us was as deep as that already: the next one who leaves does it
+            return
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there."""
-        me = threading.get_ident()
         self._lock = threading.RLock()
-        used, count = bool(self._users), self._users.get(me, 0)
-        self._users.clear()
+        used, count = bool(evaluating), evaluating.get(get_ident(), 0)
+        evaluating.clear()
         if count:
-            self._users[me] = count
+            evaluating[get_ident()] = count
         elif used:
             self._restore(self._depth, self._collecting)
 
@@ -193,14 +197,9 @@ def raise_in(thread: int, kind: type[BaseException] | None) -> None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
 
 
-def is_evaluating() -> bool:
-    """May this thread be told something?"""
-    return _interpreter.evaluates(threading.get_ident())
-
-
 def undisturbed(act: Callable[[], object]) -> None:
     """Do something short without being told anything meanwhile. What is on its way comes before, or after."""
-    me = threading.get_ident()
+    me = get_ident()
     try:
         with _raising:
             _deaf.add(me)
@@ -250,7 +249,7 @@ class Watch:
             self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
             if self.limits.are_watched:
                 self._start()
-            self._thread = threading.get_ident()
+            self._thread = get_ident()
         self.active += 1
 
     def leave(self) -> None:
@@ -262,7 +261,7 @@ class Watch:
             if self._thread is not None:
                 self._thread = None
                 if self.reason is not None:
-                    raise_in(threading.get_ident(), None)  # too late: the evaluation has ended
+                    raise_in(get_ident(), None)  # too late: the evaluation has ended
         if self._watcher is not None:
             self._done.set()
             self._watcher.join()
