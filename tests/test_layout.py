@@ -37,7 +37,8 @@ ROOMS = (
     ),
     (
         "vlad",
-        "described convert saving restoring callables differences stating rules host session derivatives compiling",
+        "library turns life asynchronous described convert saving restoring callables differences stating rules host session "
+        "derivatives compiling",
     ),
     ("vlad.bridges", "arrays torch jax modules magic"),
     ("vlad.repl", "display commands prompt"),

@@ -282,6 +282,11 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     if value is None:
         return UNSPECIFIED
     if isinstance(value, Procedure):
+        if apply not in (None, value._apply):
+            raise NoCounterpart(
+                "other-session", f"{value.__name__} is a procedure of another session",
+                hint="`vlad.loads(vlad.dumps(…), session)` makes the same of this one",
+            )  # fmt: skip
         return value.value
     if isinstance(value, list | tuple):
         parts = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from vlad.source import Span
 from vlad.values import Backtrace, Value
@@ -41,6 +42,10 @@ class VladError(Exception):
 
     def __str__(self) -> str:
         return show(self)
+
+    def __reduce__(self) -> Any:
+        """For pickle: another process is told what went wrong in this one."""
+        return type(self), (self.code, self.message), vars(self)
 
 
 class Incomplete(VladError):

@@ -38,78 +38,26 @@ from vlad.expand.forms import (
     top_level_forms,
 )
 from vlad.expand.scope import Module
+from vlad.library import the_library
+from vlad.life import born, close, is_gone
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
+from vlad.turns import Turns
 from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look
 from vlad.write import written
 
 if TYPE_CHECKING:
     from vlad.compile.whole import Steps
 
+Answer = TypeVar("Answer")
 F = TypeVar("F")
 
 CAPABILITIES = ("files", "imports", "streams")
 CONFINED: dict[str, Any] = {
     "fuel": None, "seconds": 5.0, "memory": 256.0, "depth": 100_000, "output": 1_000_000,
 }  # fmt: skip
-
-_DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
-
-
-class Library:
-    """The standard library's files. A definition is read when its name is first used."""
-
-    def __init__(self) -> None:
-        self._index: dict[str, tuple[str, int, int]] | None = None
-        self._texts: dict[str, str] = {}
-        # beside this package in a checkout, inside it when installed; found so because importlib.resources costs 10 ms
-        parent = os.path.dirname(os.path.abspath(__file__))
-        beside = os.path.join(os.path.dirname(parent), "stdlib")
-        inside = os.path.join(parent, "stdlib")
-        self.folder = os.path.realpath(inside if os.path.isdir(inside) else beside)
-
-    def index(self) -> dict[str, tuple[str, int, int]]:
-        """For each name: its file, and the extent of its definition there."""
-        if self._index is None:
-            self._index = {}
-            for name in sorted(os.listdir(self.folder)):
-                if name.endswith(".vlad"):
-                    with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-                        self._add(name, file.read())
-        return self._index
-
-    def _add(self, name: str, text: str) -> None:
-        assert self._index is not None
-        self._texts[name] = text
-        found = list(_DEFINITION.finditer(text))
-        for match, following in zip(found, [*found[1:], None], strict=False):
-            end = following.start() if following else len(text)
-            self._index[match.group(1)] = (name, match.start(), end)
-
-    def names(self) -> Iterable[str]:
-        return self.index().keys()
-
-    def names_in(self, file: str) -> list[str]:
-        return [name for name, place in self.index().items() if place[0] == file]
-
-    def definition(self, name: str) -> Source | None:
-        """The text of a definition, its doc comment included, on the lines on which its file has it."""
-        place = self.index().get(name)
-        if place is None:
-            return None
-        file, start, end = place
-        text = self._texts[file]
-        while start > 0 and text.startswith(";;;", line := text.rfind("\n", 0, start - 1) + 1):
-            start = line
-        return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
-
-
-@functools.cache
-def the_library() -> Library:
-    """One for all sessions of a process: its files are read once."""
-    return Library()
 
 
 class Calls:
@@ -135,8 +83,15 @@ class Calls:
         return self.session._apply(procedure, argument, options)
 
     def quicken(self, procedure: Procedure) -> None:
-        """Let a procedure call machine code without us, while that is up to date."""
-        self.session.tiers.quicken(procedure)
+        """Let a procedure call machine code without us, while that is up to date; if another thread has its turn, after a later
+        call."""
+        tiers, lock = self.session.tiers, self.session._lock
+        if not isinstance(tiers, Tiers) or not tiers.knows(procedure) or not lock.acquire(False):
+            return
+        try:
+            tiers.quicken(procedure)
+        finally:
+            lock.release()
 
     def prepare(self, procedure: Procedure, operands: tuple[Value, ...]) -> None:
         """Compile a procedure that has options for it. Raises VladError where that cannot be."""
@@ -145,6 +100,10 @@ class Calls:
         with session._lock:
             session._suggesting(lambda: session.tiers.prepare(procedure.value, operands, options))
             session.tiers.quicken(procedure)
+
+    def close(self) -> None:
+        self._host = None
+        self.derived.clear()
 
     def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
         """What pickle makes a procedure again with."""
@@ -156,18 +115,34 @@ class Calls:
 _unpickling = threading.Lock()
 
 
-@functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
 def unpickled(text: str) -> Any:
-    """A procedure that pickle brings. All of a process belong to one session."""
+    """A procedure that pickle brings. All of a process belong to one session, as long as that is not closed."""
+    with _unpickling:
+        if _for_unpickled().closed:
+            _for_unpickled.cache_clear()
+            _read_again.cache_clear()
+        return _read_again(text)
+
+
+@functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
+def _read_again(text: str) -> Any:
     from vlad.restoring import loads
 
-    with _unpickling:
-        return loads(text, _for_unpickled())
+    return loads(text, _for_unpickled())
 
 
 @functools.cache
 def _for_unpickled() -> Session:
     return Session()
+
+
+def _alone() -> None:
+    """In a process that was forked: the other threads are not there."""
+    global _unpickling
+    _unpickling = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_alone)
 
 
 class Session:
@@ -240,7 +215,7 @@ class Session:
         self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
         self._steps: Steps | None = None  # of a program that is read, and not run
         self._calls = Calls(self)
-        self._lock = threading.RLock()
+        self._lock = Turns()
         self._library = the_library()
         self._loading: set[str] = set()
         self._including: list[str] = []
@@ -251,12 +226,35 @@ class Session:
         self.library.autoload = self._load_library
         self.module = Module("main", self.library)
         self.module.on_redefine = self._redefined
+        born(self)
 
     @classmethod
     def confined(cls, **columns: Any) -> Session:
         """A session for programs of people whom one does not know: they reach nothing outside, and every limit is set. `columns`
         as for `Session`; what is given there is given."""
         return cls(**{"limits": Limits(**CONFINED), "capabilities": (), **columns})
+
+    # Its end.
+
+    def close(self) -> None:
+        """Give back all that the session holds: values, compiled libraries, the functions it was given. It waits until other
+        threads have ended what they evaluate here. From then on the session, and each procedure of it, is a VladError to
+        whoever uses it. To close again does nothing. Raises VladError within an evaluation of the session."""
+        close(self)
+
+    @property
+    def closed(self) -> bool:
+        return is_gone(self)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def modules(self) -> list[Module]:
+        """Its own and those of files."""
+        return [self.basis, self.library, self.module, *self._modules.values()]
 
     def _permit(self, capability: str, what: str, span: Span | None = None) -> None:
         """Raises VladError where programs of this session may not do something."""
@@ -349,6 +347,27 @@ class Session:
                 if self.machine.counting and not counting:
                     self.tiers.forget()
                 yield
+
+    async def aeval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
+        """`eval`, awaited: it runs in a thread of its own while the event loop goes on. What is awaited of one session takes
+        turns. Where the task is cancelled, the evaluation is interrupted, and the session may be used again."""
+        from vlad.asynchronous import evaluated  # asyncio: 30 ms
+
+        return await evaluated(self, lambda: self.eval(text, name), limits)
+
+    async def acall(
+        self, function: Callable[..., Answer], *arguments: Any, limits: Limits | None = None
+    ) -> Answer:
+        """What a procedure of the session, or a Python function that uses such, answers for arguments, awaited as `aeval` is."""
+        from vlad.asynchronous import evaluated
+
+        if getattr(function, "session", self) is not self:
+            raise VladError(
+                "other-session",
+                f"{function!r} is a procedure of another session",
+                hint="let that one call it",
+            )
+        return await evaluated(self, lambda: function(*arguments), limits)
 
     def run(self, path: str) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""

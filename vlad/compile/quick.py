@@ -59,7 +59,7 @@ def arguments_of(interface: Interface) -> list[Type] | None:
 
 def _of_reals(compiled: Any, words: Any, answers: Any, count: int, elements: Sequence[Type]) -> Leaves:
     """From so many reals to reals."""
-    lock, call = compiled.lock, _caller(compiled)
+    lock, busy, call = compiled.lock, compiled.busy, _caller(compiled)
     operands, results = ffi.buffer(words), ffi.buffer(answers)
     put = struct.Struct(f"{count}d").pack_into
     take = struct.Struct(f"{len(compiled.interface.results)}d").unpack_from
@@ -72,8 +72,14 @@ def _of_reals(compiled: Any, words: Any, answers: Any, count: int, elements: Seq
             if type(argument) is not float:
                 return NotImplemented
         with lock:
-            put(operands, 0, *arguments)
-            return NotImplemented if call(words, answers) else take(results)
+            if busy:  # in this very thread
+                return NotImplemented
+            try:
+                busy.append(lock)
+                put(operands, 0, *arguments)
+                return NotImplemented if call(words, answers) else take(results)
+            finally:
+                busy.clear()
 
     if not constants:
         return leaves
@@ -94,7 +100,7 @@ def _of_arrays(
     """From reals and arrays of these types to reals and arrays."""
     import numpy
 
-    lock, call = compiled.lock, _caller(compiled)
+    lock, busy, call = compiled.lock, compiled.busy, _caller(compiled)
     aim, takers = _takers(compiled, words, answers, elements)
     dtypes = {kind: numpy.dtype(kind) for kind in SIZES}
     places = [
@@ -103,28 +109,37 @@ def _of_arrays(
     ]
     count, ndarray, from_buffer = len(places), numpy.ndarray, ffi.from_buffer
 
+    def answered(arguments: tuple[Any, ...]) -> Any:
+        for index, shape, dtype in places:
+            argument = arguments[index]
+            if shape is None:
+                if type(argument) is not float:
+                    return NotImplemented
+                words[index].d = argument
+                continue
+            if type(argument) is not ndarray or argument.dtype is not dtype or argument.shape != shape:
+                return NotImplemented
+            if not argument.flags.aligned:
+                return NotImplemented
+            try:
+                words[index].p = from_buffer(argument)  # the array outlives the call: the caller holds it
+            except ValueError:
+                return NotImplemented  # its entries do not lie side by side
+        if aim is not None:
+            aim()
+        return NotImplemented if call(words, answers) else tuple([take() for take in takers])
+
     def leaves(arguments: tuple[Any, ...]) -> Any:
         if len(arguments) != count:
             return NotImplemented
         with lock:
-            for index, shape, dtype in places:
-                argument = arguments[index]
-                if shape is None:
-                    if type(argument) is not float:
-                        return NotImplemented
-                    words[index].d = argument
-                    continue
-                if type(argument) is not ndarray or argument.dtype is not dtype or argument.shape != shape:
-                    return NotImplemented
-                if not argument.flags.aligned:
-                    return NotImplemented
-                try:
-                    words[index].p = from_buffer(argument)  # the array outlives the call: the caller holds it
-                except ValueError:
-                    return NotImplemented  # its entries do not lie side by side
-            if aim is not None:
-                aim()
-            return NotImplemented if call(words, answers) else tuple([take() for take in takers])
+            if busy:  # in this very thread
+                return NotImplemented
+            try:
+                busy.append(lock)
+                return answered(arguments)
+            finally:
+                busy.clear()
 
     return leaves
 

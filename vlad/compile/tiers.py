@@ -17,6 +17,7 @@ was printed is not printed again, what was read is read from memory. So they hap
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -30,7 +31,7 @@ from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.explain import tell
-from vlad.evaluate.limits import AGAIN_SECONDS, raise_in, too_deep
+from vlad.evaluate.limits import AGAIN_SECONDS, Told, raise_in, too_deep
 from vlad.source import Span
 from vlad.values import Code, Global, Value, is_procedure, look
 
@@ -48,7 +49,7 @@ MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
 
 
-class Switch(BaseException):
+class Switch(Told):
     """Raised in the evaluating thread when the compiled form is ready and may start instead."""
 
 
@@ -123,25 +124,33 @@ class Job:
         self.known = len(entry.variants)  # which did not fit
         self.thread = threading.get_ident()
         self.due = due
-        self.active = True
+        self.active = False  # may it be overtaken?
         self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
         self.compiled: Any = None
 
     def look(self) -> float | None:
         """It takes longer than a moment: compile it, or else what it spends its time in."""
-        if self.switching:  # what is raised while Python tidies up is lost
-            self.tiers.give(self, self.compiled)
-            return AGAIN_SECONDS
-        if not self.whole:
-            return self.tiers.look(self)
-        fresh = self.entry.variants[self.known :]  # made meanwhile, for a call that had ended by then
-        compiled = fresh[-1] if fresh else self.tiers.compile(self.entry, self.operands)
-        if compiled is None:
-            self.whole = False
-            return 0.0 if HOT else None
-        self.tiers.give(self, compiled)
-        return AGAIN_SECONDS
+        if self.compiled is None:
+            if not self.whole:
+                return self.tiers.look(self)
+            fresh = self.entry.variants[self.known :]  # made meanwhile, for a call that had ended by then
+            self.compiled = fresh[-1] if fresh else self.tiers.compile(self.entry, self.operands)
+            if self.compiled is None:
+                self.whole = False
+                return 0.0 if HOT else None
+        # again and again: what is raised while Python tidies up is lost
+        return AGAIN_SECONDS if self.tiers.give(self) else A_MOMENT
+
+    def begin(self) -> None:
+        """From here on Switch may be raised."""
+        self.active = True
+
+    def end(self) -> None:
+        """From here on nobody raises Switch: the answer is there."""
+        while self.active:
+            with contextlib.suppress(Switch):
+                self.tiers.keep(self)
 
 
 class Effects:
@@ -173,6 +182,7 @@ class Tiers:
         self.entries: dict[Any, Entry] = {}  # by the id of a procedure, or that and options
         self.hot: Any = None  # hot.HotSpots, once there is a call that is not compiled as a whole
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
+        self.closed = False
         self._lock = threading.Lock()
         self._meanings = 0  # how often a global's value changed
         self._job: Job | None = None
@@ -320,7 +330,7 @@ class Tiers:
             return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
-            if not toolchain.ending:
+            if not (toolchain.ending or self.closed):
                 warn_once(f"running without compiling: {unavailable}")
             return None
         except Exception as error:
@@ -335,14 +345,22 @@ class Tiers:
             entry.add(compiled, not self.is_watched)
         return compiled
 
+    def knows(self, procedure: Any) -> bool:
+        """Might there be machine code for a Python callable, or is there never any?"""
+        return self.policy == "evaluate" or self._key(procedure) in self.entries
+
+    @staticmethod
+    def _key(procedure: Any) -> Any:
+        key = id(procedure.value)
+        return key if procedure.options is None else (key, procedure.options)
+
     def quicken(self, procedure: Any) -> None:
         """Let a Python callable call machine code itself, as far as that keeps the limits; it is taken back when what it relies
         on is redefined."""
         if self.policy == "evaluate":
             procedure.quicks = []  # it need not ask again
             return
-        options = procedure.options
-        entry = self.entries.get(id(procedure.value) if options is None else (id(procedure.value), options))
+        entry = self.entries.get(self._key(procedure))
         if entry is not None:
             entry.connect(procedure)
 
@@ -400,6 +418,29 @@ class Tiers:
         if self.hot is not None:
             self.hot.redefined(None)
 
+    def close(self) -> None:
+        """Forget everything for good, and what the compiler's thread is at for us, too."""
+        self.closed = True
+        while not BESIDE.rest(self, A_MOMENT):
+            from vlad.compile import toolchain
+
+            thread = BESIDE.thread(self)
+            if thread is not None:
+                toolchain.give_up(thread)
+        self.forget()
+        self.hot = None
+
+    def is_compiling_here(self) -> bool:
+        """Is this the compiler's thread, at work for us?"""
+        return BESIDE.thread(self) == threading.get_ident()
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there. Machine code that one of them ran is forgotten."""
+        self._lock = threading.Lock()
+        for key, entry in list(self.entries.items()):
+            if any(compiled.is_taken() for compiled in entry.variants):
+                self.entries.pop(key).forgotten()
+
     # Running.
 
     def _run(
@@ -432,25 +473,15 @@ class Tiers:
         waiting = A_MOMENT if whole and entry.seconds <= A_MOMENT else 0.0
         job = Job(self, entry, operands, self.machine.steps[0], whole, begun + waiting)
 
-        def done() -> None:
-            """From here on nobody raises Switch: the answer is there."""
-            with self._lock:
-                job.active = False
-                self._job = None
-                if job.switching:
-                    raise_in(job.thread, None)
-            BESIDE.remove(job)
-            entry.seconds += time.monotonic() - begun
-            entry.calls += 1
-
         try:
             try:
                 self._job = job
                 BESIDE.add(job)
-                return self.machine.apply(f, argument, done)
+                return self.machine.apply(f, argument, job)
             finally:
-                if job.active:
-                    done()
+                self._finish(job)
+                entry.seconds += time.monotonic() - begun
+                entry.calls += 1
         except Switch as switch:
             _give_way(switch)
             assert job.compiled is not None
@@ -461,15 +492,34 @@ class Tiers:
             except Mismatch:  # it was made for another call
                 return self._apply(f, argument)
 
+    def _finish(self, job: Job) -> None:
+        """Nobody looks after a job any longer, whatever this thread is told meanwhile."""
+        while True:
+            try:
+                job.end()
+                self._job = None
+                BESIDE.remove(job)
+                return
+            except Told:
+                continue
+
+    def keep(self, job: Job) -> None:
+        """It is too late to take over."""
+        with self._lock:
+            if job.switching:
+                raise_in(job.thread, None)
+            job.active = False
+
     # In the compiler's thread.
 
-    def give(self, job: Job, compiled: Any) -> None:
-        """What was compiled takes over from tier 0."""
+    def give(self, job: Job) -> bool:
+        """What was compiled takes over from tier 0; False where that has not begun."""
         with self._lock:
             if job.active:
-                job.compiled, job.switching = compiled, True
+                job.switching = True
                 if not job.acting:  # else it gives way itself, when it is done
                     raise_in(job.thread, Switch)
+            return job.active
 
     def look(self, job: Job) -> float:
         """Where does the time of a call go that is not compiled as a whole? Answers how long to wait until the next look."""

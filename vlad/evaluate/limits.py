@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
+from sys import getrecursionlimit, setrecursionlimit
+from threading import get_ident
 
-from vlad.errors import LimitExceeded, WrongOption
+from vlad.errors import LimitExceeded, VladError, WrongOption
 from vlad.source import Span
 
 DEFAULT_DEPTH = (
@@ -26,46 +28,80 @@ WATCH_SECONDS = 0.02
 AGAIN_SECONDS = 0.25  # until a thread that has not stopped is told once more
 
 
+evaluating: dict[int, int] = {}  # threads, and how many evaluations each is in: it may be told something
+
+
 class _Interpreter:
     """What evaluations change of the Python interpreter, while any of them runs, in whatever thread: deep calls from
     Python to Python are allowed, for they take no C stack; and the cycle collector rests, for values are acyclic, so that
     it would only walk them again and again."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
+        # A finalizer or a signal's handler that evaluates may come in between, anywhere below, in the same thread: each step is
+        # such that the state which it meets, and leaves, is right
+        self._lock = threading.RLock()
         self._depth = 0
         self._collecting = False
 
-    def enter(self, depth: int) -> None:
+    def enter(self, depth: int) -> int:
+        """How many evaluations of this thread there were before: what `leave` is told."""
+        me, users = get_ident(), evaluating
         with self._lock:
-            if self._users == 0:
-                self._depth = sys.getrecursionlimit()
-                self._collecting = gc.isenabled()
-                gc.disable()
-            self._users += 1
-            sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
+            if not users:
+                before, collecting = getrecursionlimit(), gc.isenabled()
+                self._depth, self._collecting = before, collecting
+            count = users.get(me, 0)
+            users[me] = count + 1
+            gc.disable()
+            if getrecursionlimit() < depth:
+                setrecursionlimit(depth)
+        return count
 
-    def leave(self) -> None:
+    def leave(self, count: int) -> None:
+        """Whatever was interrupted in between has left, too."""
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                sys.setrecursionlimit(self._depth)
-                if self._collecting:
-                    gc.enable()
+            depth, collecting = self._depth, self._collecting
+            if count:
+                evaluating[get_ident()] = count
+            else:
+                evaluating.pop(get_ident(), None)
+                if not evaluating:
+                    self._restore(depth, collecting)
+
+    @staticmethod
+    def _restore(depth: int, collecting: bool) -> None:
+        if collecting:
+            gc.enable()
+        try:
+            setrecursionlimit(depth)
+        except (
+            RecursionError
+        ):  # whoever called us was as deep as that already: the next one who leaves does it
+            return
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there."""
+        self._lock = threading.RLock()
+        used, count = bool(evaluating), evaluating.get(get_ident(), 0)
+        evaluating.clear()
+        if count:
+            evaluating[get_ident()] = count
+        elif used:
+            self._restore(self._depth, self._collecting)
 
 
 _interpreter = _Interpreter()
+os.register_at_fork(after_in_child=_interpreter.alone)
 
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
     """Inside, Python functions may call each other as deep as data nest."""
-    _interpreter.enter(10_000_000)
+    count = _interpreter.enter(10_000_000)
     try:
         yield
     finally:
-        _interpreter.leave()
+        _interpreter.leave(count)
 
 
 class Limits:
@@ -101,9 +137,13 @@ class Limits:
         return self.seconds is not None or self.memory is not None
 
 
-class Interrupted(BaseException):
-    """Raised in the evaluating thread by the watcher; becomes a LimitExceeded at the border. A BaseException, so that
-    no handler in between takes it for an error of the program."""
+class Told(BaseException):
+    """Raised in a thread that evaluates by another one, and again as long as it matters. A BaseException, so that no handler in
+    between takes it for an error of the program."""
+
+
+class Interrupted(Told):
+    """The evaluation is to end; becomes the error that says why at the border."""
 
 
 def resident_megabytes() -> float:
@@ -143,51 +183,106 @@ def too_much_output(most: int) -> LimitExceeded:
     )
 
 
+_raising = threading.Lock()
+_deaf: set[int] = set()  # threads that are told nothing
+
+
 def raise_in(thread: int, kind: type[BaseException] | None) -> None:
     """Raise an exception in another thread, at its next step; None takes one back that was not raised yet."""
     import ctypes  # 3 ms, only where a limit is reached or a tier is changed
 
     exception = None if kind is None else ctypes.py_object(kind)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+    with _raising:
+        if kind is None or thread not in _deaf:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+
+
+def undisturbed(act: Callable[[], object]) -> None:
+    """Do something short without being told anything meanwhile. What is on its way comes before, or after."""
+    me = get_ident()
+    try:
+        with _raising:
+            _deaf.add(me)
+        _arrive()
+        act()
+    finally:
+        _deaf.discard(me)
+
+
+def _arrive() -> None:
+    """A call: where Python looks whether something is to be raised."""
+
+
+def _alone() -> None:
+    """In a process that was forked: the other threads are not there."""
+    global _raising
+    _raising = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_alone)
 
 
 class Watch:
-    """A context: the limits hold inside it. Entering again inside it changes nothing."""
+    """The limits of a machine's evaluations, one at a time: they hold from the outermost `enter` to its `leave`. Meanwhile
+    another thread may end the evaluation (`interrupt`)."""
 
     def __init__(self, limits: Limits, steps: list[float]) -> None:
         self.limits = limits
         self.steps = steps
         self.active = 0
         self.written = 0  # characters, since the outermost evaluation began
-        self.reason: LimitExceeded | None = None
-        self.stop: Callable[[], object] | None = None  # also called where a limit is reached
+        self.reason: VladError | None = None  # why it is interrupted
+        self.stop: Callable[[], object] | None = None  # also called where it is interrupted
+        self._telling = threading.Lock()
+        self._thread: int | None = None  # that evaluates, and may be told to stop
+        self._count = 0  # of its evaluations that were there before
         self._done = threading.Event()
         self._watcher: threading.Thread | None = None
 
-    def __enter__(self) -> Watch:
-        self.active += 1
-        if self.active == 1:
+    def enter(self) -> None:
+        """Where this is interrupted, nothing was entered."""
+        if self.active == 0:
             self.reason = None
             self.written = 0
-            _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
+            self._count = _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
             fuel = self.limits.fuel
             self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
             if self.limits.are_watched:
                 self._start()
-        return self
+            self._thread = get_ident()
+        self.active += 1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.active -= 1
-        if self.active == 0:
-            if self._watcher is not None:
-                self._done.set()
-                self._watcher.join()
-                self._watcher = None
-                if self.reason is not None and kind is not Interrupted:
-                    self._interrupt(threading.get_ident(), None)  # too late: the evaluation had ended
-            _interpreter.leave()
+    def leave(self) -> None:
+        """Where this is interrupted, it is called again; after that, nobody interrupts."""
+        if self.active > 1:
+            self.active -= 1
+            return
+        with self._telling:
+            if self._thread is not None:
+                self._thread = None
+                if self.reason is not None:
+                    raise_in(get_ident(), None)  # too late: the evaluation has ended
+        if self._watcher is not None:
+            self._done.set()
+            self._watcher.join()
+            self._watcher = None
+        _interpreter.leave(self._count)
+        self.active = 0
+
+    def interrupt(self, reason: VladError, thread: int | None = None) -> None:
+        """From another thread: end the evaluation that is under way (in that thread) with this error. To be told again until it
+        has ended: what is raised while Python tidies up in between is lost."""
+        with self._telling:
+            if self._thread is None or thread not in (None, self._thread):
+                return
+            self.reason = self.reason or reason
+            raise_in(self._thread, Interrupted)
+            if self.stop is not None:
+                self.stop()
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there."""
+        self._telling = threading.Lock()
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""
@@ -206,31 +301,26 @@ class Watch:
         self.written += len(text)
 
     def _start(self) -> None:
-        self._done.clear()
-        target = threading.get_ident()
-        self._watcher = threading.Thread(target=self._watch, args=(target,), daemon=True, name="vlad-limits")
+        self._done.set()  # somebody may have been left behind where this was interrupted
+        self._done = threading.Event()
+        self._watcher = threading.Thread(
+            target=self._watch, args=(self._done,), daemon=True, name="vlad-limits"
+        )
         self._watcher.start()
 
-    def _watch(self, target: int) -> None:
+    def _watch(self, done: threading.Event) -> None:
         end = math.inf if self.limits.seconds is None else time.monotonic() + self.limits.seconds
         most = math.inf if self.limits.memory is None else resident_megabytes() + self.limits.memory
-        while not self._done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
+        reason = None
+        while reason is None:
+            if done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
+                return
             if time.monotonic() >= end:
                 message = f"The evaluation took longer than {self.limits.seconds} seconds"
-                self.reason = LimitExceeded("out-of-time", message, hint="`seconds` sets the limit")
+                reason = LimitExceeded("out-of-time", message, hint="`seconds` sets the limit")
             elif most < math.inf and resident_megabytes() > most:
                 message = f"The evaluation needs more than {self.limits.memory} megabytes"
-                self.reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
-            if self.reason is not None:
-                break
-        # again and again: what is raised while Python tidies up in between is lost
-        while self.reason is not None:
-            self._interrupt(target, Interrupted)
-            if self.stop is not None:
-                self.stop()
-            if self._done.wait(AGAIN_SECONDS):
-                return
-
-    @staticmethod
-    def _interrupt(target: int, kind: type[BaseException] | None) -> None:
-        raise_in(target, kind)
+                reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
+        self.interrupt(reason)
+        while not done.wait(AGAIN_SECONDS):
+            self.interrupt(reason)
