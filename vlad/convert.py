@@ -153,19 +153,21 @@ class Procedure:
 
     @property
     def __name__(self) -> str:
-        return code_of(self.value).name or "λ"
+        return (self.value[0] if self.session.closed else code_of(self.value)).name or "λ"
 
     def taken(self) -> Signature:
-        """What it has to be called with."""
+        """What it has to be called with. Of a closed session nobody knows."""
+        if self.session.closed:
+            return Signature(self.__name__, "arguments", ("arguments",), True)
         code = code_of(self.value)
         return signature(code.machine, code)
 
     def _told(self) -> str:
         """The first line of what people are told."""
-        return headline(self.value)
+        return f"{self.__name__} of a closed session" if self.session.closed else headline(self.value)
 
     def _documented(self) -> str:
-        return doc_of(self.value)
+        return self._told() if self.session.closed else doc_of(self.value)
 
     def __repr__(self) -> str:
         return f"<vlad {'compiled ' if self.options else ''}procedure {self._told()}>"

@@ -84,7 +84,7 @@ def test_a_closed_session_is_an_error_to_whoever_uses_it(tier: str, use: str) ->
     with pytest.raises(vlad.VladError, match="The session is closed") as caught:
         USES[use](session, f)
     assert caught.value.code == "session-closed" and caught.value.hint
-    assert repr(f) == f.__name__ == "square-of"
+    assert repr(f) == f"<vlad procedure {f.__name__} of a closed session>" and f.__name__ == "square-of"
 
 
 def test_a_context_is_closed_at_its_end() -> None:
@@ -114,7 +114,7 @@ def test_what_a_session_held_is_free(tier: str) -> None:
     assert session.eval("(begin (shown (host 2)) (turns 10) (numbers 3))") == [3, 2, 1] and f(2.0) == 2.0
     watched = [weakref.ref(thing) for thing in (session.machine, session.tiers, session.module, write, host)]
     session.close()
-    assert repr(f) == "shown"
+    assert repr(f) == "<vlad procedure shown of a closed session>"
     del write, host
     assert [thing() for thing in watched] == [None] * 5
     whole = weakref.ref(session)

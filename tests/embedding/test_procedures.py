@@ -388,3 +388,14 @@ def test_backpropagators_travel(session: vlad.Session) -> None:
     value, back = vlad.vjp(session["product"], 1.0, 2.0, 3.0)
     again = pickle.loads(pickle.dumps(back))
     assert again(2.0) == back(2.0) and value == 3 * math.sin(2.0)
+
+
+def test_procedures_of_closed_sessions_are_told() -> None:
+    closed = made("auto")
+    procedures = [closed["price"], vlad.grad(closed["price"]), vlad.compile(closed["cube"], 1.0)]
+    closed.close()
+    for f in procedures:
+        assert "of a closed session" in repr(f) and "of a closed session" in f.__doc__
+        assert str(inspect.signature(f)) == "(*arguments)" and f.__name__
+        assert refused(lambda f=f: f(1.0, 2.0)).message == "The session is closed"
+        assert refused(lambda f=f: vlad.compile(f, 1.0, 2.0)).message == "The session is closed"
