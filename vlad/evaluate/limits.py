@@ -183,7 +183,7 @@ def too_much_output(most: int) -> LimitExceeded:
     )
 
 
-_raising = threading.Lock()
+_raising = threading.RLock()
 _deaf: set[int] = set()  # threads that are told nothing
 
 
@@ -200,13 +200,15 @@ def raise_in(thread: int, kind: type[BaseException] | None) -> None:
 def undisturbed(act: Callable[[], object]) -> None:
     """Do something short without being told anything meanwhile. What is on its way comes before, or after."""
     me = get_ident()
+    was_deaf = me in _deaf
     try:
         with _raising:
             _deaf.add(me)
         _arrive()
         act()
     finally:
-        _deaf.discard(me)
+        if not was_deaf:
+            _deaf.discard(me)
 
 
 def _arrive() -> None:
@@ -216,7 +218,7 @@ def _arrive() -> None:
 def _alone() -> None:
     """In a process that was forked: the other threads are not there."""
     global _raising
-    _raising = threading.Lock()
+    _raising = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_alone)
@@ -233,7 +235,7 @@ class Watch:
         self.written = 0  # characters, since the outermost evaluation began
         self.reason: VladError | None = None  # why it is interrupted
         self.stop: Callable[[], object] | None = None  # also called where it is interrupted
-        self._telling = threading.Lock()
+        self._telling = threading.RLock()
         self._thread: int | None = None  # that evaluates, and may be told to stop
         self._count = 0  # of its evaluations that were there before
         self._done = threading.Event()
@@ -282,7 +284,7 @@ class Watch:
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there."""
-        self._telling = threading.Lock()
+        self._telling = threading.RLock()
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""
