@@ -236,14 +236,15 @@ class Deferred:
         work = [self]
         while work:
             top = work[-1]
-            if top._parts is None:
+            parts = top._parts  # once: another thread may be at the same
+            if parts is None:
                 work.pop()
                 continue
             needed = [v for v in top._needs if type(v) is Deferred and v._parts is not None]
             if needed:
                 work += needed
             else:
-                top._forced = top._parts()
+                top._forced = parts()
                 top._parts = None
                 top._needs = ()
                 work.pop()

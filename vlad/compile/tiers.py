@@ -77,7 +77,7 @@ class Job:
     """A call that runs on tier 0 and may be overtaken."""
 
     __slots__ = (
-        "tiers", "entry", "whole", "operands", "thread", "due", "steps", "active", "acting", "switching", "compiled",
+        "tiers", "entry", "whole", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
     )  # fmt: skip
 
     def __init__(
@@ -88,6 +88,7 @@ class Job:
         self.whole = whole  # is it worth trying to compile all of it?
         self.steps = steps  # at its beginning
         self.operands = operands
+        self.known = len(entry.variants)  # which did not fit
         self.thread = threading.get_ident()
         self.due = due
         self.active = False  # may it be overtaken?
@@ -100,7 +101,8 @@ class Job:
         if self.compiled is None:
             if not self.whole:
                 return self.tiers.look(self)
-            self.compiled = self.tiers.compile(self.entry, self.operands)
+            fresh = self.entry.variants[self.known :]  # made meanwhile, for a call that had ended by then
+            self.compiled = fresh[-1] if fresh else self.tiers.compile(self.entry, self.operands)
             if self.compiled is None:
                 self.whole = False
                 return 0.0 if HOT else None
@@ -403,7 +405,10 @@ class Tiers:
             assert job.compiled is not None
             self._effects.again(effects)
             self.machine.steps[0] = job.steps
-            return self._run(job.compiled, operands, f, argument)
+            try:
+                return self._run(job.compiled, operands, f, argument)
+            except Mismatch:  # it was made for another call
+                return self._apply(f, argument)
 
     def _finish(self, job: Job) -> None:
         """Nobody looks after a job any longer, whatever this thread is told meanwhile."""
