@@ -112,7 +112,7 @@ class Calls:
         return unpickled, (dumps(Procedure(procedure, self)),)
 
 
-_unpickling = threading.Lock()
+_unpickling = threading.RLock()
 
 
 def unpickled(text: str) -> Any:
@@ -139,7 +139,7 @@ def _for_unpickled() -> Session:
 def _alone() -> None:
     """In a process that was forked: the other threads are not there."""
     global _unpickling
-    _unpickling = threading.Lock()
+    _unpickling = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_alone)

@@ -20,7 +20,7 @@ from vlad.evaluate.limits import evaluating, undisturbed
 
 A_WHILE = 0.1  # seconds of waiting, before somebody looks whether that can end
 
-_looking = threading.Lock()
+_looking = threading.RLock()
 _waiting: dict[int, Turns] = {}  # threads, and for whose end they wait
 _abandoned: set[int] = set()  # threads that are no longer to wait
 
@@ -120,7 +120,7 @@ def cancelled() -> VladError:
 def _alone() -> None:
     """In a process that was forked: the other threads are not there."""
     global _looking
-    _looking = threading.Lock()
+    _looking = threading.RLock()
     _waiting.clear()
     _abandoned.clear()
 

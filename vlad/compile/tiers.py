@@ -183,7 +183,7 @@ class Tiers:
         self.hot: Any = None  # hot.HotSpots, once there is a call that is not compiled as a whole
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
         self.closed = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._meanings = 0  # how often a global's value changed
         self._job: Job | None = None
         self._effects = Effects()
@@ -436,7 +436,7 @@ class Tiers:
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there. Machine code that one of them ran is forgotten."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         for key, entry in list(self.entries.items()):
             if any(compiled.is_taken() for compiled in entry.variants):
                 self.entries.pop(key).forgotten()

@@ -564,7 +564,7 @@ class Machine:
                     watch.leave()
                 except (Told, KeyboardInterrupt) as late:
                     _leave(watch, late)
-                if T.e is not on_its_way[0]:
+                if T.e is not None:
                     T.take_back(on_its_way)
         except Interrupted as interrupted:
             reason = watch.reason

@@ -183,7 +183,7 @@ def too_much_output(most: int) -> LimitExceeded:
     )
 
 
-_raising = threading.Lock()
+_raising = threading.RLock()
 _deaf: set[int] = set()  # threads that are told nothing
 
 
@@ -200,13 +200,15 @@ def raise_in(thread: int, kind: type[BaseException] | None) -> None:
 def undisturbed(act: Callable[[], object]) -> None:
     """Do something short without being told anything meanwhile. What is on its way comes before, or after."""
     me = get_ident()
+    was_deaf = me in _deaf
     try:
         with _raising:
             _deaf.add(me)
         _arrive()
         act()
     finally:
-        _deaf.discard(me)
+        if not was_deaf:
+            _deaf.discard(me)
 
 
 def _arrive() -> None:
@@ -216,10 +218,13 @@ def _arrive() -> None:
 def _alone() -> None:
     """In a process that was forked: the other threads are not there."""
     global _raising
-    _raising = threading.Lock()
+    _raising = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_alone)
+
+
+_NEVER = threading.Event()
 
 
 class Watch:
@@ -233,23 +238,31 @@ class Watch:
         self.written = 0  # characters, since the outermost evaluation began
         self.reason: VladError | None = None  # why it is interrupted
         self.stop: Callable[[], object] | None = None  # also called where it is interrupted
-        self._telling = threading.Lock()
+        self._telling = threading.RLock()
         self._thread: int | None = None  # that evaluates, and may be told to stop
         self._count = 0  # of its evaluations that were there before
-        self._done = threading.Event()
+        self._done = _NEVER  # told the watcher at the end
         self._watcher: threading.Thread | None = None
 
     def enter(self) -> None:
         """Where this is interrupted, nothing was entered."""
         if self.active == 0:
+            count = _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
+            watcher, done = None, _NEVER
+            try:
+                if self.limits.are_watched:
+                    done = threading.Event()
+                    watcher = self._started(done)
+                me, fuel, endless = get_ident(), self.limits.fuel, math.inf
+            except BaseException:
+                if done is not _NEVER:
+                    done.set()
+                raise
+            # no calls from here on: an evaluation that came in between, in this thread, has left its own behind
             self.reason = None
             self.written = 0
-            self._count = _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
-            fuel = self.limits.fuel
-            self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
-            if self.limits.are_watched:
-                self._start()
-            self._thread = get_ident()
+            self.steps[1] = endless if fuel is None else self.steps[0] + fuel
+            self._count, self._watcher, self._done, self._thread = count, watcher, done, me
         self.active += 1
 
     def leave(self) -> None:
@@ -282,7 +295,7 @@ class Watch:
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there."""
-        self._telling = threading.Lock()
+        self._telling = threading.RLock()
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""
@@ -300,13 +313,10 @@ class Watch:
         self.expects(len(text))
         self.written += len(text)
 
-    def _start(self) -> None:
-        self._done.set()  # somebody may have been left behind where this was interrupted
-        self._done = threading.Event()
-        self._watcher = threading.Thread(
-            target=self._watch, args=(self._done,), daemon=True, name="vlad-limits"
-        )
-        self._watcher.start()
+    def _started(self, done: threading.Event) -> threading.Thread:
+        watcher = threading.Thread(target=self._watch, args=(done,), daemon=True, name="vlad-limits")
+        watcher.start()
+        return watcher
 
     def _watch(self, done: threading.Event) -> None:
         end = math.inf if self.limits.seconds is None else time.monotonic() + self.limits.seconds
@@ -321,6 +331,10 @@ class Watch:
             elif most < math.inf and resident_megabytes() > most:
                 message = f"The evaluation needs more than {self.limits.memory} megabytes"
                 reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
-        self.interrupt(reason)
-        while not done.wait(AGAIN_SECONDS):
-            self.interrupt(reason)
+        while True:
+            with self._telling:
+                has_begun = self._done is done
+                if has_begun:
+                    self.interrupt(reason)
+            if done.wait(AGAIN_SECONDS if has_begun else WATCH_SECONDS):
+                return
