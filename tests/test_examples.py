@@ -1,7 +1,10 @@
-"""The examples: each is run by the command as a user runs it, and prints exactly its .expected file."""
+"""The examples: each is run by the command as a user runs it, and prints exactly its .expected file. Those of examples/embedding
+are Python's, and are run by Python."""
 
 from __future__ import annotations
 
+import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.vlad"))
+EMBEDDING = sorted((ROOT / "examples" / "embedding").glob("*.py"))
 
 
 @pytest.mark.timeout(120)
@@ -23,6 +27,28 @@ def test_example(path: Path, tier: str) -> None:
     assert done.stderr == ""
     assert done.returncode == 0
     assert done.stdout == path.with_suffix(".expected").read_text(encoding="utf-8")
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("path", EMBEDDING, ids=lambda path: path.stem)
+def test_embedding_example(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for package in ("scipy", "torch"):
+        if f"import {package}" in text or f"from {package}" in text:
+            pytest.importorskip(package, reason=f"{package} is not installed")
+    done = subprocess.run(
+        [sys.executable, str(path.relative_to(ROOT))], cwd=ROOT, capture_output=True, text=True, timeout=100,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])},
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert done.stdout == path.with_suffix(".expected").read_text(encoding="utf-8")
+
+
+def test_embedding_examples_say_what_they_are_about() -> None:
+    assert len(EMBEDDING) >= 3
+    for path in EMBEDDING:
+        assert len(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "") > 300, path.name
 
 
 def test_every_example_begins_with_what_it_is_about() -> None:

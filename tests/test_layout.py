@@ -35,7 +35,11 @@ ROOMS = (
         "rewriting boxes sums optimize loops fuse products indices kernels triangles functions expressions emit_kernels "
         "emit_routines emit_c emit_cuda cuda unit calls hot beside tiers whole",
     ),
-    ("vlad", "hints convert saving restoring callables differences host session help derivatives"),
+    (
+        "vlad",
+        "hints library turns life asynchronous described convert saving restoring callables differences stating rules host "
+        "session help derivatives compiling",
+    ),
     ("vlad.debugging", "origins frames instrumented tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (
@@ -146,10 +150,13 @@ def test_the_package_itself_is_asked_for_the_version_only() -> None:
 
 
 def test_the_init_files_of_rooms_are_empty() -> None:
+    """But for that of the compiler, whose name is that of a procedure of the public API as well."""
     inits = {
-        name: path for name, path in FILES.items() if name.endswith(".__init__") and name != "vlad.__init__"
+        name: path
+        for name, path in FILES.items()
+        if name.endswith(".__init__") and name not in ("vlad.__init__", "vlad.compile.__init__")
     }
-    assert len(inits) >= 9
+    assert len(inits) >= 8
     assert [name for name, path in inits.items() if path.read_text(encoding="utf-8").strip()] == []
 
 

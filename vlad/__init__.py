@@ -14,21 +14,23 @@ if TYPE_CHECKING:
     from vlad.bridges.jax import to_jax
     from vlad.bridges.modules import install_importer
     from vlad.bridges.torch import to_torch
+    from vlad.compiling import compile
+    from vlad.convert import Procedure
     from vlad.debugging.debugger import Debugger
     from vlad.derivatives import grad, hessian, hvp, jvp, value_and_grad, vjp
     from vlad.errors import Incomplete, LimitExceeded, VladError
     from vlad.evaluate.limits import Limits
-    from vlad.host import primitive
     from vlad.restoring import loads
     from vlad.saving import dumps
     from vlad.session import Session
+    from vlad.stating import primitive
     from vlad.values import Opaque
 
 __version__ = "0.1.0"
 __all__ = [
-    "Debugger", "Incomplete", "LimitExceeded", "Limits", "Opaque", "Session", "VladError", "__version__", "dumps",
-    "grad", "hessian", "hvp", "install_importer", "jvp", "loads", "primitive", "to_jax", "to_torch", "value_and_grad",
-    "vjp",
+    "Debugger", "Incomplete", "LimitExceeded", "Limits", "Opaque", "Procedure", "Session", "VladError", "__version__",
+    "compile", "dumps", "grad", "hessian", "hvp", "install_importer", "jvp", "loads", "primitive", "to_jax", "to_torch",
+    "value_and_grad", "vjp",
 ]  # fmt: skip
 
 _HOMES = {
@@ -41,10 +43,11 @@ _HOMES = {
     "loads": "vlad.restoring",
     "Opaque": "vlad.values",
     "Debugger": "vlad.debugging.debugger",
+    "Procedure": "vlad.convert",
     "install_importer": "vlad.bridges.modules",
     "to_jax": "vlad.bridges.jax",
     "to_torch": "vlad.bridges.torch",
-    "primitive": "vlad.host",
+    "primitive": "vlad.stating",
     **dict.fromkeys(("grad", "hessian", "hvp", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"),
 }
 
@@ -59,10 +62,12 @@ def _find_neighbours() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'vlad' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "compile":  # a folder that can be called
+        return import_module("vlad.compile")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vlad' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return value
 

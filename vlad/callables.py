@@ -56,10 +56,20 @@ def function_row(function: Function, apply: ApplyProcedure) -> Primitive:
     message = f"The Python function {name} has no derivative"
     hint = "give it a rule, with `vlad.primitive` in Python or `with-derivative` here; `stop-gradient` makes of it a constant"
     return refusing_row(
-        f"{name}:{next(SERIAL)}", len(parameters) if parameters else 1, f"{name} of Python.",
+        f"{name}:{next(SERIAL)}", len(parameters) if parameters else 1, doc_of(function),
         call if parameters else of_chain(call, name, parameters), message, hint, effect=True,
         abstract=left_out(f"the Python function {name} is"),
     )  # fmt: skip
+
+
+def doc_of(function: Function) -> str:
+    return inspect.getdoc(function) or f"{name_of(function)} of Python."
+
+
+def shown_parameters(function: Function) -> tuple[str, ...]:
+    """What people are told: one name where there are as many arguments as there are."""
+    parameters = parameters_of(function)
+    return ("arguments",) if parameters is None else parameters or ("nothing",)
 
 
 def refusing_row(
@@ -222,9 +232,9 @@ def shape_of(value: Value) -> tuple[int, ...]:
 # Procedures.
 
 
-def procedure_of(machine: Any, row: Primitive, name: str) -> Value:
-    """A procedure that applies a row to its parameters."""
-    parameters, result = tuple([Variable(operand) for operand in row.operands]), Variable("r")
+def procedure_of(machine: Any, row: Primitive, name: str, shown: Sequence[str] | None = None) -> Value:
+    """A procedure that applies a row to its parameters, which people know by the names `shown`."""
+    parameters, result = tuple([Variable(operand) for operand in shown or row.operands]), Variable("r")
     body = Body((Binding(result, Apply(row, parameters)),), result)
     lambda_ = make_lambda(parameters, body, name)
     code = machine.make_code(machine.family(), len(parameters), lambda: lambda_, name=name)

@@ -20,9 +20,14 @@ number to Python alone, such as a Decimal, would not be one to derivatives, so n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from operator import is_not
+from typing import Any, Protocol, TypeVar
 
+from vlad.compile.tiers import Options
+from vlad.described import code_of, doc_of, headline, python_signature
 from vlad.errors import NoCounterpart
+from vlad.evaluate.limits import deep_recursion
+from vlad.expand.arity import Signature, signature
 from vlad.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.values import (
     FALSE,
@@ -40,32 +45,54 @@ from vlad.values import (
     list_of,
     look,
 )
-from vlad.write import written
 
-Apply = Callable[[Value, Value], Value]
 Direct = Callable[..., float]
-Quick = Callable[[tuple[Any, ...]], Any]
+
+
+class Apply(Protocol):
+    """How Python calls procedures of a session (session.Calls)."""
+
+    session: Any
+    derived: dict[Any, tuple[Value, Value]]
+
+    def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value: ...
+
+    def procedure(self, function: Callable[..., Any]) -> Value: ...
+
+    def quicken(self, procedure: Procedure) -> None: ...
+
+    def prepare(self, procedure: Procedure, operands: tuple[Value, ...]) -> None: ...
+
+    def reduced(self, procedure: Value) -> Any: ...
+
+
+P = TypeVar("P", bound="Procedure")
 
 
 class Procedure:
-    """A procedure of a session. Calling it converts arguments and result; errors are VladErrors."""
+    """A procedure of a session. Calling it converts arguments and result; errors are VladErrors.
 
-    __slots__ = ("_apply", "direct", "quicks", "value", "__weakref__")
+    As a function of Python's it has a `__name__`, a `__doc__` (its doc comment), and a signature. With `options` it is compiled
+    whatever it is called with, or says why not (compiling.py).
+    """
+
+    __slots__ = ("_apply", "direct", "options", "quicks", "value", "__weakref__")
+
+    reshapes = False  # does what becomes of the leaves of an answer depend on more than its type?
+
+    def __init__(self, value: Value, apply: Apply, options: Options | None = None) -> None:
+        self.value = value
+        self.options = options
+        self._apply = apply
+        self.direct: Direct | None = None  # machine code from floats to a float, once there is some
+        self.quicks: Sequence[
+            Any
+        ] = ()  # quick.Quick, for arrays, too; the session's own list, once it is connected
 
     @property
     def session(self) -> Any:
         """The session that it belongs to."""
-        return self._apply.session  # type: ignore[attr-defined]
-
-    @property
-    def __name__(self) -> str:
-        return self.value[0].name or "λ"
-
-    def __init__(self, value: Value, apply: Apply) -> None:
-        self.value = value
-        self._apply = apply
-        self.direct: Direct | None = None  # machine code from floats to a float, once there is some
-        self.quicks: Sequence[Quick] = ()  # the same for floats and arrays; NotImplemented for others
+        return self._apply.session
 
     def __call__(self, *arguments: Any) -> Any:
         direct = self.direct
@@ -77,25 +104,73 @@ class Procedure:
                 try:
                     return direct(*arguments)
                 except TypeError:  # another number of them
-                    return self._call(arguments)
-        for quick in self.quicks:
-            result = quick(arguments)
-            if result is not NotImplemented:
-                return result
+                    return self._slowly(arguments)
+        for leaves_of, shape in self.quicks:
+            leaves = leaves_of(arguments)
+            if leaves is not NotImplemented:
+                return self._shaped(leaves) if self.reshapes else shape(leaves)
+        if direct is not None or self.quicks:
+            floats = with_floats(arguments)
+            if floats is not None:
+                return self(*floats)
+        return self._slowly(arguments)
+
+    def _slowly(self, arguments: tuple[Any, ...]) -> Any:
+        """On the way on which everything is converted, checked and explained."""
         result = self._call(arguments)
-        if direct is None and not self.quicks and (type(result) in (float, list) or hasattr(result, "shape")):
-            quicken = getattr(self._apply, "quicken", None)
-            if quicken is not None:
-                quicken(self, len(arguments))
+        if type(self.quicks) is tuple:
+            self._apply.quicken(self)
         return result
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
-        return to_python(
-            self._apply(self.value, tuple_of([from_python(a, self._apply) for a in arguments])), self._apply
-        )
+        return to_python(self.run(self.packed(arguments)), self._apply)
+
+    def go_directly(self, direct: Direct) -> None:
+        """Call this from now on, with floats."""
+        self.direct = direct
+
+    def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        raise NotImplementedError
+
+    def packed(self, arguments: Sequence[Any]) -> Value:
+        """Arguments as the one value that they are to the language."""
+        values = []
+        for argument in arguments:
+            values.append(argument if type(argument) is float else from_python(argument, self._apply))
+        return tuple_of(values)
+
+    def run(self, argument: Value) -> Value:
+        """The answer for a value of the language, as such a value."""
+        return self._apply(self.value, argument, self.options)
+
+    def compiled(self: P, options: Options) -> P:
+        """The same procedure, compiled whatever it is called with."""
+        return type(self)(self.value, self._apply, options)
+
+    def prepare(self, operands: tuple[Value, ...]) -> None:
+        """Compile it for operands like these. Raises VladError where that cannot be."""
+        self._apply.prepare(self, operands)
+
+    @property
+    def __name__(self) -> str:
+        return (self.value[0] if self.session.closed else code_of(self.value)).name or "λ"
+
+    def taken(self) -> Signature:
+        """What it has to be called with. Of a closed session nobody knows."""
+        if self.session.closed:
+            return Signature(self.__name__, "arguments", ("arguments",), True)
+        code = code_of(self.value)
+        return signature(code.machine, code)
+
+    def _told(self) -> str:
+        """The first line of what people are told."""
+        return f"{self.__name__} of a closed session" if self.session.closed else headline(self.value)
+
+    def _documented(self) -> str:
+        return self._told() if self.session.closed else doc_of(self.value)
 
     def __repr__(self) -> str:
-        return written(self.value, 200)
+        return f"<vlad {'compiled ' if self.options else ''}procedure {self._told()}>"
 
     def __copy__(self) -> Procedure:
         return self
@@ -105,7 +180,51 @@ class Procedure:
 
     def __reduce__(self) -> Any:
         """For pickle: its text, which unpickling reads (saving.py). Raises VladError where it has none."""
-        return self._apply.reduced(self.value)  # type: ignore[attr-defined]
+        if self.options is not None:
+            return _compiled_again, (Procedure(self.value, self._apply), self.options)
+        return self._apply.reduced(self.value)
+
+    def __init_subclass__(cls) -> None:
+        _tell(cls)
+
+
+def _compiled_again(procedure: P, options: Options) -> P:
+    """A compiled procedure that was pickled."""
+    return procedure.compiled(options)
+
+
+class _Told:
+    """An attribute that procedures work out when they are asked for it; `of_class` is that of their class."""
+
+    def __init__(self, of_procedure: Callable[[Any], Any], of_class: Any = None) -> None:
+        self.of_procedure = of_procedure
+        self.of_class = of_class
+
+    def __get__(self, procedure: Any, kind: type) -> Any:
+        if procedure is not None:
+            return self.of_procedure(procedure)
+        if self.of_class is None:
+            raise AttributeError
+        return self.of_class
+
+
+def _tell(kind: type[Procedure]) -> None:
+    """Make what classes have themselves an attribute of its procedures."""
+    kind.__doc__ = _Told(lambda procedure: procedure._documented(), kind.__doc__)  # type: ignore[assignment]
+    kind.__signature__ = _Told(lambda procedure: python_signature(procedure.taken()))  # type: ignore[attr-defined]
+
+
+_tell(Procedure)
+
+
+def with_floats(arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The arguments with floats for other real numbers; None where there is none."""
+    found = []
+    for argument in arguments:
+        kind = type(argument)
+        is_real = kind is not float and kind is not bool and isinstance(argument, float | int)
+        found.append(_real(argument) if is_real else argument)
+    return tuple(found) if any(map(is_not, found, arguments)) else None
 
 
 def tuple_of(values: list[Value]) -> Value:
@@ -119,39 +238,78 @@ def tuple_of(values: list[Value]) -> Value:
 
 
 def from_python(value: Any, apply: Apply | None = None) -> Value:
-    """The value of the language, of the session that `apply` belongs to. Deep nesting costs no C stack."""
-    if isinstance(value, bool):
+    """The value of the language, of the session that `apply` belongs to. Raises NoCounterpart."""
+    return _however_deep(_from_python, value, apply)
+
+
+def _however_deep(convert: Callable[..., Any], value: Any, *more: Any) -> Any:
+    """What a conversion gives. What nests deeper than Python likes takes longer, but no more of the C stack."""
+    try:
+        return convert(value, *more)
+    except RecursionError:
+        _refuse_cycles(value)
+    with deep_recursion():
+        return convert(value, *more)
+
+
+def _refuse_cycles(value: Any) -> None:
+    """Raises NoCounterpart where something holds itself."""
+    around: set[int] = set()
+    done: dict[int, Any] = {}  # which holds it, so that its id stays its own
+    work: list[tuple[Any, bool]] = [(value, False)]
+    while work:
+        item, is_done = work.pop()
+        if is_done:
+            around.discard(id(item))
+            done[id(item)] = item
+        elif id(item) in around:
+            what = f"A {type(item).__name__} that holds itself"
+            raise _no_counterpart(what, "values of the language are finite trees")
+        elif id(item) not in done and (parts := parts_held(item)):
+            around.add(id(item))
+            work.append((item, True))
+            work += [(part, False) for part in parts]
+
+
+def _from_python(value: Any, apply: Apply | None) -> Value:
+    kind = type(value)
+    if kind is float:
+        return value
+    if kind is bool:
         return TRUE if value else FALSE
     if isinstance(value, float | int):
         return _real(value)
     if isinstance(value, str):
-        return String(value)
+        return String(value if kind is str else str.__str__(value))
     if value is None:
         return UNSPECIFIED
     if isinstance(value, Procedure):
+        if apply not in (None, value._apply):
+            raise NoCounterpart(
+                "other-session", f"{value.__name__} is a procedure of another session",
+                hint="`vlad.loads(vlad.dumps(…), session)` makes the same of this one",
+            )  # fmt: skip
         return value.value
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         parts = []
         for part in value:
-            parts.append(from_python(part, apply))
-        return list_of(parts)
-    if isinstance(value, tuple):
-        parts = []
-        for part in value:
-            parts.append(from_python(part, apply))
-        return tuple_of(parts)
+            parts.append(part if type(part) is float else _from_python(part, apply))
+        return list_of(parts) if isinstance(value, list) else tuple_of(parts)
     if isinstance(value, dict):
-        return list_of([(from_python(key, apply), from_python(part, apply)) for key, part in value.items()])
+        pairs = []
+        for key, part in value.items():
+            pairs.append((_from_python(key, apply), _from_python(part, apply)))
+        return list_of(pairs)
     if is_array(value):
         return tensor_of(value)
-    if hasattr(type(value), "__dataclass_fields__"):
-        return tuple_of([from_python(part, apply) for part in _fields(value)])
+    if hasattr(kind, "__dataclass_fields__"):
+        return _from_python(tuple(_fields(value).values()), apply)
     if isinstance(value, Opaque):
         return value
     if callable(value) and apply is not None:
-        return apply.procedure(value)  # type: ignore[attr-defined]
+        return apply.procedure(value)
     raise _no_counterpart(
-        f"A Python {type(value).__name__}",
+        f"A Python {kind.__name__}",
         "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have; `vlad.Opaque(…)` hands "
         "anything over as it is",
     )
@@ -191,12 +349,14 @@ def parts_held(value: Any) -> list[Any]:
         return [*value.keys(), *value.values()]
     if isinstance(value, list | tuple):
         return list(value)
-    return _fields(value) if hasattr(type(value), "__dataclass_fields__") else []
+    return list(_fields(value).values()) if hasattr(type(value), "__dataclass_fields__") else []
 
 
-def _fields(record: Any) -> list[Any]:
+def _fields(record: Any) -> dict[str, Any]:
     """The fields of a dataclass, in their order."""
-    return [getattr(record, name) for name in record.__dataclass_fields__]
+    from dataclasses import fields  # 10 ms, of which who has a dataclass has paid
+
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def parts_of(value: Value, count: int) -> list[Value]:
@@ -210,26 +370,59 @@ def parts_of(value: Value, count: int) -> list[Value]:
 
 def like(model: Any, value: Value, apply: Apply) -> Any:
     """A tangent or sensitivity of a Python value, as a Python value of the same structure."""
-    if isinstance(model, list | dict):
+    return _however_deep(_like, model, value, apply)
+
+
+def _like(model: Any, value: Value, apply: Apply) -> Any:
+    if isinstance(model, list):
         parts = []
-        for key in model:
+        for item in model:
             part, value = look(value)
-            parts.append(
-                like(key, part, apply) if isinstance(model, list) else like(model[key], look(part)[1], apply)
-            )
-        return parts if isinstance(model, list) else dict(zip(model, parts, strict=True))
+            parts.append(_like(item, part, apply))
+        return parts
+    if isinstance(model, dict):
+        named = {}
+        for key, item in model.items():
+            pair, value = look(value)
+            named[key] = _like(item, look(pair)[1], apply)
+        return named
     if isinstance(model, tuple):
-        parts = [like(part, of, apply) for part, of in zip(model, parts_of(value, len(model)), strict=True)]
-        return type(model)(*parts) if hasattr(model, "_fields") else tuple(parts)
+        parts = _like_each(model, value, apply)
+        return model._make(parts) if hasattr(model, "_make") else tuple(parts)
     if hasattr(type(model), "__dataclass_fields__"):
         fields = _fields(model)
-        parts = [like(part, of, apply) for part, of in zip(fields, parts_of(value, len(fields)), strict=True)]
-        return type(model)(**dict(zip(model.__dataclass_fields__, parts, strict=True)))
-    return to_python(value, apply)
+        from copy import copy
+
+        record = copy(model)
+        for name, part in zip(fields, _like_each(tuple(fields.values()), value, apply), strict=True):
+            object.__setattr__(record, name, part)  # of a frozen one, too
+        return record
+    return _to_python(value, apply)
+
+
+def _like_each(models: tuple[Any, ...], value: Value, apply: Apply) -> list[Any]:
+    parts = []
+    for model, part in zip(models, parts_of(value, len(models)), strict=True):
+        parts.append(_like(model, part, apply))
+    return parts
 
 
 def to_python(value: Value, apply: Apply) -> Any:
     """The Python value; proper lists become lists, other pairs tuples of two."""
+    value = look(value)
+    kind = type(value)
+    if kind is float:
+        return value
+    if kind is Tensor:
+        return frozen(value.array)
+    try:
+        return _to_python(value, apply)
+    except RecursionError:
+        with deep_recursion():
+            return _to_python(value, apply)
+
+
+def _to_python(value: Value, apply: Apply) -> Any:
     value = look(value)
     if type(value) is float:
         return value
@@ -257,11 +450,11 @@ def to_python(value: Value, apply: Apply) -> Any:
 def _pairs_to_python(value: Value, apply: Apply) -> Any:
     parts = []
     while type(value) is tuple and len(value) == 2:
-        parts.append(to_python(value[0], apply))
+        parts.append(_to_python(value[0], apply))
         value = look(value[1])
     if type(value) is tuple and not value:
         return parts
-    result = to_python(value, apply)
+    result = _to_python(value, apply)
     for part in reversed(parts):
         result = (part, result)
     return result

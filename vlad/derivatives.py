@@ -1,174 +1,275 @@
 """Derivatives of a session's procedures, for Python: `vlad.grad` and its kin.
 
-In: procedures that a session handed out.  Out: Python functions; what they compute, the language's own operators compute
+In: procedures that a session handed out.  Out: procedures of it again; what they compute, the language's own operators compute
 (stdlib/calculus.vlad), so derivatives nest, in Python as there. Arguments may be any structure of numbers and arrays: lists,
 tuples, named tuples, dataclasses, dictionaries, closures. Sensitivities and tangents have the structure of what they belong
 to.
+
+What an operator makes of a procedure is made once (Calls.derived): so `vlad.grad(f)` is the same procedure each time, and
+what was compiled of it is found again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from vlad.convert import Procedure, from_python, like, parts_of, to_python, tuple_of
+from vlad.compile.tiers import Options
+from vlad.convert import Direct, Procedure, from_python, like, parts_of, to_python, tuple_of
 from vlad.errors import VladError
+from vlad.expand.arity import Signature
 from vlad.tensors import is_array
-from vlad.values import Value
+from vlad.values import NIL, Value
 
 Which = int | tuple[int, ...] | None
 
+MOST_KEPT = 512  # procedures that were made of others, in a session
 
-class Gradient(Procedure):
-    """The gradient of a procedure, or the pair of value and gradient: a procedure of the session, which answers Python with the
-    structure of the arguments."""
+# What a procedure becomes by an operator of the library that takes more operands than the procedure.
+WITH_OPERANDS = {
+    "jvp": "(lambda (operator f) (lambda (x v) (operator f x v)))",
+    "hvp": "(lambda (operator f) (lambda (x v) (operator f x v)))",
+    "vjp": "(lambda (operator f) (lambda (x) (operator f x)))",
+}
 
-    __slots__ = ("of",)
 
-    def __init__(self, value: Value, of: Procedure) -> None:
-        super().__init__(value, of._apply)
+class Derived(Procedure):
+    """What an operator made of a procedure. It is called as that one is."""
+
+    __slots__ = ("noun", "of")
+
+    def __init__(self, value: Value, of: Procedure, noun: str, options: Options | None = None) -> None:
+        super().__init__(value, of._apply, options)
         self.of = of
+        self.noun = noun
+        self._apply.quicken(self)
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.noun} of {self.of.__name__}"
+
+    def _told(self) -> str:
+        return f"{self.noun} of {self.of._told()}"
+
+    def _documented(self) -> str:
+        return f"The {self._told()}."
+
+    def taken(self) -> Signature:
+        return self.of.taken()
+
+    def _same(self, options: Options | None) -> Derived:
+        return type(self)(self.value, self.of, self.noun, options)
+
+    def compiled(self, options: Options) -> Any:
+        return self._same(options)
 
     def __reduce__(self) -> Any:
-        return _again, (type(self), Procedure(self.value, self._apply), self.of)
+        return _again, (type(self), Procedure(self.value, self._apply), self.of, self.noun, self.options)
 
-    def __call__(self, *arguments: Any) -> Any:
-        if len(arguments) == 1 and _is_plain(arguments[0]):
-            return super().__call__(*arguments)
-        return _chosen(_like_arguments(arguments, _answer(self, arguments), self), None)
+
+def _again(kind: type[Derived], procedure: Procedure, *more: Any) -> Derived:
+    """One that was pickled."""
+    return kind(procedure.value, *more)
+
+
+class Gradient(Derived):
+    """The gradient of a procedure, by all its arguments or some: it answers Python with the structure of these."""
+
+    __slots__ = ("by",)
+
+    reshapes = True
+
+    def __init__(
+        self, value: Value, of: Procedure, noun: str, options: Options | None = None, by: Which = None
+    ) -> None:
+        self.by = by
+        super().__init__(value, of, noun, options)
+
+    def _same(self, options: Options | None) -> Gradient:
+        return type(self)(self.value, self.of, self.noun, options, self.by)
+
+    def __reduce__(self) -> Any:
+        again, facts = super().__reduce__()
+        return again, (*facts, self.by)
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        return self._sensitivities(arguments, self.run(self.packed(arguments)))
+
+    def _sensitivities(self, arguments: tuple[Any, ...], value: Value) -> Any:
+        by = (self.by,) if isinstance(self.by, int) else self.by
+        chosen = arguments if by is None else tuple([arguments[number] for number in by])
+        return Gradient._shaped(self, _like_each(chosen, value, self))
+
+    def go_directly(self, direct: Direct) -> None:
+        if type(self.by) is not tuple:  # whose answer is a tuple, though it be of one
+            super().go_directly(direct)
+
+    def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        return leaves[0] if len(leaves) == 1 and type(self.by) is not tuple else leaves
 
 
 class ValueAndGradient(Gradient):
+    """The pair of value and gradient."""
+
     __slots__ = ()
 
-    def __call__(self, *arguments: Any) -> Any:
-        value, gradient = parts_of(_answer(self, arguments), 2)
-        return to_python(value, self._apply), _chosen(_like_arguments(arguments, gradient, self), None)
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        value, gradient = parts_of(self.run(self.packed(arguments)), 2)
+        return to_python(value, self._apply), self._sensitivities(arguments, gradient)
+
+    def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        if len(leaves) == 2 and type(self.by) is not tuple:
+            return leaves
+        return leaves[0], leaves[1:]
 
 
-def _again(kind: type[Gradient], procedure: Procedure, of: Procedure) -> Gradient:
-    """A gradient that was pickled."""
-    return kind(procedure.value, of)
-
-
-def grad(f: Procedure, argnums: Which = None) -> Callable[..., Any]:
+def grad(f: Procedure, argnums: Which = None) -> Gradient:
     """The gradient of a procedure that answers a real: a procedure of the same arguments.
 
-    It answers the sensitivity of the one argument, or the tuple of those of several. `argnums` chooses among them: a number, or
-    a tuple of numbers; then it is a Python function. Reverse mode (Pearlmutter & Siskind 2008, section 3). Raises VladError
-    where `f` answers no real.
+    It answers the sensitivity of the one argument, or the tuple of those of several. `argnums` chooses among them, from 0 on:
+    a number, for the bare sensitivity of that argument, or a tuple of numbers, for the tuple of these. Reverse mode
+    (Pearlmutter & Siskind 2008, section 3). Raises VladError where `f` is no procedure of a session or has no such argument, and
+    when called, where `f` answers no real.
     """
-    gradient = Gradient(_applied(f, "gradient").value, f)
-    if argnums is None:
-        return gradient
-
-    def chosen(*arguments: Any) -> Any:
-        return _chosen(_like_arguments(arguments, _answer(gradient, arguments), f), argnums)
-
-    return chosen
+    return _gradient(Gradient, f, "gradient", "gradient", argnums)
 
 
-def value_and_grad(f: Procedure, argnums: Which = None) -> Callable[..., tuple[Any, Any]]:
-    """As `grad`, answering the pair of the value and the gradient."""
-    both = ValueAndGradient(_applied(f, "value-and-gradient").value, f)
-    if argnums is None:
-        return both
-
-    def value_and_chosen(*arguments: Any) -> tuple[Any, Any]:
-        value, gradient = parts_of(_answer(both, arguments), 2)
-        return to_python(value, f._apply), _chosen(_like_arguments(arguments, gradient, f), argnums)
-
-    return value_and_chosen
+def value_and_grad(f: Procedure, argnums: Which = None) -> ValueAndGradient:
+    """As `grad`, answering the pair of the value and the gradient, for the price of the gradient."""
+    return _gradient(ValueAndGradient, f, "value-and-gradient", "value and gradient", argnums)
 
 
 def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """The value of `f` and its derivative along `tangents`, by forward mode. `primals` and `tangents` are tuples of as many as
-    `f` has arguments; for one argument it may stand alone."""
-    points, directions = _as_tuple(primals), _as_tuple(tangents)
-    _check_counts(points, directions)
-    answer = _call(f, "jvp", _packed(points, f), _packed(directions, f))
-    value, tangent = parts_of(answer, 2)
-    return to_python(value, f._apply), to_python(tangent, f._apply)
+    `f` has arguments; for one argument it may stand alone. Raises VladError where they do not conform."""
+    along, operands = _at(f, "jvp", primals, tangents)
+    value, tangent = parts_of(along.run(operands), 2)
+    return to_python(value, along._apply), to_python(tangent, along._apply)
 
 
 def vjp(f: Procedure, *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The value of `f` and its backpropagator: a function from a sensitivity of the value to the tuple of those of the arguments,
-    or to the bare one for one argument."""
-    value, back = parts_of(_call(f, "vjp", _packed(primals, f)), 2)
-
-    def backpropagator(sensitivity: Any) -> Any:
-        return _chosen(_like_arguments(primals, f._apply(back, from_python(sensitivity, f._apply)), f), None)
-
-    return to_python(value, f._apply), backpropagator
+    or to the bare one for one argument. Raises VladError as `f` does."""
+    both = _derived(f, "vjp")
+    apply = both._apply
+    value, back = parts_of(both.run(both.packed(primals)), 2)
+    return to_python(value, apply), partial(_sensitivities, Procedure(back, apply), primals)
 
 
-def hessian(f: Procedure) -> Callable[..., Any]:
+def _sensitivities(back: Procedure, primals: tuple[Any, ...], sensitivity: Any) -> Any:
+    """What a backpropagator answers. With `partial` it is what Python is handed, for pickle takes functions of modules only."""
+    answer = back.run(from_python(sensitivity, back._apply))
+    sensitivities = _like_each(primals, answer, back)
+    return sensitivities[0] if len(primals) == 1 else sensitivities
+
+
+def hessian(f: Procedure) -> Derived:
     """The second derivatives of a procedure of one real, list of reals or tensor that answers a real: a real, a list of lists, a
-    tensor of shape (*shape, *shape)."""
-    return _applied(f, "hessian")
+    tensor of shape (*shape, *shape). Raises VladError where `f` is no procedure of a session."""
+    return _derived(f, "hessian")
 
 
 def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
-    """The Hessian of `f` times a vector, without the Hessian: forward mode over reverse mode. Answers what `grad` answers."""
-    points, directions = _as_tuple(primals), _as_tuple(tangents)
-    _check_counts(points, directions)
-    product = _call(f, "hvp", _packed(points, f), _packed(directions, f))
-    return _chosen(_like_arguments(points, product, f), None)
+    """The Hessian of `f` times a vector, without the Hessian: forward mode over reverse mode. `primals` and `tangents` as for
+    `jvp`; answers what `grad` answers. Raises VladError where they do not conform, or `f` answers no real."""
+    product = _derived(f, "hvp")
+    if type(primals) is float or is_array(primals):
+        return product(primals, tangents)
+    points = _as_tuple(primals)
+    along, operands = _at(f, "hvp", primals, tangents)
+    sensitivities = _like_each(points, along.run(operands), along)
+    return sensitivities[0] if len(points) == 1 else sensitivities
 
 
-def _applied(f: Any, operator: str) -> Procedure:
-    """What an operator of the library answers for a procedure: a procedure of the same session."""
-    return Procedure(_call(f, operator), _session_procedure(f)._apply)
-
-
-def _call(f: Any, operator: str, *operands: Value) -> Value:
-    """What an operator of the library answers for a procedure and more operands."""
-    f = _session_procedure(f)
-    return f._apply(f.session.library_value(operator), tuple_of([f.value, *operands]))
-
-
-def _session_procedure(f: Any) -> Procedure:
+def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
+    """What Python gave as a procedure of a session. Raises VladError where it is none."""
     if isinstance(f, Procedure):
         return f
     raise VladError(
         "not-a-procedure",
-        f"A procedure of a session is differentiated; this is a {type(f).__name__} of Python's",
+        f"A procedure of a session is {verb}; this is a {type(f).__name__} of Python's",
         hint='`session["f"]` and `session.eval("(lambda …)")` hand them out',
     )
 
 
-def _answer(f: Procedure, arguments: tuple[Any, ...]) -> Value:
-    return f._apply(f.value, _packed(arguments, f))
+def _gradient(kind: type[Any], f: Any, operator: str, noun: str, by: Which) -> Any:
+    f = session_procedure(f)
+    if by is None:
+        return kind(_made(f, operator), f, noun, f.options)
+    numbers, count = _numbers(f, by)
+    value = _made(f, operator, _partly(numbers, count))
+    by = numbers[0] if isinstance(by, int) else numbers
+    noun += f" by {' and '.join([f'argument {number}' for number in numbers])}"
+    return kind(value, f, noun, f.options, by)
 
 
-def _packed(arguments: tuple[Any, ...], f: Procedure) -> Value:
-    return tuple_of([from_python(argument, f._apply) for argument in arguments])
+def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
+    """The arguments that are chosen, from 0 on, and how many there are. Raises VladError where there are no such."""
+    taken = f.taken()
+    numbers = by if isinstance(by, tuple) else (by,)
+    if taken.rest:
+        why, hint = "takes any number of arguments", "wrap it in a lambda of so many"
+    elif not numbers or not all(isinstance(n, int) and -taken.count <= n < taken.count for n in numbers):
+        why, hint = f"takes {taken.takes}", "argnums counts from 0"
+    else:
+        found = tuple([number % taken.count for number in numbers])
+        if len(set(found)) == len(found):
+            return found, taken.count
+        why, hint = f"has an argument that argnums names twice: {by}", None
+    raise VladError("invalid-argument", f"No gradient by argnums {by}: {taken.name} {why}", hint=hint)
 
 
-def _like_arguments(arguments: tuple[Any, ...], value: Value, f: Procedure) -> tuple[Any, ...]:
-    parts = parts_of(value, len(arguments))
-    return tuple([like(argument, part, f._apply) for argument, part in zip(arguments, parts, strict=True)])
+def _partly(numbers: tuple[int, ...], count: int) -> str:
+    """An operator on a procedure of so many arguments, as one of these alone."""
+    names = [f"x{number}" for number in range(count)]
+    chosen, all_of_them = " ".join([names[number] for number in numbers]), " ".join(names)
+    inner = f"(operator (lambda ({chosen}) (f {all_of_them})))"
+    return f"(lambda (operator f) (lambda ({all_of_them}) ({inner} {chosen})))"
 
 
-def _chosen(parts: tuple[Any, ...], argnums: Which) -> Any:
-    if argnums is None:
-        return parts[0] if len(parts) == 1 else parts
-    return parts[argnums] if isinstance(argnums, int) else tuple([parts[number] for number in argnums])
+def _derived(f: Any, operator: str) -> Derived:
+    f = session_procedure(f)
+    return Derived(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, operator, f.options)
 
 
-def _is_plain(argument: Any) -> bool:
-    """Does its sensitivity come back as it is?"""
-    return type(argument) is float or is_array(argument)
+def _made(f: Procedure, operator: str, text: str = "") -> Value:
+    """What an operator of the library makes of a procedure, or a text of both; the same each time."""
+    kept, key = f._apply.derived, (id(f.value), operator, text)
+    found = kept.get(key)
+    if found is None:
+        applied = f.session.library_value(operator)
+        value = f._apply(_maker(f, text), (applied, f.value)) if text else f._apply(applied, f.value)
+        while len(kept) >= MOST_KEPT:
+            kept.pop(next(iter(kept)))
+        found = kept[key] = f.value, value
+    return found[1]
 
 
-def _as_tuple(points: Any) -> tuple[Any, ...]:
-    return points if type(points) is tuple else (points,)
+def _maker(f: Procedure, text: str) -> Value:
+    kept = f._apply.derived
+    if text not in kept:
+        kept[text] = NIL, f.session.eval(text, "<derivative>").value
+    return kept[text][1]
 
 
-def _check_counts(points: tuple[Any, ...], directions: tuple[Any, ...]) -> None:
+def _at(f: Procedure, operator: str, primals: Any, tangents: Any) -> tuple[Derived, Value]:
+    """An operator on a procedure, as a procedure, and its operands: points and directions. Raises VladError."""
+    points, directions = _as_tuple(primals), _as_tuple(tangents)
     if len(points) != len(directions):
         raise VladError(
             "invalid-argument",
             f"There are {len(points)} arguments and {len(directions)} tangents",
             hint="each argument has a tangent of its own structure",
         )
+    along = _derived(f, operator)
+    return along, tuple_of([along.packed(points), along.packed(directions)])
+
+
+def _like_each(models: Sequence[Any], value: Value, f: Procedure) -> tuple[Any, ...]:
+    parts = parts_of(value, len(models))
+    return tuple([like(model, part, f._apply) for model, part in zip(models, parts, strict=True)])
+
+
+def _as_tuple(points: Any) -> tuple[Any, ...]:
+    return points if type(points) is tuple else (points,)

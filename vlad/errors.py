@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from vlad.source import Span
 from vlad.values import Backtrace, Value
@@ -42,6 +43,10 @@ class VladError(Exception):
     def __str__(self) -> str:
         return show(self)
 
+    def __reduce__(self) -> Any:
+        """For pickle: another process is told what went wrong in this one."""
+        return type(self), (self.code, self.message), vars(self)
+
 
 class Incomplete(VladError):
     """The text ends before the form does: a prompt asks for more, a file is wrong."""
@@ -53,6 +58,10 @@ class LimitExceeded(VladError):
 
 class UnknownName(VladError, KeyError):
     """Python asked for a name that the program does not define."""
+
+
+class UnknownAttribute(VladError, AttributeError):
+    """The same, asked for as an attribute."""
 
 
 class NoCounterpart(VladError, TypeError):

@@ -1,56 +1,41 @@
-"""What Python gives to scripts: its functions as procedures, and as primitives with derivative rules (`vlad.primitive`).
+"""What Python gives to scripts: its functions as procedures, and as primitives with derivative rules.
 
 In: Python callables.  Out: procedures of one session. Each applies a row (values.Primitive) that is made here, when the program
 runs, and that no table lists; the transforms, the evaluator and the compiler treat it like any other. Called by session.py.
 
-A Python function alone is a row with an effect, whose derivative is refused. A primitive is a row without one. Its rules are
-texts of the language, as the table's are, or Python functions or other primitives: of these a text applies the rows, which
-only that text knows. For a function of reals every kind of rule is turned into partial derivatives, so both modes follow. A
-rule in Python has no derivative itself. What cannot be derived is refused when it is needed.
+A Python function alone is a row with an effect, whose derivative is refused. A primitive (stating.py) is a row without one, whose
+rules become texts, as the table's are (rules.py).
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
-from vlad.ad.vector_space import complete
 from vlad.callables import (
     SERIAL,
     Function,
     as_number,
     calling,
-    fitting,
+    doc_of,
     function_row,
     left_out,
     name_of,
-    parameters_of,
-    part_of,
     procedure_of,
-    protected,
-    quoted,
     real_function,
-    refusing_row,
-    returned,
+    shown_parameters,
 )
 from vlad.compile.expressions import read_expression
 from vlad.convert import Apply as ApplyProcedure
-from vlad.convert import to_python, tuple_of
-from vlad.core.nodes import Apply, Binding, Body, Constant, If, Variable
 from vlad.differences import Check, Points, told, wrong_rule
 from vlad.errors import VladError
 from vlad.primitives.numbers import invalid, real_rule
+from vlad.rules import Statement
+from vlad.stating import HostPrimitive
 from vlad.tensors import Tensor
-from vlad.values import FALSE, ZERO, Code, Primitive, Value
-
-Rule = Any  # a text, a Python function, a HostPrimitive
-
-# What rules call the result, its sensitivity and the known zero; and what stands in the texts that are made here.
-RESERVED = {"r", "s", "zero", "let", "car", "cdr", "accumulate", "complete"}
+from vlad.values import ZERO, Code, Primitive, Value
 
 
 class Host:
@@ -60,7 +45,7 @@ class Host:
         self.machine = machine
         self.apply = apply
         self.functions: WeakValueDictionary[int, Code] = WeakValueDictionary()
-        self.primitives: dict[HostPrimitive, tuple[int, Primitive, Value]] = {}
+        self.primitives: dict[HostPrimitive[..., Any], tuple[int, Primitive, Value]] = {}
 
     def procedure(self, function: Function) -> Value:
         """A Python function or primitive as a procedure. Raises VladError where a rule of a primitive is wrong."""
@@ -68,11 +53,12 @@ class Host:
             return self.registered(function)[1]
         code = self.functions.get(id(function))
         if code is None:
-            made = procedure_of(self.machine, function_row(function, self.apply), name_of(function))
+            row, shown = function_row(function, self.apply), shown_parameters(function)
+            made = procedure_of(self.machine, row, name_of(function), shown)
             code = self.functions[id(function)] = made[0]
         return code.closed
 
-    def registered(self, primitive: HostPrimitive) -> tuple[Primitive, Value]:
+    def registered(self, primitive: HostPrimitive[..., Any]) -> tuple[Primitive, Value]:
         """The row and the procedure of a primitive whose rules were checked."""
         known = self.primitives.get(primitive)
         if known is None or known[0] != primitive.version:
@@ -89,124 +75,20 @@ class Host:
         return known[1:]
 
 
-# Primitives.
-
-
-class HostPrimitive:
-    """A Python function with derivative rules; made by `primitive`. Calling it calls the function.
-
-    `forward` and `reverse` add a rule, and may be used as decorators.
-    """
-
-    def __init__(
-        self,
-        function: Function,
-        name: str | None,
-        forward: Rule,
-        reverse: Rule,
-        partials: Rule,
-        c: str | None,
-        example: Any,
-    ) -> None:
-        functools.update_wrapper(self, function)
-        self.__name__ = name or name_of(function)
-        self.function = function
-        self.operands = parameters_of(function) or ()
-        self.rules: dict[str, Rule] = {"forward": forward, "reverse": reverse, "partials": partials}
-        self.c = c
-        self.example = example
-        self.version = 0  # of the rules
-        self._check_names()
-
-    def _check_names(self) -> None:
-        own = set(self.operands)
-        wrong = own & (RESERVED | {"d" + operand for operand in own})
-        if not own:
-            why = (
-                "it does not name its parameters"
-                if parameters_of(self.function) is None
-                else "it has no operands"
-            )
-            raise wrong_rule(
-                self.__name__, why, "wrap it in a function of parameters that are given by place"
-            )
-        if wrong:
-            raise wrong_rule(
-                self.__name__, f"an operand is named {min(wrong)}",
-                "in rules r is the result, s its sensitivity, and dx the tangent of x: give the parameter another name",
-            )  # fmt: skip
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return self.function(*arguments, **named)
-
-    def __repr__(self) -> str:
-        return f"<vlad primitive {self.__name__}>"
-
-    def forward(self, rule: Rule) -> Rule:
-        """State the forward rule: the result's tangent, of parameters by these names: the operands, `r`, and the tangents, `d`
-        and the operand."""
-        return self._state("forward", rule)
-
-    def reverse(self, rule: Rule) -> Rule:
-        """State the reverse rule: the sensitivity of the one operand, or the tuple of those of several, of parameters by these
-        names: the operands, `r`, and `s`, the result's sensitivity."""
-        return self._state("reverse", rule)
-
-    def _state(self, kind: str, rule: Rule) -> Rule:
-        self.rules[kind] = rule
-        self.version += 1
-        return rule
-
-
-def primitive(
-    name: Any = None,
-    *,
-    forward: Rule = None,
-    reverse: Rule = None,
-    partials: Rule = None,
-    c: str | None = None,
-    example: Any = None,
-) -> Any:
-    """Decorate a pure Python function of reals or arrays, to be a primitive with derivatives in the sessions that it is given to.
-
-    name      its name there; the function's own by default
-    partials  each operand's partial derivative, by its name, or that of the only one. For functions of reals, and of arrays entry
-              by entry. "zero" says: constant
-    forward   the result's tangent
-    reverse   the sensitivity of the only operand, or of several the tuple; or each operand's by its name
-    c         a C expression of {operand}s that computes the same, for functions of reals: so that it can be compiled
-    example   a tuple of operands to check rules at, or a list of some. Needed where the operands are not all reals
-
-    A rule is a text of the language over the operands, r (the result), s (its sensitivity) and dx (the tangent of x); or a Python
-    function whose parameters have such names; or a primitive whose parameters have. Only texts and primitives have
-    derivatives of their own. For a function of reals one rule is enough for all modes. When a session is given the
-    primitive, each rule is compared with finite differences. Raises VladError there.
-    """
-
-    if name is not None and not isinstance(name, str) and not callable(name):
-        raise VladError("invalid-argument", f"The name of a primitive is a string, not {name!r}")
-
-    def decorate(function: Function) -> HostPrimitive:
-        given = name if isinstance(name, str) else None
-        return HostPrimitive(function, given, forward, reverse, partials, c, example)
-
-    return decorate(name) if callable(name) else decorate
-
-
 class _Maker:
     """The rows of a primitive, and of those that are its rules."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.apply = host.apply
-        self.rows: dict[HostPrimitive, Primitive] = {}
+        self.machine, self.apply = host.machine, host.apply
+        self.rows: dict[HostPrimitive[..., Any], Primitive] = {}
         self.checks: list[Check] = []
 
     def check(self) -> None:
         for check in self.checks:
             check.run()
 
-    def row(self, primitive: HostPrimitive) -> Primitive:
+    def row(self, primitive: HostPrimitive[..., Any]) -> Primitive:
         known = self.host.primitives.get(primitive)
         if known is not None and known[0] == primitive.version:
             return known[1]
@@ -214,17 +96,17 @@ class _Maker:
             self._make(primitive, primitive.__name__)
         return self.rows[primitive]
 
-    def _make(self, primitive: HostPrimitive, name: str) -> None:
+    def _make(self, primitive: HostPrimitive[..., Any], name: str) -> None:
         points = Points(name, primitive.function, primitive.operands, primitive.example, self.apply)
         kinds = points.kinds
         value = _real_value(primitive) if points.are_reals else _general_value(primitive, kinds, self.apply)
         rows: dict[str, Primitive] = {}
         row = Primitive(
-            f"{name}:{next(SERIAL)}", " ".join(primitive.operands), f"{name} of Python.", value=value,
+            f"{name}:{next(SERIAL)}", " ".join(primitive.operands), doc_of(primitive.function), value=value,
             type=f"{' '.join(kinds)} -> number", partials={}, rows=rows,
         )  # fmt: skip
         rows[row.name] = row
-        if name not in self.host.machine.table:  # whose rows are what texts mean first
+        if name not in self.machine.table:  # whose rows are what texts mean first
             rows[name] = row
         row.rows = rows
         self.rows[primitive] = row
@@ -234,10 +116,10 @@ class _Maker:
             row.c = _c_rule(primitive, points)
         else:
             raise wrong_rule(name, "only functions of reals have a rule in C")
-        _Statement(self, primitive, row, rows, points).state()
+        Statement(self, primitive, row, rows, points).state()
 
 
-def _c_rule(primitive: HostPrimitive, points: Points) -> str:
+def _c_rule(primitive: HostPrimitive[..., Any], points: Points) -> str:
     """The C of a primitive, compared with the function."""
     c, computed = read_expression(primitive.__name__, primitive.c or "", primitive.operands)
     for point, expected in points.values():
@@ -250,14 +132,16 @@ def _c_rule(primitive: HostPrimitive, points: Points) -> str:
     return c
 
 
-def _real_value(primitive: HostPrimitive) -> Function:
+def _real_value(primitive: HostPrimitive[..., Any]) -> Function:
     """The complete rule of a function of reals."""
     return real_rule(
         primitive.__name__, real_function(primitive.__name__, primitive.function), len(primitive.operands)
     )
 
 
-def _general_value(primitive: HostPrimitive, kinds: Sequence[str], apply: ApplyProcedure) -> Function:
+def _general_value(
+    primitive: HostPrimitive[..., Any], kinds: Sequence[str], apply: ApplyProcedure
+) -> Function:
     """The complete rule of a function of arrays, reals and what has no tangents."""
     name = primitive.__name__
     call = calling(primitive.function, name, apply)
@@ -269,306 +153,3 @@ def _general_value(primitive: HostPrimitive, kinds: Sequence[str], apply: ApplyP
         return as_number(name, call(*operands))
 
     return value
-
-
-# What a primitive's rules say, as texts.
-
-
-class _Statement:
-    """States the derivative of one row."""
-
-    def __init__(
-        self,
-        maker: _Maker,
-        primitive: HostPrimitive,
-        row: Primitive,
-        rows: dict[str, Primitive],
-        points: Points,
-    ) -> None:
-        self.maker = maker
-        self.primitive = primitive
-        self.row = row
-        self.rows = rows
-        self.points = points
-        self.name = primitive.__name__
-        self.varying = [x for x, kind in zip(row.operands, points.kinds, strict=True) if kind == "number"]
-        self.hidden: dict[Any, Primitive] = {}
-
-    def state(self) -> None:
-        rules = {kind: rule for kind, rule in self.primitive.rules.items() if rule is not None}
-        if not rules:
-            raise wrong_rule(
-                self.name, "it has no derivative rule",
-                "state partials, forward or reverse; a function that is not to be differentiated needs no `vlad.primitive`",
-            )  # fmt: skip
-        if self.points.are_reals:
-            stated = [self._partials_by(kind, rule) for kind, rule in rules.items()]
-            for partials in stated[:-1]:  # one is enough, but none may be wrong
-                self._add_check(self._alternative(partials))
-            self.row.partials = stated[-1]
-        elif "partials" in rules:
-            if len(rules) > 1:
-                raise wrong_rule(
-                    self.name, "partials are forward and reverse in one", "state either these or those"
-                )
-            self.row.partials = self._partials_by("partials", rules["partials"])
-        else:
-            self.row.partials = None
-            self.row.forward = self._forward(rules.get("forward"))
-            self.row.reverse = self._reverse(rules.get("reverse"))
-            self._transpose()
-        self._add_check(
-            self.row,
-            [kind for kind in ("forward", "reverse") if kind in rules or self.row.partials is not None],
-        )
-
-    def _add_check(self, row: Primitive, modes: Sequence[str] = ("forward", "reverse")) -> None:
-        stated = row.partials if row.partials is not None else row.reverse or {}
-        varying = [x for x in self.varying if stated.get(x, "zero") != "zero"]
-        self.maker.checks.append(Check(self.maker.host.machine, self.name, row, varying, self.points, modes))
-
-    def _alternative(self, partials: dict[str, str]) -> Primitive:
-        row = self.row
-        return Primitive(
-            row.name + "'",
-            " ".join(row.operands),
-            row.doc,
-            value=row.value,
-            type=row.type,
-            partials=partials,
-            rows=self.rows,
-        )
-
-    def _read(self, text: str) -> str:
-        """A text of the user's, if it is made of primitives and branches, as the table's are."""
-        try:
-            body = self.maker.host.machine.ad()[1].rule(self.row, text).body
-        except VladError as error:
-            raise self._unread(text, error.message) from None
-        if not is_plain(body):
-            raise self._unread(text, "it calls what is no primitive, or has a lambda in it")
-        return text
-
-    def _unread(self, text: str, why: str) -> VladError:
-        names = " ".join([*self.row.operands, "r", "s", *["d" + x for x in self.row.operands]])
-        return wrong_rule(
-            self.name,
-            f"{text}: {why}",
-            f"a text is made of {names} and primitives with all their operands",
-        )
-
-    # Functions of reals: everything becomes partial derivatives.
-
-    def _partials_by(self, kind: str, rule: Rule) -> dict[str, str]:
-        if kind == "forward":
-            return {x: f"(let ({self._directions(x)}) {self._text(rule, 'd', None)}\n)" for x in self.varying}
-        by_operand = self._by_operand(kind, rule)
-        texts = {
-            x: self._text(part, "s" if kind == "reverse" else "", index)
-            for x, (part, index) in by_operand.items()
-        }
-        if kind == "reverse":
-            texts = {x: f"(let ((s 1)) {text}\n)" for x, text in texts.items()}
-        return {x: texts.get(x, "zero") for x in self.row.operands}
-
-    def _directions(self, x: str) -> str:
-        return " ".join([f"(d{other} {1 if other == x else 'zero'})" for other in self.varying])
-
-    def _by_operand(self, kind: str, rule: Rule) -> dict[str, tuple[Rule, int | None]]:
-        """Each operand's rule; with a number, that is a part of what it answers."""
-        if isinstance(rule, Mapping):
-            strange = (
-                sorted(set(rule) ^ set(self.varying))
-                if kind == "partials"
-                else sorted(set(rule) - set(self.varying))
-            )
-            if strange:
-                raise wrong_rule(
-                    self.name, f"{kind} have {'no rule' if strange[0] in self.varying else 'a rule'} for {strange[0]}",
-                    f'there is a rule for each of {" ".join(self.varying)}; "zero" says that it is constant',
-                )  # fmt: skip
-            return {x: (part, None) for x, part in rule.items()}
-        if len(self.varying) == 1:
-            return {self.varying[0]: (rule, None)}
-        if kind == "reverse" and not isinstance(rule, str | HostPrimitive):
-            return {x: (rule, index) for index, x in enumerate(self.varying)}
-        raise wrong_rule(
-            self.name,
-            f"{kind} is one rule for {len(self.varying)} operands",
-            "state a rule for each by its name",
-        )
-
-    # Functions of arrays.
-
-    def _forward(self, rule: Rule) -> str:
-        if rule is None:
-            return self._refusal("forward", "reverse", lambda x: "d" + x)
-        return self._text(rule, "d", None)
-
-    def _reverse(self, rule: Rule) -> dict[str, str]:
-        if rule is None:
-            return {x: self._refusal("reverse", "forward", lambda x: "s", [x]) for x in self.varying}
-        return {
-            x: self._text(part, "s", index, x)
-            for x, (part, index) in self._by_operand("reverse", rule).items()
-        }
-
-    def _refusal(
-        self, missing: str, given: str, factor: Callable[[str], str], of: Sequence[str] | None = None
-    ) -> str:
-        message = f"{self.name} has no {missing} rule, and none can be derived of its {given} rule"
-        hint = f"state it (`@{self.name}.{missing}`), or use {given} mode"
-        refusal = f"(refuse-derivative {quoted(message)} {quoted(hint)} "
-        terms = [f"{refusal}{x} {factor(x)})" for x in of or self.varying]
-        return functools.reduce("(accumulate {} {})".format, terms)
-
-    def _transpose(self) -> None:
-        """Where the function is linear, so that neither rule names its operand, each rule is the other's derivative."""
-        rows = {operands: row for (_, operands), row in self.hidden.items()}
-        x = self.varying[0]
-        forward, reverse = rows.get(("d" + x, x, "r")), rows.get(("s", "s", "~" + x))
-        if forward is not None and reverse is not None:
-            forward.rows = {**forward.rows, "transposed": reverse}
-            reverse.rows = {**reverse.rows, "transposed": forward}
-            forward.reverse = {"a1": "(transposed s s a2)"}
-            reverse.reverse = {"a1": "(transposed s s a1)"}
-
-    # A rule as a text.
-
-    def _text(self, rule: Rule, linear: str, part: int | None, operand: str = "") -> str:
-        """`linear`: s or d, the names that the rule is linear in; `operand`: whose sensitivity it gives."""
-        if isinstance(rule, str):
-            return self._read(rule)
-        if not callable(rule):
-            raise wrong_rule(
-                self.name,
-                f"a rule is a {type(rule).__name__}",
-                "a text, a function or a primitive is expected",
-            )
-        names = rule.operands if isinstance(rule, HostPrimitive) else self._parameters(rule)
-        tangents = ["d" + x for x in self.varying] if linear == "d" else ["s"] if linear == "s" else []
-        known = [*self.row.operands, "r", *tangents]
-        strange = [name for name in names if name not in known]
-        if strange:
-            raise wrong_rule(
-                self.name, f"its rule {name_of(rule)} has a parameter {strange[0]}",
-                f"the parameters of a rule have names among {' '.join(known)}",
-            )  # fmt: skip
-        if isinstance(rule, HostPrimitive):
-            return self._applied(self.maker.row(rule), [self._completed(name, tangents) for name in names])
-        if self.points.are_reals:
-            return self._of_reals(rule, names, part)
-        return self._of_arrays(rule, names, tangents, part, operand)
-
-    def _parameters(self, rule: Function) -> tuple[str, ...]:
-        names = parameters_of(rule)
-        if names is None:
-            raise wrong_rule(self.name, f"its rule {name_of(rule)} does not name its parameters")
-        return names
-
-    def _completed(self, name: str, tangents: Sequence[str]) -> str:
-        """A primitive has to be given a tangent, though it is known to be zero."""
-        is_tangent = name in tangents and name != "s" and not self.points.are_reals
-        return f"(complete {name[1:]} {name})" if is_tangent else name
-
-    def _applied(self, row: Primitive, operands: Sequence[str]) -> str:
-        key = next(key for key in map("rule-{}".format, itertools.count(1)) if key not in self.rows)
-        self.rows[key] = row
-        return f"({key} {' '.join(operands)})"
-
-    def _hidden(
-        self, value: Function, count: int, linear: Sequence[int] = (), refused: Sequence[int] | None = None
-    ) -> Primitive:
-        """The row of a rule in Python."""
-        message = (
-            f"There is no second derivative of {self.name}: its rule is Python's and has no rule of its own"
-        )
-        return refusing_row(
-            f"{self.name}.rule:{next(SERIAL)}", count, f"A rule of {self.name}.", value, message,
-            "state the rule as a text of the language, or as a primitive with a rule", linear, refused, hidden=True,
-            abstract=left_out(f"derivatives of {self.name} that Python computes are"),
-        )  # fmt: skip
-
-    def _of_reals(self, rule: Function, names: tuple[str, ...], part: int | None) -> str:
-        """A rule on reals goes through tensors entry by entry, as the function does."""
-        operands = names or (self.varying[0],)
-        function = real_function(f"{self.name}'s rule", rule, part, len(names))
-        return self._applied(
-            self._hidden(real_rule(self.name, function, len(operands)), len(operands)), operands
-        )
-
-    def _of_arrays(
-        self, rule: Function, names: tuple[str, ...], tangents: Sequence[str], part: int | None, operand: str
-    ) -> str:
-        """Behind the rule's own operands stand those that say what shape a tangent has, or an answer."""
-        linear = [place for place, name in enumerate(names) if name in tangents]
-        refused = [place for place, name in enumerate(names) if name not in tangents]
-        likes = [] if tangents == ["s"] else [names[place][1:] for place in linear]
-        wanted = [operand] if part is None else self.varying
-        shapes = ["s", *["~" + x for x in wanted]] if tangents == ["s"] else ["r"] if tangents else []
-        operands = [*names, *likes, *shapes]
-        key = (id(rule), tuple(operands))
-        # a rule that answers several sensitivities is one row, for all: then it is computed once
-        if key not in self.hidden:
-            value = rule_of_arrays(
-                f"{self.name}'s rule",
-                rule,
-                self.maker.apply,
-                linear,
-                len(names),
-                len(likes),
-                part is not None,
-            )
-            shaping = range(len(names), len(operands))
-            scaled = [*linear, *[place for place in shaping if operands[place] == "s"]]
-            self.hidden[key] = self._hidden(value, len(operands), scaled, refused)
-        text = self._applied(self.hidden[key], operands)
-        if part is None:
-            return text
-        for _ in range(part):
-            text = f"(cdr {text})"
-        return text if part == len(self.varying) - 1 else f"(car {text})"
-
-
-def rule_of_arrays(
-    name: str, rule: Function, apply: ApplyProcedure, linear: Sequence[int], own: int, likes: int, many: bool
-) -> Function:
-    """The value of a row that is a rule in Python. Its operands: `own` of the rule's, among them those in the places `linear`;
-    for each of these, if it is a tangent, its primal; and what says the shape of the answer: the result, or the
-    result's sensitivity and, for each answer, an operand, or #f where it is shaped like the result. `many`: the rule answers a
-    tuple."""
-
-    def value(*operands: Value) -> Value:
-        shapes = operands[own + likes :]
-        factors = [operands[place] for place in linear] or list(shapes[:1] if len(shapes) > 1 else ())
-        if factors and all(factor is ZERO for factor in factors):
-            return ZERO
-        given = list(operands[:own])
-        for place, like in zip(linear, operands[own : own + likes], strict=False):
-            given[place] = complete(like, given[place])
-        result = protected(name, rule, [to_python(x, apply) for x in given])
-        if len(shapes) < 2:
-            return fitting(name, returned(name, result, apply), *shapes)
-        first, *others = shapes
-        likenesses = [first if other is FALSE else other for other in others]
-        if not many:
-            return fitting(name, returned(name, result, apply), *likenesses)
-        answers: list[Value] = []
-        for place, likeness in enumerate(likenesses):
-            part = part_of(name, result, place)
-            answers.append(ZERO if part is None else fitting(name, returned(name, part, apply), likeness))
-        return tuple_of(answers)
-
-    return value
-
-
-def is_plain(body: Body) -> bool:
-    """Is it made of primitives and branches?"""
-    rhss = [binding.rhs if isinstance(binding, Binding) else None for binding in body.bindings]
-    return all(_is_plain_rhs(rhs) for rhs in (*rhss, body.result))
-
-
-def _is_plain_rhs(rhs: object) -> bool:
-    if isinstance(rhs, If):
-        return is_plain(rhs.consequent) and is_plain(rhs.alternative)
-    return isinstance(rhs, Apply | Variable | Constant)

@@ -14,15 +14,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from vlad.compile.tiers import POLICIES, Tiers
+from vlad.compile.tiers import POLICIES, Options, Tiers
 from vlad.convert import Procedure, from_python, to_python, tuple_of
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
 from vlad.devices import CURRENT, device_named
-from vlad.errors import NoCounterpart, UnknownName, VladError, WrongOption
+from vlad.errors import NoCounterpart, UnknownAttribute, UnknownName, VladError, WrongOption
 from vlad.evaluate.calls import Machine
 from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.evaluate.tail_calls import in_library
@@ -40,74 +40,26 @@ from vlad.expand.forms import (
 )
 from vlad.expand.scope import Module
 from vlad.hints import clarify, hint_for
+from vlad.library import the_library
+from vlad.life import born, close, is_gone
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.source import Source, Span
+from vlad.turns import Turns
 from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look, symbol
 from vlad.write import written
 
 if TYPE_CHECKING:
     from vlad.compile.whole import Steps
 
+Answer = TypeVar("Answer")
+F = TypeVar("F")
+
 CAPABILITIES = ("files", "imports", "streams")
 CONFINED: dict[str, Any] = {
     "fuel": None, "seconds": 5.0, "memory": 256.0, "depth": 100_000, "output": 1_000_000,
 }  # fmt: skip
-
-_DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
-
-
-class Library:
-    """The standard library's files. A definition is read when its name is first used."""
-
-    def __init__(self) -> None:
-        self._index: dict[str, tuple[str, int, int]] | None = None
-        self._texts: dict[str, str] = {}
-        # beside this package in a checkout, inside it when installed; found so because importlib.resources costs 10 ms
-        parent = os.path.dirname(os.path.abspath(__file__))
-        beside = os.path.join(os.path.dirname(parent), "stdlib")
-        inside = os.path.join(parent, "stdlib")
-        self.folder = os.path.realpath(inside if os.path.isdir(inside) else beside)
-
-    def index(self) -> dict[str, tuple[str, int, int]]:
-        """For each name: its file, and the extent of its definition there."""
-        if self._index is None:
-            self._index = {}
-            for name in sorted(os.listdir(self.folder)):
-                if name.endswith(".vlad"):
-                    with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-                        self._add(name, file.read())
-        return self._index
-
-    def _add(self, name: str, text: str) -> None:
-        assert self._index is not None
-        self._texts[name] = text
-        found = list(_DEFINITION.finditer(text))
-        for match, following in zip(found, [*found[1:], None], strict=False):
-            end = following.start() if following else len(text)
-            self._index[match.group(1)] = (name, match.start(), end)
-
-    def names(self) -> Iterable[str]:
-        return self.index().keys()
-
-    def names_in(self, file: str) -> list[str]:
-        return [name for name, place in self.index().items() if place[0] == file]
-
-    def definition(self, name: str) -> Source | None:
-        """The text of a definition, on the lines on which its file has it."""
-        place = self.index().get(name)
-        if place is None:
-            return None
-        file, start, end = place
-        text = self._texts[file]
-        return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
-
-
-@functools.cache
-def the_library() -> Library:
-    """One for all sessions of a process: its files are read once."""
-    return Library()
 
 
 class Calls:
@@ -115,6 +67,9 @@ class Calls:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.derived: dict[
+            Any, tuple[Value, Value]
+        ] = {}  # of derivatives.py: procedures, and what was made of them
         self._host: Any = None  # host.Host, once there is something to make a procedure of
 
     def procedure(self, function: Callable[..., Any]) -> Value:
@@ -126,12 +81,31 @@ class Calls:
                 self._host = Host(self.session.machine, self)
             return self._host.procedure(function)
 
-    def __call__(self, procedure: Value, argument: Value) -> Value:
-        return self.session.apply(procedure, argument)
+    def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
+        return self.session.apply(procedure, argument, options)
 
-    def quicken(self, procedure: Procedure, count: int) -> None:
-        """Let a procedure call machine code without us, while that is up to date."""
-        self.session.tiers.quicken(procedure, count)
+    def quicken(self, procedure: Procedure) -> None:
+        """Let a procedure call machine code without us, while that is up to date; if another thread has its turn, after a later
+        call."""
+        tiers, lock = self.session.tiers, self.session._lock
+        if not isinstance(tiers, Tiers) or not tiers.knows(procedure) or not lock.acquire(False):
+            return
+        try:
+            tiers.quicken(procedure)
+        finally:
+            lock.release()
+
+    def prepare(self, procedure: Procedure, operands: tuple[Value, ...]) -> None:
+        """Compile a procedure that has options for it. Raises VladError where that cannot be."""
+        session, options = self.session, procedure.options
+        assert options is not None
+        with session._lock:
+            session._suggesting(lambda: session.tiers.prepare(procedure.value, operands, options))
+            session.tiers.quicken(procedure)
+
+    def close(self) -> None:
+        self._host = None
+        self.derived.clear()
 
     def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
         """What pickle makes a procedure again with."""
@@ -140,21 +114,37 @@ class Calls:
         return unpickled, (dumps(Procedure(procedure, self)),)
 
 
-_unpickling = threading.Lock()
+_unpickling = threading.RLock()
+
+
+def unpickled(text: str) -> Any:
+    """A procedure that pickle brings. All of a process belong to one session, as long as that is not closed."""
+    with _unpickling:
+        if _for_unpickled().closed:
+            _for_unpickled.cache_clear()
+            _read_again.cache_clear()
+        return _read_again(text)
 
 
 @functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
-def unpickled(text: str) -> Any:
-    """A procedure that pickle brings. All of a process belong to one session."""
+def _read_again(text: str) -> Any:
     from vlad.restoring import loads
 
-    with _unpickling:
-        return loads(text, _for_unpickled())
+    return loads(text, _for_unpickled())
 
 
 @functools.cache
 def _for_unpickled() -> Session:
     return Session()
+
+
+def _alone() -> None:
+    """In a process that was forked: the other threads are not there."""
+    global _unpickling
+    _unpickling = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_alone)
 
 
 class Session:
@@ -227,7 +217,7 @@ class Session:
         self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
         self._steps: Steps | None = None  # of a program that is read, and not run
         self._calls = Calls(self)
-        self._lock = threading.RLock()
+        self._lock = Turns()
         self._library = the_library()
         self._loading: set[str] = set()
         self._including: list[str] = []
@@ -239,12 +229,35 @@ class Session:
         self.library.autoload = self._load_library
         self.module = Module("main", self.library)
         self.module.on_redefine = self._redefined
+        born(self)
 
     @classmethod
     def confined(cls, **columns: Any) -> Session:
         """A session for programs of people whom one does not know: they reach nothing outside, and every limit is set. `columns`
         as for `Session`; what is given there is given."""
         return cls(**{"limits": Limits(**CONFINED), "capabilities": (), **columns})
+
+    # Its end.
+
+    def close(self) -> None:
+        """Give back all that the session holds: values, compiled libraries, the functions it was given. It waits until other
+        threads have ended what they evaluate here. From then on the session, and each procedure of it, is a VladError to
+        whoever uses it. To close again does nothing. Raises VladError within an evaluation of the session."""
+        close(self)
+
+    @property
+    def closed(self) -> bool:
+        return is_gone(self)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def modules(self) -> list[Module]:
+        """Its own and those of files."""
+        return [self.basis, self.library, self.module, *self._modules.values()]
 
     def _permit(self, capability: str, what: str, span: Span | None = None) -> None:
         """Raises VladError where programs of this session may not do something."""
@@ -338,6 +351,27 @@ class Session:
                     self.tiers.forget()
                 yield
 
+    async def aeval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
+        """`eval`, awaited: it runs in a thread of its own while the event loop goes on. What is awaited of one session takes
+        turns. Where the task is cancelled, the evaluation is interrupted, and the session may be used again."""
+        from vlad.asynchronous import evaluated  # asyncio: 30 ms
+
+        return await evaluated(self, lambda: self.eval(text, name), limits)
+
+    async def acall(
+        self, function: Callable[..., Answer], *arguments: Any, limits: Limits | None = None
+    ) -> Answer:
+        """What a procedure of the session, or a Python function that uses such, answers for arguments, awaited as `aeval` is."""
+        from vlad.asynchronous import evaluated
+
+        if getattr(function, "session", self) is not self:
+            raise VladError(
+                "other-session",
+                f"{function!r} is a procedure of another session",
+                hint="let that one call it",
+            )
+        return await evaluated(self, lambda: function(*arguments), limits)
+
     def run(self, path: str) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
         self._run_file(path, self._print)
@@ -388,6 +422,15 @@ class Session:
                 raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
             return to_python(self.module.cell(name).value, self._calls)
 
+    def __getattr__(self, name: str) -> Any:
+        """The value of a global as an attribute, where the session has none of that name; underscores stand for hyphens, too.
+        Raises UnknownAttribute, which is an AttributeError."""
+        if not name.startswith("_") and "module" in self.__dict__:
+            for known in (name, name.replace("_", "-")):
+                if known in self:
+                    return self[known]
+        raise UnknownAttribute("unbound-variable", f"A session has no attribute or global {name}")
+
     def __contains__(self, name: object) -> bool:
         """Does a name have a value?"""
         with self._lock:
@@ -419,7 +462,7 @@ class Session:
                 del cell.value
             self.tiers.redefined(cell)
 
-    def define(self, function: Any) -> Any:
+    def define(self, function: F) -> F:
         """Define a global by a Python function, or a primitive made of one, under its own name. Answers it, so this is a
         decorator, too."""
         name = getattr(function, "__name__", None)
@@ -452,10 +495,10 @@ class Session:
         """Procedure entries and loop turns so far; counted when `metered` or with fuel."""
         return int(self.machine.steps[0])
 
-    def apply(self, procedure: Value, argument: Value) -> Value:
-        """Apply a procedure to its one argument (a tuple, for several), as values of the language."""
+    def apply(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
+        """Apply a procedure to its one argument (a tuple, for several), as values of the language. `options`: of vlad.compile."""
         with self._lock:
-            return self._suggesting(lambda: self.tiers.apply(procedure, argument))
+            return self._suggesting(lambda: self.tiers.apply(procedure, argument, options))
 
     def _items(self, source: Source, module: Module) -> Iterator[Item]:
         """The items of a text, each expanded after the one before was executed."""

@@ -24,6 +24,7 @@ itself through its code, never through its environment, so reference counts free
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -147,7 +148,16 @@ class Opaque:
 
 
 _wrappers: WeakValueDictionary[int, Opaque] = WeakValueDictionary()  # by the id of what they hold
-_wrapping = threading.Lock()
+_wrapping = threading.RLock()  # what is wrapped may come to an end meanwhile, and its end wrap something
+
+
+def _alone() -> None:
+    """In a process that was forked: the other threads are not there."""
+    global _wrapping
+    _wrapping = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_alone)
 
 
 class Zero:

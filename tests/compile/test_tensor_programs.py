@@ -275,9 +275,11 @@ def test_arrays_of_every_kind_cross_without_a_copy(kind: str) -> None:
     )
     array = A.astype(kind)
     first = f(array)
-    assert f.quicks and f.quicks[0]((array,)) is not NotImplemented
-    assert f.quicks[0]((array.astype("float32" if kind != "float32" else "float64"),)) is NotImplemented
-    again = f.quicks[0]((array,))
+    assert f.quicks and f.quicks[0].leaves((array,)) is not NotImplemented
+    assert (
+        f.quicks[0].leaves((array.astype("float32" if kind != "float32" else "float64"),)) is NotImplemented
+    )
+    again = f.quicks[0].shape(f.quicks[0].leaves((array,)))
     assert same(first, again) and again[2].dtype == kind and not again[2].flags.writeable
 
 

@@ -183,7 +183,7 @@ def test_a_function_prints_as_its_name_and_is_itself(session: vlad.Session) -> N
 
     session["f"] = area
     session["g"] = area
-    assert repr(session["f"]) == "area"
+    assert repr(session["f"]) == "<vlad procedure (area x)>"
     assert session.eval("(list (eq? f g) (procedure? f))") == [True, True]
 
 
@@ -242,6 +242,27 @@ def test_a_rule_in_the_language_gives_a_function_a_derivative(session: vlad.Sess
     session["f"] = math.sin
     session.eval("(define g (with-derivative f #:forward (lambda (x dx) (* dx (cos x)))))")
     assert session.eval(f"({mode.format('g')} 1)") == math.cos(1.0)
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "#:forward (lambda (x dx) (* dx (cos x)))",
+        "#:reverse (lambda (x) (cons (g x) (lambda (s) (* s (cos x)))))",
+    ],
+)
+def test_one_rule_is_enough_for_every_order(rule: str, tier: str) -> None:
+    """The primal value in a derivative is that of the whole, not of the function alone, whose derivative is refused."""
+    session = vlad.Session(tier=tier)
+    session["f"] = math.sin
+    session.eval(f"(define g (with-derivative f {rule}))")
+    for modes in ("FF", "FR", "RF", "RR", "FRF", "RFR", "FFF", "RRR"):
+        text = "g"
+        for mode in modes:
+            text = OPERATORS[mode].format(text)
+        exact = -math.sin(1) if len(modes) == 2 else -math.cos(1)
+        assert session.eval(f"({text} 1)") == pytest.approx(exact, rel=1e-12), modes
 
 
 # Host objects.

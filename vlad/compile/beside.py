@@ -10,10 +10,12 @@ import os
 import sys
 import threading
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Job(Protocol):
+    tiers: Any  # whose call it is
+    thread: int
     due: float  # when to look next, by time.monotonic()
 
     def look(self) -> float | None: ...
@@ -21,41 +23,62 @@ class Job(Protocol):
 
 class Beside:
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()  # Python's own: nothing comes between its being taken and given back
+        self._changed = threading.Condition(self._lock)
         self._jobs: set[Job] = set()
         self._at_work: Job | None = None
         self._thread: threading.Thread | None = None
-        self._process = 0
 
     def add(self, job: Job) -> None:
-        with self._changed:
+        with self._lock:
             self._jobs.add(job)
-            if self._thread is None or self._process != os.getpid():  # threads do not survive a fork
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._work, daemon=True, name="vlad-compiler")
-                self._process = os.getpid()
                 self._thread.start()
             self._changed.notify()
 
     def remove(self, job: Job) -> None:
-        with self._changed:
+        with self._lock:
             self._jobs.discard(job)
 
-    def rest(self) -> None:
-        """Wait until nothing is done for a call that has ended."""
-        with self._changed:
-            while self._at_work is not None and self._at_work not in self._jobs:
-                self._changed.wait()
+    def rest(self, tiers: Any = None, seconds: float | None = None) -> bool:
+        """Wait until nothing is done for a call that has ended (of a session); False where that takes longer."""
+        with self._lock:
+            return self._changed.wait_for(lambda: not self._is_belated(tiers), seconds)
+
+    def _is_belated(self, tiers: Any) -> bool:
+        job = self._at_work
+        return job is not None and job not in self._jobs and tiers in (None, job.tiers)
+
+    def thread(self, tiers: Any) -> int | None:
+        """The thread that works here, while it is at work for a session."""
+        with self._lock:
+            at_work, thread = self._at_work, self._thread
+            return (
+                thread.ident
+                if at_work is not None and at_work.tiers is tiers and thread is not None
+                else None
+            )
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there, nor is the one that works here."""
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._jobs = {job for job in self._jobs if job.thread == threading.get_ident()}
+        self._at_work = self._thread = None
+        if self._jobs:
+            self.add(next(iter(self._jobs)))
 
     def _work(self) -> None:
         while True:
             self._look_at(self._next())
-            with self._changed:
+            with self._lock:
                 self._at_work = None
                 self._changed.notify_all()
 
     def _next(self) -> Job:
         """The job whose turn comes next, once it has come."""
-        with self._changed:
+        with self._lock:
             while True:
                 job = min(self._jobs, key=lambda job: job.due, default=None)
                 if job is None:
@@ -81,3 +104,4 @@ class Beside:
 
 
 BESIDE = Beside()
+os.register_at_fork(after_in_child=BESIDE.alone)

@@ -19,7 +19,7 @@ from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE,
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
-from vlad.compile.quick import quick
+from vlad.compile.quick import arguments_of, quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, value_of
@@ -43,16 +43,6 @@ LONGEST_CHARACTER = 4  # bytes of UTF-8
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack: what a limit of depth leaves
 MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 
-_locks: dict[Any, threading.Lock] = {}
-_locking = threading.Lock()
-
-
-def lock_of(handle: Any) -> threading.Lock:
-    """A library's state (arena, stack) is one, and the same text is loaded only once: calls take turns."""
-    address = int(ffi.cast("long", ffi.addressof(handle, "vlad_digest")))
-    with _locking:
-        return _locks.setdefault(address, threading.Lock())
-
 
 class Outside:
     """What compiled code does to the outside, done by the machine. An exception there ends the call, and is raised again."""
@@ -60,8 +50,10 @@ class Outside:
     def __init__(self, machine: Any) -> None:
         self.machine = weakref.ref(machine)  # `_outsides` must not keep it; whoever calls has it
         self.error: BaseException | None = None
-        self.write = ffi.callback("int(char const *, long)", self._write)
-        self.read = ffi.callback("int(double *)", self._read)
+        # C does not keep this, nor do its own callbacks: whoever calls has it, and it goes with the machine
+        own: Callable[[], Any] = weakref.ref(self)
+        self.write = ffi.callback("int(char const *, long)", lambda text, length: own()._write(text, length))
+        self.read = ffi.callback("int(double *)", lambda real: own()._read(real))
 
     def _machine(self) -> Any:
         machine = self.machine()
@@ -104,10 +96,24 @@ class Crossing:
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
+        self.lock = threading.RLock()
         self.layout, self.types = interface.layout, interface.layout.types
         # what is shared is written, and read, once a call: boxes by value, values by address
         self._made: dict[tuple[int, Type], Any] = {}
         self._seen: dict[tuple[int, Type], Value] = {}
+
+    def takes(self, operands: tuple[Value, ...]) -> bool:
+        """Are these of the types it was compiled for?"""
+        with self.lock:
+            try:
+                for operand, type_ in zip(operands, self.interface.operands, strict=True):
+                    self._encode(operand, type_, [], [])
+                return True
+            except Mismatch:
+                return False
+            finally:
+                self._made.clear()
+                self._seen.clear()
 
     # Values → words.
 
@@ -298,7 +304,12 @@ class Crossing:
 
 
 class Compiled(Crossing):
-    """Call it with operands that are values of the types it was compiled for."""
+    """Call it with operands that are values of the types it was compiled for.
+
+    Its library has a state (arena, stack), so calls take turns; a call that is made from within one, by a Python function to
+    which the program writes, is a Mismatch. The library is unloaded when nobody has this, or what it hands out, any longer: there
+    are no cycles here, for a session that is closed does not wait for Python's collector.
+    """
 
     def __init__(
         self,
@@ -313,7 +324,7 @@ class Compiled(Crossing):
         self.given = [entries(tensor) for tensor in given]
         self.cells = cells  # the globals on whose values this relies
         self.outside = outside_of(machine) if interface.acts else None
-        self.lock = lock_of(handle)
+        self.busy: list[object] = []  # is there a call under way? quick.py has this, too, but not us
         self.watch = machine.watch
         # where the words for places begin
         self.behind = len(interface.parameters) + interface.extra + len(self.given)
@@ -340,20 +351,27 @@ class Compiled(Crossing):
             self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
         self.handle = handle
-        self.stop: Callable[[], object] | None = self._stop if interface.stops else None
-        self.direct: Any = None  # from as many reals as `reals` says to a real, without state
-        self.reals = len(interface.parameters)
+        self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
+        self.direct: Any = None  # from reals to a real, without state
+        arguments = arguments_of(interface)
+        if interface.direct and arguments is not None:
+            kinds = ", ".join(["double"] * len(arguments))
+            pointer = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
+            self.direct = ffi.gc(
+                pointer, lambda _: handle
+            )  # keeps the library, for as long as somebody calls it
         self.quick = quick(self, self._in, self._out)
-        if interface.direct:
-            kinds = ", ".join(["double"] * self.reals) or "void"
-            self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
 
     def __call__(self, *operands: Value) -> Value:
         """Raises Mismatch, Failed or LimitExceeded."""
         with self.lock:
+            if self.busy:
+                raise Mismatch
             try:
+                self.busy.append(self.lock)
                 return self._called(operands)
             finally:  # however it ended: boxes and values go, and others come to lie where they lay
+                self.busy.clear()
                 self._made.clear()
                 self._seen.clear()
 
@@ -397,6 +415,13 @@ class Compiled(Crossing):
             self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)
 
+    def is_taken(self) -> bool:
+        """Is there a call under way in another thread?"""
+        if self.lock.acquire(False):
+            self.lock.release()
+            return False
+        return True
+
     def _is_deep(self) -> bool:
         """Has it a stack of its own?"""
         try:
@@ -413,8 +438,14 @@ class Compiled(Crossing):
         finally:
             self.handle.vlad_deepest = before
 
-    def _stop(self) -> None:
-        self.handle.vlad_stop = 1
+
+def _stopper(handle: Any) -> Callable[[], object]:
+    """What tells a library, from another thread, to end its call."""
+
+    def stop() -> None:
+        handle.vlad_stop = 1
+
+    return stop
 
 
 class Launched(Crossing):
@@ -422,8 +453,10 @@ class Launched(Crossing):
 
     direct: Any = None
     quick: Any = None
-    reals = 0
     stop: Any = None  # Python's own interrupts reach it
+
+    def is_taken(self) -> bool:
+        return False
 
     def __init__(
         self, interface: Interface, cells: Iterable[Global], run: Callable[..., tuple[Any, ...]], xp: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -34,9 +35,20 @@ class Interruptible:
             Interruptible._stops.pop()
 
     @classmethod
-    def _open(cls) -> None:
-        import os
+    def alone(cls) -> None:
+        """In a process that was forked: the pipe is the other one's, and so is the thread at its end."""
+        if cls._reader is None or cls._writer is None:
+            return
+        os.close(cls._reader)
+        os.close(cls._writer)
+        cls._reader = cls._writer = None
+        if cls._stops:
+            cls._open()
+            assert cls._writer is not None
+            signal.set_wakeup_fd(cls._writer, warn_on_full_buffer=False)
 
+    @classmethod
+    def _open(cls) -> None:
         cls._reader, cls._writer = os.pipe()
         os.set_blocking(cls._writer, False)
 
@@ -47,3 +59,6 @@ class Interruptible:
                         stop()
 
         threading.Thread(target=watch, args=(cls._reader,), daemon=True, name="vlad-interrupt").start()
+
+
+os.register_at_fork(after_in_child=Interruptible.alone)

@@ -381,6 +381,7 @@ void *realloc(void *, unsigned long);
 void free(void *);
 void *memcpy(void *, const void *, unsigned long);
 static struct { char *mark, *to; unsigned long filled, size; char **moved; short *kinds; unsigned long count, room; } vlad_move;
+__attribute__((destructor)) static void vlad_close_move(void) { free(vlad_move.kinds); }
 static void *vlad_moved(void *pointer, int cell) {
   char *box = pointer;
   if (box < vlad_move.mark || box >= vlad_top) return box;
@@ -449,6 +450,10 @@ int madvise(void *, unsigned long, int);
 static void vlad_trim_stack(void) {
   if (vlad_stack) madvise(vlad_stack_floor, vlad_stack - vlad_stack_floor - 65536, 4);
 }
+int munmap(void *, unsigned long);
+__attribute__((destructor)) static void vlad_close_stack(void) {
+  if (vlad_stack) munmap(vlad_stack_floor, vlad_stack + 64 - vlad_stack_floor);
+}
 static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
   char *end = vlad_stack_floor + 65536;
   vlad_stack_end = vlad_stack - end > vlad_deepest ? vlad_stack - vlad_deepest : end;
@@ -484,8 +489,10 @@ static inline void vlad_step(long count) { if (__builtin_expect((vlad_fuel -= co
    Text is gathered in a line, which goes out in one piece. */
 void *realloc(void *, unsigned long);
 void *memcpy(void *, const void *, unsigned long);
+void free(void *);
 static char *vlad_line;
 static long vlad_filled, vlad_room;
+__attribute__((destructor)) static void vlad_close_line(void) { free(vlad_line); }
 static int vlad_may_fill(long); /* may a line be so long? */
 static void vlad_put(const char *text, long length) {
   if (vlad_filled + length > vlad_room) {

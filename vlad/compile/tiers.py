@@ -17,6 +17,7 @@ was printed is not printed again, what was read is read from memory. So they hap
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -28,10 +29,13 @@ from typing import Any
 from vlad.compile.beside import BESIDE
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
-from vlad.errors import LimitExceeded
-from vlad.evaluate.limits import AGAIN_SECONDS, raise_in, too_deep
+from vlad.errors import LimitExceeded, VladError
+from vlad.evaluate.explain import tell
+from vlad.evaluate.limits import AGAIN_SECONDS, Told, raise_in, too_deep
+from vlad.source import Span
 from vlad.values import Code, Global, Value, is_procedure, look
 
+Options = tuple[int, bool]  # of the C compiler: how hard it tries, and whether it may reorder sums
 POLICIES = ("auto", "compile", "evaluate")
 # Off: third derivatives of tensors came out wrong now and then where a procedure of the library was compiled by itself (CI of
 # tests/primitives with everything compiled shows it). On in its own tests, until that is understood.
@@ -40,34 +44,64 @@ A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
 # What is not compiled as a whole, and takes less than this, in seconds, is not watched after so many calls.
 SEVERAL_CALLS, A_GLANCE = 8, 0.001
 MOST_PROCEDURES = 512
+NEVER = "it never answers for arguments of these types"
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
 
 
-class Switch(BaseException):
+class Switch(Told):
     """Raised in the evaluating thread when the compiled form is ready and may start instead."""
 
 
 class Entry:
     """A procedure as it is called from outside: its compiled variants, and what it cost so far. `f` is kept, so that its id
-    stays its own."""
+    stays its own. `options`: how hard the C compiler tries, and whether it may reorder sums."""
 
-    __slots__ = ("f", "variants", "reason", "seconds", "calls", "cells", "listeners", "quicks")
+    __slots__ = (
+        "f", "options", "variants", "reason", "place", "disagrees", "seconds", "calls", "cells", "callables", "quicks",
+    )  # fmt: skip
 
-    def __init__(self, f: Value) -> None:
+    def __init__(self, f: Value, options: Options) -> None:
         self.f = f
+        self.options = options
         self.variants: list[Any] = []
-        self.reason: str | None = None  # why it is not compiled
+        self.reason: str | None = None  # why it is not compiled,
+        self.place: Span | None = None  # and where that is
+        self.disagrees = False  # did tier 0 know better?
         self.seconds = 0.0
         self.calls = 0
         self.cells: set[Global] = set()
-        self.listeners: list[Callable[[], None]] = []  # told when what was compiled is out of date
-        self.quicks: list[Any] = []  # of the variants; Python callables hold this very list (quick.py)
+        # Python's callables, by their ids, which call machine code themselves
+        self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self.quicks: list[Any] = []  # of the variants; those callables hold this very list (quick.py)
+
+    def add(self, compiled: Any, is_quick: bool) -> None:
+        """One more variant. `is_quick`: may callables call it where nobody watches the limits?"""
+        self.cells.update(compiled.cells)
+        self.variants.append(compiled)
+        if compiled.quick is not None and is_quick:
+            self.quicks.append(compiled.quick)
+        if compiled.direct is not None:
+            for procedure in self._connected():
+                procedure.go_directly(compiled.direct)
+
+    def connect(self, procedure: Any) -> None:
+        """Let a callable of Python's call the variants, those that there will be as well."""
+        self.callables[id(procedure)] = procedure
+        procedure.quicks = self.quicks
+        for compiled in self.variants:
+            if compiled.direct is not None:
+                procedure.go_directly(compiled.direct)
+
+    def _connected(self) -> list[Any]:
+        found = [reference() for reference in self.callables.valuerefs()]
+        return [procedure for procedure in found if procedure is not None]
 
     def forgotten(self) -> None:
         """What was compiled is out of date."""
-        for tell in self.listeners:
-            tell()
+        for procedure in self._connected():
+            procedure.direct, procedure.quicks = None, ()
+        self.callables.clear()
         self.variants.clear()
         self.quicks.clear()
 
@@ -90,25 +124,33 @@ class Job:
         self.known = len(entry.variants)  # which did not fit
         self.thread = threading.get_ident()
         self.due = due
-        self.active = True
+        self.active = False  # may it be overtaken?
         self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
         self.compiled: Any = None
 
     def look(self) -> float | None:
         """It takes longer than a moment: compile it, or else what it spends its time in."""
-        if self.switching:  # what is raised while Python tidies up is lost
-            self.tiers.give(self, self.compiled)
-            return AGAIN_SECONDS
-        if not self.whole:
-            return self.tiers.look(self)
-        fresh = self.entry.variants[self.known :]  # made meanwhile, for a call that had ended by then
-        compiled = fresh[-1] if fresh else self.tiers.compile(self.entry, self.operands)
-        if compiled is None:
-            self.whole = False
-            return 0.0 if HOT else None
-        self.tiers.give(self, compiled)
-        return AGAIN_SECONDS
+        if self.compiled is None:
+            if not self.whole:
+                return self.tiers.look(self)
+            fresh = self.entry.variants[self.known :]  # made meanwhile, for a call that had ended by then
+            self.compiled = fresh[-1] if fresh else self.tiers.compile(self.entry, self.operands)
+            if self.compiled is None:
+                self.whole = False
+                return 0.0 if HOT else None
+        # again and again: what is raised while Python tidies up is lost
+        return AGAIN_SECONDS if self.tiers.give(self) else A_MOMENT
+
+    def begin(self) -> None:
+        """From here on Switch may be raised."""
+        self.active = True
+
+    def end(self) -> None:
+        """From here on nobody raises Switch: the answer is there."""
+        while self.active:
+            with contextlib.suppress(Switch):
+                self.tiers.keep(self)
 
 
 class Effects:
@@ -136,10 +178,12 @@ class Tiers:
         self.machine = machine
         self.optimize, self.fast_math = optimize, fast_math
         self.policy = "evaluate" if machine.metered else policy
-        self.entries: dict[int, Entry] = {}
+        self.is_watched = machine.limits.are_watched  # always; `unhurried` is for limits of a single call
+        self.entries: dict[Any, Entry] = {}  # by the id of a procedure, or that and options
         self.hot: Any = None  # hot.HotSpots, once there is a call that is not compiled as a whole
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
-        self._lock = threading.Lock()
+        self.closed = False
+        self._lock = threading.RLock()
         self._meanings = 0  # how often a global's value changed
         self._job: Job | None = None
         self._effects = Effects()
@@ -195,15 +239,15 @@ class Tiers:
 
         return effect
 
-    def apply(self, f: Value, argument: Value) -> Value:
-        """As Machine.apply."""
+    def apply(self, f: Value, argument: Value, options: Options | None = None) -> Value:
+        """As Machine.apply; with `options` by compiled code, or not at all. Raises VladError."""
         if self._depth == 0:
             self._effects.begin()
         if self._depth >= MOST_NESTED:
             raise too_deep()
         self._depth += 1
         try:
-            return self._apply(look(f), argument)
+            return self._apply(look(f), argument) if options is None else self._surely(f, argument, options)
         finally:
             self._depth -= 1
 
@@ -216,14 +260,14 @@ class Tiers:
         entry = self.entry(f)
         for compiled in list(entry.variants):
             try:
-                return self._run(compiled, operands, f, argument)
+                return self._run(compiled, operands, f, argument, entry)
             except Mismatch:
                 continue
         whole = entry.reason is None and len(entry.variants) < MOST_VARIANTS
         if whole and self.policy == "compile":
             fresh = self.compile(entry, operands)
             if fresh is not None:
-                return self._run(fresh, operands, f, argument)
+                return self._run(fresh, operands, f, argument, entry)
             whole = False
         if not whole and not HOT:
             return self.machine.apply(f, argument)
@@ -231,13 +275,60 @@ class Tiers:
             return self.machine.apply(f, argument)
         return self._watched(entry, operands, f, argument, whole)
 
-    def entry(self, f: Value) -> Entry:
-        entry = self.entries.get(id(f))
+    def _surely(self, f: Value, argument: Value, options: Options) -> Value:
+        operands = operands_of(f[0], argument)
+        if operands is None:
+            return self.machine.apply(f, argument)  # which says what is wrong
+        entry = self.entry(f, options)
+        for compiled in list(entry.variants):
+            try:
+                answer = self._run(compiled, operands, f, argument, entry)
+                break
+            except Mismatch:
+                continue
+        else:
+            answer = self._run(self._surely_compiled(entry, operands), operands, f, argument, entry)
+        if entry.disagrees:
+            raise self._refusal(entry)
+        return answer
+
+    def prepare(self, f: Value, operands: tuple[Value, ...], options: Options) -> None:
+        """Compile a procedure for operands like these. Raises VladError with the reason where that cannot be."""
+        entry = self.entry(f, options)
+        if not any(compiled.takes(operands) for compiled in entry.variants):
+            self._surely_compiled(entry, operands)
+
+    def _surely_compiled(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
+        if self.policy == "evaluate":
+            why = "it counts operations" if self.machine.metered else "its tier is evaluate"
+            hint = 'Session(tier="auto") does'
+            raise VladError("not-compiled", f"This session compiles nothing: {why}", hint=hint)
+        compiled = None if entry.disagrees else self.compile(entry, operands)
+        if compiled is None:
+            raise self._refusal(entry)
+        if compiled.interface.result is None:
+            entry.reason = NEVER
+            entry.forgotten()
+            raise self._refusal(entry)
+        return compiled
+
+    def _refusal(self, entry: Entry) -> VladError:
+        return VladError(
+            "not-compiled", f"{tell(entry.f[0])} cannot be compiled: {entry.reason}", entry.place
+        )
+
+    def entry(self, f: Value, options: Options | None = None) -> Entry:
+        """What is known of a procedure, by itself or as it is compiled with options."""
+        key = id(f) if options is None else (id(f), options)
+        entry = self.entries.get(key)
         if entry is None:
             if len(self.entries) >= MOST_PROCEDURES:
                 self.entries.pop(next(iter(self.entries))).forgotten()
-            entry = self.entries[id(f)] = Entry(f)
+            entry = self.entries[key] = self._new_entry(f, options)
         return entry
+
+    def _new_entry(self, f: Value, options: Options | None = None) -> Entry:
+        return Entry(f, options or (self.optimize, self.fast_math))
 
     def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
         """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why, or where a
@@ -246,16 +337,17 @@ class Tiers:
         from vlad.compile.calls import compile_call  # 25 ms, only where something is worth compiling
 
         meanings = self._meanings
+        entry.place = None
         try:
             compiled = compile_call(
-                self.machine, entry.f, operands, self.optimize, self.fast_math, variants=len(entry.variants)
+                self.machine, entry.f, operands, *entry.options, variants=len(entry.variants)
             )
         except Unbounded as unbounded:
-            entry.reason = unbounded.reason
+            entry.reason, entry.place = unbounded.reason, unbounded.span
             return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
-            if not toolchain.ending:
+            if not (toolchain.ending or self.closed):
                 warn_once(f"running without compiling: {unavailable}")
             return None
         except Exception as error:
@@ -267,38 +359,40 @@ class Tiers:
         with self._lock:
             if meanings != self._meanings:  # it may have read what a global was before
                 return None
-            entry.cells.update(compiled.cells)
-            entry.variants.append(compiled)
-            if compiled.quick is not None:
-                entry.quicks.append(compiled.quick)
+            entry.add(compiled, not self.is_watched)
         return compiled
 
-    def quicken(self, procedure: Any, count: int) -> None:
-        """Hand a Python callable machine code that it may call itself: from so many reals to a real, or between reals and
-        arrays; it is taken back when what it relies on is redefined."""
-        entry = self.entries.get(id(procedure.value))
-        if entry is None:
+    def knows(self, procedure: Any) -> bool:
+        """Might there be machine code for a Python callable, or is there never any?"""
+        return self.policy == "evaluate" or self._key(procedure) in self.entries
+
+    @staticmethod
+    def _key(procedure: Any) -> Any:
+        key = id(procedure.value)
+        return key if procedure.options is None else (key, procedure.options)
+
+    def quicken(self, procedure: Any) -> None:
+        """Let a Python callable call machine code itself, as far as that keeps the limits; it is taken back when what it relies
+        on is redefined."""
+        if self.policy == "evaluate":
+            procedure.quicks = []  # it need not ask again
             return
-        if not self.machine.limits.are_watched:
-            procedure.quicks = entry.quicks
-        for compiled in entry.variants:
-            if compiled.direct is not None and compiled.reals == count:
-                procedure.direct = compiled.direct
-                entry.listeners.append(_take_back(weakref.ref(procedure)))
-                return
+        entry = self.entries.get(self._key(procedure))
+        if entry is not None:
+            entry.connect(procedure)
 
     @contextmanager
     def unhurried(self) -> Iterator[None]:
         """Inside, Python's callables take the way on which limits are kept."""
-        entries = list(self.entries.values())
-        quicks = [entry.quicks[:] for entry in entries]
-        for entry in entries:
+        entries = list(self.entries.items())
+        quicks = [entry.quicks[:] for _, entry in entries]
+        for _, entry in entries:
             entry.quicks.clear()
         try:
             yield
         finally:
-            for entry, found in zip(entries, quicks, strict=True):
-                if self.entries.get(id(entry.f)) is entry:  # and was not forgotten meanwhile
+            for (key, entry), found in zip(entries, quicks, strict=True):
+                if self.entries.get(key) is entry:  # and was not forgotten meanwhile
                     entry.quicks += found
 
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
@@ -343,9 +437,34 @@ class Tiers:
         if self.hot is not None:
             self.hot.redefined(None)
 
+    def close(self) -> None:
+        """Forget everything for good, and what the compiler's thread is at for us, too."""
+        self.closed = True
+        while not BESIDE.rest(self, A_MOMENT):
+            from vlad.compile import toolchain
+
+            thread = BESIDE.thread(self)
+            if thread is not None:
+                toolchain.give_up(thread)
+        self.forget()
+        self.hot = None
+
+    def is_compiling_here(self) -> bool:
+        """Is this the compiler's thread, at work for us?"""
+        return BESIDE.thread(self) == threading.get_ident()
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there. Machine code that one of them ran is forgotten."""
+        self._lock = threading.RLock()
+        for key, entry in list(self.entries.items()):
+            if any(compiled.is_taken() for compiled in entry.variants):
+                self.entries.pop(key).forgotten()
+
     # Running.
 
-    def _run(self, compiled: Any, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
+    def _run(
+        self, compiled: Any, operands: tuple[Value, ...], f: Value, argument: Value, entry: Entry
+    ) -> Value:
         def run() -> Value:
             with Interruptible(compiled.stop):
                 return compiled(*operands)
@@ -357,8 +476,8 @@ class Tiers:
             self._effects.again(begun)
             answer = self.machine.apply(f, argument)
             # tier 0 knows better: types were joined that do not belong together. Not again
-            entry = self.entry(f)
             entry.reason = f"its types are not told apart: {failed.what}"
+            entry.disagrees = True
             entry.forgotten()
             self.disagreements += 1
             return answer
@@ -373,51 +492,60 @@ class Tiers:
         waiting = A_MOMENT if whole and entry.seconds <= A_MOMENT else 0.0
         job = Job(self, entry, operands, self.machine.steps[0], whole, begun + waiting)
 
-        def done() -> None:
-            """From here on nobody raises Switch: the answer is there."""
-            with self._lock:
-                job.active = False
-                self._job = None
-                if job.switching:
-                    raise_in(job.thread, None)
-            BESIDE.remove(job)
-            entry.seconds += time.monotonic() - begun
-            entry.calls += 1
-
         try:
             try:
                 self._job = job
                 BESIDE.add(job)
-                return self.machine.apply(f, argument, done)
+                return self.machine.apply(f, argument, job)
             finally:
-                if job.active:
-                    done()
+                self._finish(job)
+                entry.seconds += time.monotonic() - begun
+                entry.calls += 1
         except Switch as switch:
             _give_way(switch)
             assert job.compiled is not None
             self._effects.again(effects)
             self.machine.steps[0] = job.steps
             try:
-                return self._run(job.compiled, operands, f, argument)
+                return self._run(job.compiled, operands, f, argument, entry)
             except Mismatch:  # it was made for another call
                 return self._apply(f, argument)
 
+    def _finish(self, job: Job) -> None:
+        """Nobody looks after a job any longer, whatever this thread is told meanwhile."""
+        while True:
+            try:
+                job.end()
+                self._job = None
+                BESIDE.remove(job)
+                return
+            except Told:
+                continue
+
+    def keep(self, job: Job) -> None:
+        """It is too late to take over."""
+        with self._lock:
+            if job.switching:
+                raise_in(job.thread, None)
+            job.active = False
+
     # In the compiler's thread.
 
-    def give(self, job: Job, compiled: Any) -> None:
-        """What was compiled takes over from tier 0."""
+    def give(self, job: Job) -> bool:
+        """What was compiled takes over from tier 0; False where that has not begun."""
         with self._lock:
             if job.active:
-                job.compiled, job.switching = compiled, True
+                job.switching = True
                 if not job.acting:  # else it gives way itself, when it is done
                     raise_in(job.thread, Switch)
+            return job.active
 
     def look(self, job: Job) -> float:
         """Where does the time of a call go that is not compiled as a whole? Answers how long to wait until the next look."""
         if self.hot is None:
             from vlad.compile.hot import HotSpots
 
-            self.hot = HotSpots(self.machine, Entry, self.compile)
+            self.hot = HotSpots(self.machine, self._new_entry, self.compile)
         return self.hot.look(job.thread)
 
 
@@ -428,15 +556,6 @@ def _give_way(switch: Switch) -> None:
         if isinstance(context, KeyboardInterrupt | LimitExceeded):
             raise context
         context = context.__context__
-
-
-def _take_back(procedure: weakref.ref[Any]) -> Callable[[], None]:
-    def take_back() -> None:
-        held = procedure()
-        if held is not None:
-            held.direct = None
-
-    return take_back
 
 
 def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:

@@ -21,6 +21,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,9 @@ class Compiler:
     version: str
 
 
-_running: set[subprocess.Popen[bytes]] = set()
+_running: dict[
+    subprocess.Popen[bytes], int | None
+] = {}  # and the threads that wait for a text to be compiled
 _folders: set[str] = set()
 ending = False  # has the program ended? Then nobody wants to know what became of a compiler
 _found: Compiler | Unavailable | None = None
@@ -138,7 +141,7 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
             )  # fmt: skip
         except OSError as error:
             raise Unavailable(f"`{command[0]}` cannot be run: {error.strerror}") from None
-        _running.add(process)
+        _running[process] = None if folder is None else threading.get_ident()
         try:
             status = _status(process, seconds)
         except subprocess.TimeoutExpired:
@@ -168,10 +171,9 @@ def _status(process: subprocess.Popen[bytes], seconds: float) -> int:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left of it
-        os.killpg(process.pid, signal.SIGKILL)
+    _kill(process)
     process.wait()
-    _running.discard(process)
+    _running.pop(process, None)
 
 
 @contextlib.contextmanager
@@ -186,14 +188,34 @@ def _folder() -> Iterator[str]:
         _folders.discard(folder)
 
 
+def give_up(thread: int) -> None:
+    """What a thread waits for a compiler to make is not wanted any longer."""
+    for process, waiting in list(_running.items()):
+        if waiting == thread:
+            _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left of it
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _alone() -> None:
+    """In a process that was forked: compilers and their folders are the other one's."""
+    _running.clear()
+    _folders.clear()
+
+
+os.register_at_fork(after_in_child=_alone)
+
+
 @atexit.register
 def _leave_nothing() -> None:
     """At the end of the program: a compiler that still runs for nobody, and its folder."""
     global ending
     ending = True
     for process in list(_running):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill(process)
     for folder in list(_folders):
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn, Protocol
 from weakref import WeakSet
 
 from vlad.ad.forward import forward_entry
@@ -28,7 +28,7 @@ from vlad.core.text import constant_text, read_expression
 from vlad.errors import VladError
 from vlad.evaluate.emit_python import Family, emit
 from vlad.evaluate.explain import Frames, emitted_frames, explained, located, not_a_procedure
-from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel
+from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
 from vlad.tensors import Booleans, condition, holds
 from vlad.values import (
     FALSE,
@@ -45,6 +45,8 @@ from vlad.values import (
     look,
 )
 
+NOTHING = (None,) * 7
+
 
 class Register:
     """T: a tail call on its way to whoever called in other than tail position. `e` is the function, `f` the closure, the
@@ -59,6 +61,16 @@ class Register:
     c: Value
     d: Value
     n: int
+
+    def __init__(self) -> None:
+        self.take_back(NOTHING)
+
+    def kept(self) -> tuple[Any, ...]:
+        """What is on its way, for `take_back`."""
+        return self.e, self.f, self.a, self.b, self.c, self.d, self.n
+
+    def take_back(self, kept: tuple[Any, ...]) -> None:
+        self.e, self.f, self.a, self.b, self.c, self.d, self.n = kept
 
 
 def make_bounce(T: Register) -> Callable[[], Value]:
@@ -116,6 +128,14 @@ def _adapters_text(arity: int) -> str:
         lines.append(f"  return native(self, {', '.join(passed)})")
         lines.append(f" code.entry{count} = entry{count}")
     return "\n".join(lines)
+
+
+class Overtaken(Protocol):
+    """An evaluation that another thread may have started again, in its own way, from `begin` to `end`."""
+
+    def begin(self) -> None: ...
+
+    def end(self) -> None: ...
 
 
 class Machine:
@@ -483,20 +503,21 @@ class Machine:
 
     # Applying, from outside.
 
-    def apply(self, f: Value, argument: Value, done: Callable[[], object] | None = None) -> Value:
-        """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions. `done`
-        is called when there is an answer, while the limits still hold."""
+    def apply(self, f: Value, argument: Value, job: Overtaken | None = None) -> Value:
+        """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions."""
         f = look(f)
         if not is_procedure(f):
             raise not_a_procedure(f)
 
         def evaluate() -> Value:
-            result = f[0].entry1(f, argument)
-            if result is self.T:
-                result = self.bounce()
-            if done is not None:
-                done()
-            return result
+            if job is not None:
+                job.begin()
+            try:
+                result = f[0].entry1(f, argument)
+                return self.bounce() if result is self.T else result
+            finally:
+                if job is not None:
+                    job.end()
 
         return self.guarded(evaluate, beginning=(f, argument))
 
@@ -535,6 +556,15 @@ class Machine:
             self.metered, self.counting = before
             self.emit_again()
 
+    def close(self, refuse: Callable[..., NoReturn]) -> None:
+        """Let go of everything. It is full of cycles, for a code knows its machine, and a function its globals; nobody is to wait
+        for Python's collector. Procedures that somebody holds call `refuse` from here on."""
+        for code in list(self._made):
+            _emptied(code, refuse)
+        watch = self.watch
+        vars(self).clear()
+        self.watch = watch  # contexts end in it that were begun before (`limited`)
+
     def guarded(
         self,
         run: Callable[[], Value],
@@ -545,12 +575,26 @@ class Machine:
         in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the call."""
         if self.instrument is not None and not self.watch.active:
             self.instrument.begin(beginning)
+        watch = self.watch
+        before = watch.stop
+        # a finalizer or a signal's handler may evaluate while a call is on its way; at the end T keeps nothing
+        T = self.T
+        on_its_way = T.kept() if watch.active else NOTHING
         try:
-            with self.watch:
-                self.watch.stop = stop
+            watch.enter()
+            try:
+                watch.stop = stop
                 return run()
+            finally:
+                watch.stop = before
+                try:
+                    watch.leave()
+                except (Told, KeyboardInterrupt) as late:
+                    _leave(watch, late)
+                if T.e is not None:
+                    T.take_back(on_its_way)
         except Interrupted as interrupted:
-            reason = self.watch.reason
+            reason = watch.reason
             assert reason is not None
             self._keep_frames(interrupted)
             raise self._told(located(reason, interrupted)) from None
@@ -572,6 +616,30 @@ class Machine:
         if self.failed is not None:
             self.failed(found, frames)
         return found
+
+
+def _emptied(code: Code, refuse: Callable[..., NoReturn]) -> None:
+    """Nothing is left of a code but its name, for whoever holds it."""
+    if code.family is not None:
+        code.family.close()
+    code.native = code.entry1 = code.entry2 = code.entry3 = code.entry4 = refuse
+    code.machine = code.family = code.lambda_ = code.make_lambda = code.tail = code.forward = code.closed = (
+        None
+    )
+    code.name, code.group = code.name or "λ", ()
+    del code.base
+
+
+def _leave(watch: Watch, late: BaseException) -> None:
+    """Leave, whatever is raised meanwhile: what this thread is told, which it will be again if it matters, or Ctrl-C."""
+    while True:
+        try:
+            watch.leave()
+            break
+        except (Told, KeyboardInterrupt) as error:
+            late = error if isinstance(late, Told) else late
+    if not isinstance(late, Told):
+        raise late
 
 
 class _SystemCodes(dict[str, Code]):

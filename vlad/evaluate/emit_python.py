@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from vlad.core.names import make_lambda, operands
 from vlad.core.nodes import (
@@ -55,6 +56,12 @@ class Family:
         self.emissions: dict[str, Emission] = {}
         self._named: dict[int, str] = {}
 
+    def close(self) -> None:
+        """Let go of everything: functions and their globals know each other."""
+        self.names.clear()
+        self.codes.clear()
+        self.emissions.clear()
+
     def name_of(self, value: Any, prefix: str) -> str:
         """The Python global that holds this object."""
         name = self._named.get(id(value))
@@ -89,7 +96,7 @@ class _Pending:
 class Template:
     """A row's Python form, cut at the operands' names. `once` when each occurs at most once."""
 
-    _cache: dict[Primitive, Template] = {}
+    _cache: WeakKeyDictionary[Primitive, Template] = WeakKeyDictionary()  # rows of Python functions go
 
     def __init__(self, row: Primitive) -> None:
         self.pieces = _cut(row.python, row.operands)

@@ -1,30 +1,37 @@
 """What may end an evaluation from outside: fuel, time, memory, depth, output. Off, they cost nothing.
 
 Called by calls.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
-depth is Python's own recursion limit, for emitted code calls Python functions from Python functions and so does not use the
-C stack; fuel is counted at procedure entry and at loops, by code that is emitted only when it is asked for.
+operations that cannot be interrupted ask beforehand (budget.py). Depth is Python's own recursion limit, for emitted code calls
+Python functions from Python functions and so does not use the C stack; fuel is counted at procedure entry and at loops, by code
+that is emitted only when it is asked for.
 """
 
 from __future__ import annotations
 
 import gc
 import math
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
+from sys import getrecursionlimit, setrecursionlimit
+from threading import get_ident
 
-from vlad.errors import LimitExceeded, WrongOption
+from vlad.budget import UNLIMITED, Budget, budget, resident_bytes, spend
+from vlad.errors import LimitExceeded, VladError, WrongOption
 from vlad.source import Span
 
 DEFAULT_DEPTH = (
     1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
 )
-DEEPEST_DATA = 10_000_000  # while a text is read, and a value written or translated
+AS_DEEP_AS_DATA, AS_DEEP_AS_PROGRAMS = 10_000_000, 100_000
 WATCH_SECONDS = 0.02
 AGAIN_SECONDS = 0.25  # until a thread that has not stopped is told once more
+
+Depths = tuple[int, ...]
+evaluating: dict[int, Depths] = {}  # threads that may be told something, and the depths that evaluations of each asked for
 
 
 class _Interpreter:
@@ -33,40 +40,77 @@ class _Interpreter:
     it would only walk them again and again."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._depths: list[int] = []  # that those who are inside asked for
-        self._depth = 0  # as it was before
+        # A finalizer or a signal's handler that evaluates may come in between, anywhere below, in the same thread: each step is
+        # such that the state which it meets, and leaves, is right
+        self._lock = threading.RLock()
+        self._depth = 0
         self._collecting = False
 
-    def enter(self, depth: int) -> None:
+    def enter(self, depth: int) -> Depths:
+        """What evaluations of this thread asked for before: what `leave` is told."""
+        me, users = get_ident(), evaluating
         with self._lock:
-            if not self._depths:
-                self._depth = sys.getrecursionlimit()
-                self._collecting = gc.isenabled()
-                gc.disable()
-            self._depths.append(depth)
-            sys.setrecursionlimit(max(self._depth, *self._depths))
+            if not users:
+                before, collecting = getrecursionlimit(), gc.isenabled()
+                self._depth, self._collecting = before, collecting
+            inside = users.get(me, ())
+            users[me] = (*inside, depth)
+            gc.disable()
+            if getrecursionlimit() < depth:
+                setrecursionlimit(depth)
+        return inside
 
-    def leave(self, depth: int) -> None:
-        """What a program may use is less than what is needed to read it: who is left inside has his own depth again."""
+    def leave(self, inside: Depths) -> None:
+        """Whatever was interrupted in between has left, too. Who is left inside has his own depth again: a program may use less
+        than is needed to read it."""
         with self._lock:
-            self._depths.remove(depth)
-            sys.setrecursionlimit(max(self._depth, *self._depths, 1))
-            if not self._depths and self._collecting:
-                gc.enable()
+            depth, collecting = self._depth, self._collecting
+            if inside:
+                evaluating[get_ident()] = inside
+                deepest = max([depth, *[max(depths) for depths in evaluating.values()]])
+                if deepest != getrecursionlimit():
+                    self._allow(deepest)
+                return
+            evaluating.pop(get_ident(), None)
+            if not evaluating:
+                self._restore(depth, collecting)
+
+    def _restore(self, depth: int, collecting: bool) -> None:
+        if collecting:
+            gc.enable()
+        self._allow(depth)
+
+    @staticmethod
+    def _allow(depth: int) -> None:
+        try:
+            setrecursionlimit(depth)
+        except RecursionError:  # whoever called us is as deep as that already: the next one who leaves does it
+            return
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there."""
+        self._lock = threading.RLock()
+        used, inside = bool(evaluating), evaluating.get(get_ident(), ())
+        evaluating.clear()
+        if inside:
+            evaluating[get_ident()] = inside
+        elif used:
+            self._restore(self._depth, self._collecting)
 
 
 _interpreter = _Interpreter()
+os.register_at_fork(after_in_child=_interpreter.alone)
 
 
 @contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Inside, Python functions may call each other as deep as data nest."""
-    _interpreter.enter(DEEPEST_DATA)
+def deep_recursion(depth: int | None = None) -> Iterator[None]:
+    """Inside, Python functions may call each other as deep as data nest; or, where that is given, so deep at least as programs
+    of people do."""
+    inside = _interpreter.enter(AS_DEEP_AS_DATA if depth is None else max(depth, AS_DEEP_AS_PROGRAMS))
     try:
         yield
     finally:
-        _interpreter.leave(DEEPEST_DATA)
+        _interpreter.leave(inside)
 
 
 class Limits:
@@ -102,25 +146,18 @@ class Limits:
         return self.seconds is not None or self.memory is not None
 
 
-class Interrupted(BaseException):
-    """Raised in the evaluating thread by the watcher; becomes a LimitExceeded at the border. A BaseException, so that
-    no handler in between takes it for an error of the program."""
+class Told(BaseException):
+    """Raised in a thread that evaluates by another one, and again as long as it matters. A BaseException, so that no handler in
+    between takes it for an error of the program."""
+
+
+class Interrupted(Told):
+    """The evaluation is to end; becomes the error that says why at the border."""
 
 
 def resident_megabytes() -> float:
-    """Resident memory of this process in megabytes; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * 4096 / 1e6
-    except OSError:
-        return _peak_megabytes()
-
-
-def _peak_megabytes() -> float:
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+    """Resident memory of this process in megabytes."""
+    return resident_bytes() / 1e6
 
 
 def too_deep(span: Span | None = None) -> LimitExceeded:
@@ -136,6 +173,21 @@ def out_of_fuel() -> LimitExceeded:
     return LimitExceeded("out-of-fuel", "The evaluation ran out of fuel", hint="`fuel` sets the limit")
 
 
+def out_of_time(seconds: float | None, what: str = "took") -> LimitExceeded:
+    limit = "there is time for" if seconds is None else f"{seconds} seconds"
+    return LimitExceeded(
+        "out-of-time", f"The evaluation {what} longer than {limit}", hint="`seconds` sets the limit"
+    )
+
+
+def out_of_memory(megabytes: float | None) -> LimitExceeded:
+    """`megabytes`: the limit; None where it was the machine's."""
+    if megabytes is None:
+        return LimitExceeded("out-of-memory", "The evaluation ran out of memory")
+    message = f"The evaluation needs more than {megabytes} megabytes"
+    return LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
+
+
 def too_much_output(most: int) -> LimitExceeded:
     return LimitExceeded(
         "too-much-output",
@@ -144,53 +196,122 @@ def too_much_output(most: int) -> LimitExceeded:
     )
 
 
+_raising = threading.RLock()
+_deaf: set[int] = set()  # threads that are told nothing
+
+
 def raise_in(thread: int, kind: type[BaseException] | None) -> None:
     """Raise an exception in another thread, at its next step; None takes one back that was not raised yet."""
     import ctypes  # 3 ms, only where a limit is reached or a tier is changed
 
     exception = None if kind is None else ctypes.py_object(kind)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+    with _raising:
+        if kind is None or thread not in _deaf:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+
+
+def undisturbed(act: Callable[[], object]) -> None:
+    """Do something short without being told anything meanwhile. What is on its way comes before, or after."""
+    me = get_ident()
+    was_deaf = me in _deaf
+    try:
+        with _raising:
+            _deaf.add(me)
+        _arrive()
+        act()
+    finally:
+        if not was_deaf:
+            _deaf.discard(me)
+
+
+def _arrive() -> None:
+    """A call: where Python looks whether something is to be raised."""
+
+
+def _alone() -> None:
+    """In a process that was forked: the other threads are not there."""
+    global _raising
+    _raising = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_alone)
+
+
+_NEVER = threading.Event()
 
 
 class Watch:
-    """A context: the limits hold inside it. Entering again inside it changes nothing."""
+    """The limits of a machine's evaluations, one at a time: they hold from the outermost `enter` to its `leave`. Meanwhile
+    another thread may end the evaluation (`interrupt`)."""
 
     def __init__(self, limits: Limits, steps: list[float]) -> None:
         self.limits = limits
         self.steps = steps
         self.active = 0
-        self._depth = 0  # that was asked for
         self.written = 0  # characters, since the outermost evaluation began
-        self.reason: LimitExceeded | None = None
-        self.stop: Callable[[], object] | None = None  # also called where a limit is reached
-        self._done = threading.Event()
+        self.reason: VladError | None = None  # why it is interrupted
+        self.stop: Callable[[], object] | None = None  # also called where it is interrupted
+        self._telling = threading.RLock()
+        self._thread: int | None = None  # that evaluates, and may be told to stop
+        self._inside: Depths = ()  # what its evaluations asked for that were there before
+        self._outer = UNLIMITED  # what this thread had to spend before somebody watched
+        self._done = _NEVER  # told the watcher at the end
         self._watcher: threading.Thread | None = None
 
-    def __enter__(self) -> Watch:
-        self.active += 1
-        if self.active == 1:
+    def enter(self) -> None:
+        """Where this is interrupted, nothing was entered."""
+        if self.active == 0:
+            inside = _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
+            watcher, done, outer = None, _NEVER, self._outer
+            try:
+                if self.limits.are_watched:
+                    done, outer = threading.Event(), budget()
+                    watcher = self._started(done, outer)
+                me, fuel, endless = get_ident(), self.limits.fuel, math.inf
+            except BaseException:
+                if done is not _NEVER:
+                    done.set()
+                    spend(outer)
+                raise
+            # no calls from here on: an evaluation that came in between, in this thread, has left its own behind
             self.reason = None
             self.written = 0
-            self._depth = (self.limits.depth or DEFAULT_DEPTH) + 1000
-            _interpreter.enter(self._depth)
-            fuel = self.limits.fuel
-            self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
-            if self.limits.are_watched:
-                self._start()
-        return self
+            self.steps[1] = endless if fuel is None else self.steps[0] + fuel
+            self._inside, self._watcher, self._done, self._outer, self._thread = inside, watcher, done, outer, me
+        self.active += 1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.active -= 1
-        if self.active == 0:
-            if self._watcher is not None:
-                self._done.set()
-                self._watcher.join()
-                self._watcher = None
-                if self.reason is not None and kind is not Interrupted:
-                    self._interrupt(threading.get_ident(), None)  # too late: the evaluation had ended
-            _interpreter.leave(self._depth)
+    def leave(self) -> None:
+        """Where this is interrupted, it is called again; after that, nobody interrupts."""
+        if self.active > 1:
+            self.active -= 1
+            return
+        with self._telling:
+            if self._thread is not None:
+                self._thread = None
+                if self.reason is not None:
+                    raise_in(get_ident(), None)  # too late: the evaluation has ended
+        if self._watcher is not None:
+            self._done.set()
+            self._watcher.join()
+            spend(self._outer)
+            self._watcher = None
+        _interpreter.leave(self._inside)
+        self.active = 0
+
+    def interrupt(self, reason: VladError, thread: int | None = None) -> None:
+        """From another thread: end the evaluation that is under way (in that thread) with this error. To be told again until it
+        has ended: what is raised while Python tidies up in between is lost."""
+        with self._telling:
+            if self._thread is None or thread not in (None, self._thread):
+                return
+            self.reason = self.reason or reason
+            raise_in(self._thread, Interrupted)
+            if self.stop is not None:
+                self.stop()
+
+    def alone(self) -> None:
+        """In a process that was forked: the other threads are not there."""
+        self._telling = threading.RLock()
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""
@@ -208,32 +329,30 @@ class Watch:
         self.expects(len(text))
         self.written += len(text)
 
-    def _start(self) -> None:
-        self._done.clear()
-        target = threading.get_ident()
-        self._watcher = threading.Thread(target=self._watch, args=(target,), daemon=True, name="vlad-limits")
-        self._watcher.start()
+    def _started(self, done: threading.Event, outer: Budget) -> threading.Thread:
+        seconds, memory = self.limits.seconds, self.limits.memory
+        own = Budget(
+            math.inf if memory is None else resident_bytes() + memory * 1e6,
+            math.inf if seconds is None else time.monotonic() + seconds,
+        )
+        spend(own.within(outer))
+        watcher = threading.Thread(target=self._watch, args=(done, own), daemon=True, name="vlad-limits")
+        watcher.start()
+        return watcher
 
-    def _watch(self, target: int) -> None:
-        end = math.inf if self.limits.seconds is None else time.monotonic() + self.limits.seconds
-        most = math.inf if self.limits.memory is None else resident_megabytes() + self.limits.memory
-        while not self._done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
-            if time.monotonic() >= end:
-                message = f"The evaluation took longer than {self.limits.seconds} seconds"
-                self.reason = LimitExceeded("out-of-time", message, hint="`seconds` sets the limit")
-            elif most < math.inf and resident_megabytes() > most:
-                message = f"The evaluation needs more than {self.limits.memory} megabytes"
-                self.reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
-            if self.reason is not None:
-                break
-        # again and again: what is raised while Python tidies up in between is lost
-        while self.reason is not None:
-            self._interrupt(target, Interrupted)
-            if self.stop is not None:
-                self.stop()
-            if self._done.wait(AGAIN_SECONDS):
+    def _watch(self, done: threading.Event, own: Budget) -> None:
+        reason = None
+        while reason is None:
+            if done.wait(min(WATCH_SECONDS, max(0.0, own.end - time.monotonic()))):
                 return
-
-    @staticmethod
-    def _interrupt(target: int, kind: type[BaseException] | None) -> None:
-        raise_in(target, kind)
+            if time.monotonic() >= own.end:
+                reason = out_of_time(self.limits.seconds)
+            elif own.most < math.inf and resident_bytes() > own.most:
+                reason = out_of_memory(self.limits.memory)
+        while True:
+            with self._telling:
+                has_begun = self._done is done
+                if has_begun:
+                    self.interrupt(reason)
+            if done.wait(AGAIN_SECONDS if has_begun else WATCH_SECONDS):
+                return

@@ -7,6 +7,7 @@ of arguments as people count them; forms.py asks for calls with keywords.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +18,23 @@ from vlad.reader.parser import Form
 from vlad.source import Span
 from vlad.values import Code, Primitive, Value, look
 
+NAMELESS = "an anonymous procedure"
 NO_PAIR = "Argument is not a matching tagged pair with tags ()"
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How a procedure is called: by which name, with which parameters, which are so many; does the last take all that is left?"""
+    """How a procedure is called: by which name, as which text, with which parameters, as they are written, by place; does the
+    last take all that is left?"""
 
     name: str
     text: str
-    count: int
+    parameters: tuple[str, ...]
     rest: bool
+
+    @property
+    def count(self) -> int:
+        return len(self.parameters)
 
     @property
     def takes(self) -> str:
@@ -39,39 +46,45 @@ class Signature:
 
 def signature(machine: Any, code: Code) -> Signature:
     """Of a procedure, or of the one that a derivative was made from."""
-    if code.base.primitive is not None:
-        return of_row(code.base.primitive)
+    row = code.base.primitive
+    if row is not None and machine.table.get(row.name) is row:
+        return of_row(row)
     lambda_ = machine.core_of(code.base)
     if isinstance(lambda_.span, ProcedureSpan):
         return as_written(lambda_.span)
     names = [parameter.name for parameter in lambda_.parameters]
-    return _signature(code.base.name, names, len(names), False)
+    return _signature(code.base.name, [] if names == ["nothing"] else names)
 
 
 def of_row(row: Primitive) -> Signature:
     """Of a primitive: what has a name of its own may be left out."""
+    name = (
+        row.name.partition(":")[0] or row.name
+    )  # a row that is made of a Python function has a number behind
     names = list(row.operands[: len(row.operands) - len(row.keywords)])
     if names == ["nothing"]:
-        return Signature(row.name, f"({row.name})", 0, False)
+        return _signature(name, [])
     if row.variadic:
-        return Signature(row.name, f"({row.name} {names[0]} …)", 1, True)
-    return _signature(row.name, [*names, *[f"#:{name} …" for name in row.keywords]], len(names), False)
+        return Signature(name, f"({name} {names[0]} …)", (names[0],), True)
+    return _signature(name, names, [f"#:{name} …" for name in row.keywords])
 
 
 def as_written(span: ProcedureSpan) -> Signature:
     """Of a procedure in a program."""
     parameters = span.parameters
     if not isinstance(parameters, Form):
-        return Signature(span.name or "an anonymous procedure", text_of(parameters), 1, True)
+        whole = text_of(parameters)
+        return Signature(span.name or NAMELESS, whole, (whole,), True)
     names = [text_of(parameter) for parameter in parameters.items]
     if parameters.tail is None:
-        return _signature(span.name, names, len(names), False)
-    return _signature(span.name, [*names, ".", text_of(parameters.tail)], len(names) + 1, True)
+        return _signature(span.name, names)
+    return _signature(span.name, names, [".", text_of(parameters.tail)], rest=True)
 
 
-def _signature(name: str, names: list[str], count: int, rest: bool) -> Signature:
-    text = " ".join([name, *names] if name else names)
-    return Signature(name or "an anonymous procedure", f"({text})", count, rest)
+def _signature(name: str, names: list[str], more: Sequence[str] = (), rest: bool = False) -> Signature:
+    """`more` stands behind the names; if there is a `rest`, it is the last of that."""
+    text = " ".join([name, *names, *more] if name else [*names, *more])
+    return Signature(name or NAMELESS, f"({text})", (*names, *more[-1:]) if rest else tuple(names), rest)
 
 
 def too_few(machine: Any, code: Code, parts: int, given: int, is_end: bool) -> VladError:

@@ -136,7 +136,7 @@ class _Expander:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.outside = Scope(module)
-        self.expansions = Expansions(self.same)
+        self.expansions = Expansions()
 
     # What a name means here.
 
@@ -181,7 +181,7 @@ class _Expander:
                 return syntax, meaning
             if type(syntax.span) is ExpandedSpan and syntax.span.depth >= DEEPEST_EXPANSION:
                 raise endless(meaning, syntax.span)
-            syntax = self.expansions.expand(meaning, syntax, scope)
+            syntax = self.expansions.expand(meaning, syntax, scope, self.same)
         return syntax, None
 
     # Top level.

@@ -323,18 +323,14 @@ Same = Callable[[Name, Scope, Name, Scope], bool]
 
 
 class Expansions:
-    """Expands uses of macros, for one top-level form.
+    """Expands uses of macros, for one top-level form."""
 
-    same    whether two names mean the same, each in its scope
-    """
-
-    def __init__(self, same: Same) -> None:
-        self.same = same
+    def __init__(self) -> None:
         self.size = 0  # data made so far
 
-    def expand(self, macro: Macro, use: Form, scope: Scope) -> Syntax:
-        """The use of a macro, expanded once."""
-        matcher = _Matcher(macro, scope, self.same)
+    def expand(self, macro: Macro, use: Form, scope: Scope, same: Same) -> Syntax:
+        """The use of a macro, expanded once. `same`: whether two names mean the same, each in its scope."""
+        matcher = _Matcher(macro, scope, same)
         for pattern, template in macro.rules:
             found: Found = {}
             if matcher.list(pattern, use.items, 1, use.tail, use.span, found):

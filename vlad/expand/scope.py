@@ -37,6 +37,11 @@ class Module:
         self.autoload: Callable[[str], bool] | None = None
         self.on_redefine: Callable[[Global], None] | None = None
 
+    def close(self) -> None:
+        """Let go of all names."""
+        self.cells, self.macros, self.defined = {}, {}, {}
+        self.parent = self.autoload = self.on_redefine = None
+
     def cell(self, name: str) -> Global:
         """The cell of a name; without a value while nobody has defined it."""
         found = self.cells.get(name)

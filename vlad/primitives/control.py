@@ -64,7 +64,7 @@ def _write_string(machine: Any, x: Value) -> Value:
 def _expect_nothing(name: str, argument: Value) -> None:
     if look(argument) != NIL:
         reason = "Argument is not an equivalent value for ()"
-        raise wrong_number(Signature(name, f"({name})", 0, False), arguments_in(argument), reason)
+        raise wrong_number(Signature(name, f"({name})", (), False), arguments_in(argument), reason)
 
 
 def _newline(machine: Any, nothing: Value) -> Value:

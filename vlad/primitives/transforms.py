@@ -69,14 +69,17 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "perturbation": ("tag", "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
     "sensitivity": ("tag", "v", ("(lambda (x) (sensitize (v (strip-sensitivity x))))",)),
-    # The user's rules speak of the argument. What f itself is closed over gets its derivative from f's own code.
+    # The user's rules speak of the argument. What f itself is closed over gets its derivative from f's own code. The primal value
+    # is that of the whole, not of f alone, so that the rules hold for higher orders, too.
     "with-derivative": (
         "",
         "f forward reverse",
         (
             "(lambda (x) (f x))",
             """(lambda (k x)
-                 (let* ((both (if reverse (reverse x) (reverse-from-forward forward f x)))
+                 (let* ((both (if reverse
+                                  (reverse x)
+                                  (reverse-from-forward forward (make-with-derivative f forward reverse) x)))
                         (y (car both))
                         (back (cdr both)))
                    (if (closed? f)
@@ -86,7 +89,7 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
                            (let ((t (complete y s)))
                              (k (make-with-derivative (car (own t)) zero zero) (back t)))))))))""",
             """(lambda (d dx x)
-                 (let ((both (if forward (cons (f x) (forward x (complete x dx)))
+                 (let ((both (if forward (cons ((make-with-derivative f forward reverse) x) (forward x (complete x dx)))
                                  (forward-from-reverse reverse x (complete x dx)))))
                    (if (closed? f)
                        both

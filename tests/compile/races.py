@@ -1,0 +1,108 @@
+"""Threads that call compiled code in every way, for tests/compile/thread-sanitize: races.py THREADS EVALUATIONS
+
+`races.py known` runs two threads in one unit past its lock, whose race has to be reported: else nothing was looked at.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import vlad
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "embedding"))
+import soak
+
+
+def in_threads(count: int, work: Callable[[int], object]) -> None:
+    failures: list[BaseException] = []
+
+    def run(index: int) -> None:
+        try:
+            work(index)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def past_the_session(count: int, each: int) -> None:
+    """Machine code that callables call themselves, of one procedure: with reals, with arrays, with a loop."""
+    session = soak.session_of("compile")
+    square, loss, turns = session["square-of"], session["loss"], session["turns"]
+    slope = vlad.grad(square)
+    points = np.linspace(0, 1, 8)
+
+    def work(index: int) -> None:
+        for i in range(each):
+            x = i * 0.5
+            assert square(x) == x * x and slope(x) == 2 * x
+            assert square(points + i).shape == (8,) and loss(x, points) >= 0
+            assert turns(float(i % 30)) < 2
+
+    work(0)
+    in_threads(count, work)
+    session.close()
+
+
+def while_it_changes(count: int, each: int) -> None:
+    """Procedures are redefined while others call them, and limits and closing end calls."""
+    session = vlad.Session(tier="compile", optimize=0)
+    session.eval("(define k 1) (define (f x) (* k x)) (define (turns n) (if (= n 0) 1 (turns (- n 1))))")
+    f, turns = session["f"], session["turns"]
+
+    def work(index: int) -> None:
+        for i in range(each // 20):
+            if index == 0:
+                session["k"] = float(i % 2 + 1)
+            elif index == 1:
+                try:
+                    session.eval("(turns 1e15)", limits=vlad.Limits(seconds=0.02))
+                except vlad.LimitExceeded:
+                    assert turns(10.0) == 1
+            else:
+                assert f(2.0) in (2, 4) and f(points).shape == (4,)
+                with vlad.Session(tier="compile", optimize=0) as other:
+                    assert other.eval("((lambda (n) (* n n)) 3)") == 9
+
+    points = np.ones(4)
+    in_threads(count, work)
+    session.close()
+
+
+def known_race() -> None:
+    """Two threads in one unit at a time."""
+    session = soak.session_of("compile")
+    f = session["numbers"]
+    f(3.0)
+    (compiled,) = session.tiers.entries[id(f.value)].variants
+    handle, ffi = compiled.handle, sys.modules["vlad.compile.abi"].ffi
+
+    def work(index: int) -> None:
+        words, answers = ffi.new("union vlad_word[]", 8), ffi.new("union vlad_word[]", 8)
+        for _ in range(20000):
+            words[0].d = 3.0
+            handle.vlad_call(words, answers)
+
+    in_threads(2, work)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "known":
+        known_race()
+    else:
+        threads, evaluations = int(sys.argv[1]), int(sys.argv[2])
+        for shared in (False, True):
+            soak.threads("compile", shared, threads, evaluations)
+        past_the_session(threads, evaluations)
+        while_it_changes(threads, evaluations)

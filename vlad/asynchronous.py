@@ -1,0 +1,95 @@
+"""Evaluating while an event loop goes on: what `Session.aeval` and `Session.acall` stand on.
+
+In: work of a session, as a function.  Out: its answer, awaited. Called by session.py when it is first needed, for asyncio takes
+a while to import.
+
+Each evaluation has a thread of its own, which ends with it. Those of one session and one event loop stand in a queue, so that
+only one of them at a time has a thread. Where a task is cancelled, its evaluation is interrupted as by a limit, and the task
+ends when it has ended: nothing goes on behind its back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
+
+from vlad.evaluate.limits import AGAIN_SECONDS, Limits
+from vlad.turns import abandon, cancelled, forget
+
+Answer = TypeVar("Answer")
+
+# By session and event loop: a queue, as long as somebody stands in it.
+_queues: WeakValueDictionary[tuple[int, int], asyncio.Lock] = WeakValueDictionary()
+
+
+async def evaluated(session: Any, work: Callable[[], Answer], limits: Limits | None) -> Answer:
+    """What a function answers, called in another thread when it is its turn in the session."""
+
+    def limited() -> Answer:
+        # the session's own limits are named, too: inside, nobody calls machine code that no interrupt ends
+        with session.limited(session.machine.limits if limits is None else limits):
+            return work()
+
+    async with _queue(session):
+        return await _Evaluation(session, limited).answer()
+
+
+def _queue(session: Any) -> asyncio.Lock:
+    key = id(session), id(asyncio.get_running_loop())
+    queue = _queues.get(key)
+    if queue is None:  # only this thread asks for this loop's
+        queue = _queues[key] = asyncio.Lock()
+    return queue
+
+
+class _Evaluation(Generic[Answer]):
+    """One call of `work`, in a thread of its own."""
+
+    def __init__(self, session: Any, work: Callable[[], Answer]) -> None:
+        self.watch = session.machine.watch
+        self.work = work
+        self.context = contextvars.copy_context()
+        self.loop = asyncio.get_running_loop()
+        self.outcome: asyncio.Future[Answer] = self.loop.create_future()
+        self.thread = threading.Thread(target=self._run, daemon=True, name="vlad-evaluation")
+
+    async def answer(self) -> Answer:
+        self.thread.start()
+        try:
+            return await asyncio.shield(self.outcome)
+        except asyncio.CancelledError:
+            await self._end()
+            raise
+        finally:
+            self.thread.join()  # it has nothing more to do
+
+    async def _end(self) -> None:
+        """Interrupt it until it has ended."""
+        thread = self.thread.ident
+        assert thread is not None
+        abandon(thread)
+        while not self.outcome.done():
+            self.watch.interrupt(cancelled(), thread)
+            with contextlib.suppress(asyncio.CancelledError):  # which is being done
+                await asyncio.wait([self.outcome], timeout=AGAIN_SECONDS)
+        forget(thread)
+        self.outcome.exception()  # nobody wants to know
+
+    # In the thread.
+
+    def _run(self) -> None:
+        try:
+            answer = self.context.run(self.work)
+        except BaseException as error:
+            self._settle(self.outcome.set_exception, error)
+        else:
+            self._settle(self.outcome.set_result, answer)
+
+    def _settle(self, settle: Callable[[Any], object], outcome: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits
+            self.loop.call_soon_threadsafe(settle, outcome)

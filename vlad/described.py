@@ -1,0 +1,107 @@
+"""What Python is told of a procedure: its name, its parameters, its doc comment, and where it stands.
+
+In: procedures.  Out: texts, and signatures as `inspect` has them. Called by convert.py when somebody asks, for a procedure
+that is handed to Python is to cost nothing.
+
+A doc comment is the lines of `;;;` right above a definition, as the library has them.
+"""
+
+from __future__ import annotations
+
+import re
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any
+
+from vlad.expand.arity import NAMELESS, Signature, signature
+from vlad.source import Span
+from vlad.values import Code, Value, look
+from vlad.write import written
+
+if TYPE_CHECKING:
+    import inspect
+
+MARK = ";;;"
+LONGEST_TEXT = 100  # characters of a procedure that has no name
+
+
+def code_of(value: Value) -> Code:
+    """The code of a procedure, or of the one that `with-derivative` was given."""
+    while value[0].name == "with-derivative" and value[0] is value[0].machine.codes.get("with-derivative"):
+        value = look(value[1])
+    code: Code = value[0]
+    return code
+
+
+def headline(value: Value) -> str:
+    """The procedure in one line: how it is called, and where it stands. A value of derivatives, such as a backpropagator, as it
+    is written."""
+    code = code_of(value)
+    if code.derived:
+        return written(value, LONGEST_TEXT)
+    taken, place = signature(code.machine, code), place_of(code)
+    text = taken.text
+    if taken.name == NAMELESS:
+        inner = text[1:-1] if text.startswith("(") else f". {text}"
+        text = f"(λ {inner})" if inner else "(λ)"
+    return text if place is None else f"{text} at {place}"
+
+
+def place_of(code: Code) -> Span | None:
+    """Where the procedure is written; None for what no program wrote."""
+    place: Span | None = code.machine.core_of(code.base).span
+    return place
+
+
+def doc_of(value: Value) -> str:
+    """The doc comment of a procedure, or the line of a primitive; without one, its headline."""
+    code = code_of(value)
+    if code.primitive is not None:
+        return str(code.primitive.doc)
+    place = None if code.derived else place_of(code)
+    comment = None if place is None else doc_comment(place, code.name)
+    return comment or headline(value)
+
+
+def doc_comment(place: Span, name: str) -> str | None:
+    """The comment above the definition of a name that a place is in; None where there is none."""
+    text = place.source.text
+    definition = re.compile(rf"^[ \t]*\(define[ \t]+\(*{re.escape(name)}[\s()]", re.MULTILINE)
+    starts = [
+        found.start() for found in definition.finditer(text, 0, place.end) if found.start() <= place.start
+    ]
+    if not name or not starts:
+        return None
+    lines = []
+    for line in reversed(text[: starts[-1]].splitlines()):
+        if not line.lstrip().startswith(MARK):
+            break
+        lines.append(line.lstrip().lstrip(";").removeprefix(" "))
+    return "\n".join(reversed(lines)) or None
+
+
+def python_signature(taken: Signature) -> inspect.Signature:
+    """The parameters, which are given by place. Names are made such as Python has them; a pattern is an `argument`."""
+    from inspect import Parameter  # 10 ms, only for who asks
+    from inspect import Signature as PythonSignature
+
+    kinds: list[Any] = [Parameter.POSITIONAL_ONLY] * taken.count
+    if taken.rest:
+        kinds[-1] = Parameter.VAR_POSITIONAL
+    return PythonSignature(
+        [Parameter(name, kind) for name, kind in zip(python_names(taken), kinds, strict=True)]
+    )
+
+
+def python_names(taken: Signature) -> list[str]:
+    """The parameters' names as Python has such: `learning-rate` is learning_rate."""
+    names: list[str] = []
+    for number, parameter in enumerate(taken.parameters, 1):
+        name = re.sub(r"\W", "_", parameter)
+        if parameter.startswith("(") or not name.strip("_"):
+            name = f"argument{number}"
+        if iskeyword(name) or not name.isidentifier():
+            name = f"_{name}" if name[0].isdigit() else f"{name}_"
+        while name in names:
+            name += "_"
+        names.append(name)
+    return names

@@ -1,0 +1,69 @@
+"""The standard library's files. A definition is read when its name is first used.
+
+Out: texts, by the names that they define. Called by session.py, for all sessions of a process: the files are read once, in
+whatever thread asks first.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterable
+
+from vlad.source import Source
+
+_DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
+Place = tuple[str, int, int]  # a file, and the extent of a definition in it
+
+
+class Library:
+    def __init__(self) -> None:
+        self._index: dict[str, Place] | None = None
+        self._texts: dict[str, str] = {}
+        # beside this package in a checkout, inside it when installed; found so because importlib.resources costs 10 ms
+        parent = os.path.dirname(os.path.abspath(__file__))
+        beside = os.path.join(os.path.dirname(parent), "stdlib")
+        inside = os.path.join(parent, "stdlib")
+        self.folder = os.path.realpath(inside if os.path.isdir(inside) else beside)
+
+    def index(self) -> dict[str, Place]:
+        """For each name: its file, and the extent of its definition there."""
+        if self._index is None:
+            index: dict[str, Place] = {}
+            for name in sorted(os.listdir(self.folder)):
+                if name.endswith(".vlad"):
+                    with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+                        self._texts[name] = file.read()
+                    index.update(_definitions(name, self._texts[name]))
+            self._index = index  # whole, for other threads look, too
+        return self._index
+
+    def names(self) -> Iterable[str]:
+        return self.index().keys()
+
+    def names_in(self, file: str) -> list[str]:
+        return [name for name, place in self.index().items() if place[0] == file]
+
+    def definition(self, name: str) -> Source | None:
+        """The text of a definition, its doc comment included, on the lines on which its file has it."""
+        place = self.index().get(name)
+        if place is None:
+            return None
+        file, start, end = place
+        text = self._texts[file]
+        while start > 0 and text.startswith(";;;", line := text.rfind("\n", 0, start - 1) + 1):
+            start = line
+        return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
+
+
+def _definitions(file: str, text: str) -> dict[str, Place]:
+    found = list(_DEFINITION.finditer(text))
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    return {match.group(1): (file, match.start(), end) for match, end in zip(found, ends, strict=True)}
+
+
+@functools.cache
+def the_library() -> Library:
+    """One for all sessions of a process."""
+    return Library()

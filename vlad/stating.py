@@ -1,0 +1,137 @@
+"""How Python states a primitive: `vlad.primitive`.
+
+In: a Python function and its derivative rules.  Out: a HostPrimitive, which holds them; rows are made of it by host.py, for each
+session that is given it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from vlad.callables import name_of, parameters_of
+from vlad.differences import wrong_rule
+from vlad.errors import VladError
+
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
+Rule = str | Callable[..., Any]  # a text of the language, a Python function, a HostPrimitive
+Rules = Rule | Mapping[str, Rule] | None  # one, or one for each operand by its name
+Stated = TypeVar("Stated", bound=Rules)
+
+# What rules call the result, its sensitivity and the known zero; and what stands in the texts that are made of rules.
+RESERVED = {"r", "s", "zero", "let", "car", "cdr", "accumulate", "complete"}
+
+
+class HostPrimitive(Generic[Parameters, Answer]):
+    """A Python function with derivative rules; made by `primitive`. Calling it calls the function.
+
+    `forward` and `reverse` add a rule, and may be used as decorators.
+    """
+
+    def __init__(
+        self,
+        function: Callable[Parameters, Answer],
+        name: str | None,
+        forward: Rules,
+        reverse: Rules,
+        partials: Rules,
+        c: str | None,
+        example: Any,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.__name__ = name or name_of(function)
+        self.function = function
+        self.operands = parameters_of(function) or ()
+        self.rules: dict[str, Rules] = {"forward": forward, "reverse": reverse, "partials": partials}
+        self.c = c
+        self.example = example
+        self.version = 0  # of the rules
+        self._check_names()
+
+    def _check_names(self) -> None:
+        own = set(self.operands)
+        wrong = own & (RESERVED | {"d" + operand for operand in own})
+        if not own:
+            why = (
+                "it does not name its parameters"
+                if parameters_of(self.function) is None
+                else "it has no operands"
+            )
+            raise wrong_rule(
+                self.__name__, why, "wrap it in a function of parameters that are given by place"
+            )
+        if wrong:
+            raise wrong_rule(
+                self.__name__, f"an operand is named {min(wrong)}",
+                "in rules r is the result, s its sensitivity, and dx the tangent of x: give the parameter another name",
+            )  # fmt: skip
+
+    def __call__(self, *arguments: Parameters.args, **named: Parameters.kwargs) -> Answer:
+        return self.function(*arguments, **named)
+
+    def __repr__(self) -> str:
+        return f"<vlad primitive {self.__name__}>"
+
+    def forward(self, rule: Stated) -> Stated:
+        """State the forward rule: the result's tangent, of parameters by these names: the operands, `r`, and the tangents, `d`
+        and the operand."""
+        return self._state("forward", rule)
+
+    def reverse(self, rule: Stated) -> Stated:
+        """State the reverse rule: the sensitivity of the one operand, or the tuple of those of several, of parameters by these
+        names: the operands, `r`, and `s`, the result's sensitivity."""
+        return self._state("reverse", rule)
+
+    def _state(self, kind: str, rule: Stated) -> Stated:
+        self.rules[kind] = rule
+        self.version += 1
+        return rule
+
+
+@overload
+def primitive(name: Callable[Parameters, Answer], /) -> HostPrimitive[Parameters, Answer]: ...
+@overload
+def primitive(
+    name: str | None = None,
+    *,
+    forward: Rules = None,
+    reverse: Rules = None,
+    partials: Rules = None,
+    c: str | None = None,
+    example: Any = None,
+) -> Callable[[Callable[Parameters, Answer]], HostPrimitive[Parameters, Answer]]: ...
+def primitive(
+    name: Any = None,
+    *,
+    forward: Rules = None,
+    reverse: Rules = None,
+    partials: Rules = None,
+    c: str | None = None,
+    example: Any = None,
+) -> Any:
+    """Decorate a pure Python function of reals or arrays, to be a primitive with derivatives in the sessions that it is given to.
+
+    name      its name there; the function's own by default
+    partials  each operand's partial derivative, by its name, or that of the only one. For functions of reals, and of arrays entry
+              by entry. "zero" says: constant
+    forward   the result's tangent
+    reverse   the sensitivity of the only operand, or of several the tuple; or each operand's by its name
+    c         a C expression of {operand}s that computes the same, for functions of reals: so that it can be compiled
+    example   a tuple of operands to check rules at, or a list of some. Needed where the operands are not all reals
+
+    A rule is a text of the language over the operands, r (the result), s (its sensitivity) and dx (the tangent of x); or a Python
+    function whose parameters have such names; or a primitive whose parameters have. Only texts and primitives have
+    derivatives of their own. For a function of reals one rule is enough for all modes. When a session is given the
+    primitive, each rule is compared with finite differences. Raises VladError there.
+    """
+
+    if name is not None and not isinstance(name, str) and not callable(name):
+        raise VladError("invalid-argument", f"The name of a primitive is a string, not {name!r}")
+
+    def decorate(function: Callable[..., Any]) -> HostPrimitive[..., Any]:
+        given = name if isinstance(name, str) else None
+        return HostPrimitive(function, given, forward, reverse, partials, c, example)
+
+    return decorate(name) if callable(name) else decorate
