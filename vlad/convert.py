@@ -90,9 +90,8 @@ class Procedure:
         return result
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
-        return to_python(
-            self._apply(self.value, tuple_of([from_python(a, self._apply) for a in arguments])), self._apply
-        )
+        argument = tuple_of([from_python(a, self._apply) for a in arguments])
+        return self._apply.answer(self.value, argument)  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         return written(self.value, 200)

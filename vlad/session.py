@@ -42,7 +42,7 @@ from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Syntax, read
 from vlad.source import Source, Span
-from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look
+from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_pair, is_procedure, look
 from vlad.write import written
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ CAPABILITIES = ("files", "imports", "streams")
 CONFINED: dict[str, Any] = {
     "fuel": None, "seconds": 5.0, "memory": 256.0, "depth": 100_000, "output": 1_000_000,
 }  # fmt: skip
+
+LONGEST_SUGGESTED = 100  # characters of a name that might be meant for another one
 
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 
@@ -126,6 +128,14 @@ class Calls:
 
     def __call__(self, procedure: Value, argument: Value) -> Value:
         return self.session._apply(procedure, argument)
+
+    def answer(self, procedure: Value, argument: Value) -> Any:
+        """What a call answers, as a Python value. The limits hold for both together."""
+        session = self.session
+        if not session.machine.limits.are_watched:
+            return session._as_python(session._apply(procedure, argument))
+        with session._lock:
+            return session.machine.guarded(lambda: session._as_python(session._apply(procedure, argument)))
 
     def quicken(self, procedure: Procedure, count: int) -> None:
         """Let a procedure call machine code without us, while that is up to date."""
@@ -315,11 +325,21 @@ class Session:
             value: Value = UNSPECIFIED
             for item in self._items(Source(name, text), self.module):
                 value = self._execute(item, self.module, None)
-            with deep_recursion():
-                return to_python(value, self._calls)
+            return self._as_python(value)
 
         with self.limited(limits):
             return self.machine.guarded(evaluate)
+
+    def _as_python(self, value: Value) -> Any:
+        """The Python value, within the limits: of what shares its parts it may be large without end."""
+        if type(value) is float or not is_pair(value):
+            return to_python(value, self._calls)
+
+        def convert() -> Any:
+            with deep_recursion():
+                return to_python(value, self._calls)
+
+        return self.machine.guarded(convert)
 
     @contextmanager
     def limited(self, limits: Limits | None) -> Iterator[None]:
@@ -372,7 +392,7 @@ class Session:
             if name not in self:
                 hint = self._suggestion(name) if isinstance(name, str) else "a name is a string"
                 raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
-            return to_python(self.module.cell(name).value, self._calls)
+            return self._as_python(self.module.cell(name).value)
 
     def __contains__(self, name: object) -> bool:
         """Does a name have a value?"""
@@ -417,17 +437,24 @@ class Session:
         return int(self.machine.steps[0])
 
     def _apply(self, procedure: Value, argument: Value) -> Value:
-        with self._lock:
+        def apply() -> Value:
             return self._suggesting(lambda: self.tiers.apply(procedure, argument))
 
+        with self._lock:  # where somebody watches, it is one evaluation, even if the tier changes
+            return self.machine.guarded(apply) if self.machine.limits.are_watched else apply()
+
     def _items(self, source: Source, module: Module) -> Iterator[Item]:
-        """The items of a text, each expanded after the one before was executed."""
-        for syntax in top_level_forms(read(source)):
+        """The items of a text, each expanded after the one before was executed. The limits hold for reading, too, and for
+        each expansion."""
+        for syntax in self.machine.guarded(lambda: top_level_forms(read(source))):
             yield from self._expand(syntax, module)
 
     def _expand(self, syntax: Syntax, module: Module) -> list[Item]:
-        with deep_recursion():
-            return expand_form(syntax, module)
+        def expand() -> list[Item]:
+            with deep_recursion():
+                return expand_form(syntax, module)
+
+        return self.machine.guarded(expand)
 
     def _run(self, source: Source, module: Module, show: Callable[[Value], None] | None) -> None:
         for item in self._items(source, module):
@@ -493,16 +520,21 @@ class Session:
     def _suggestion(self, name: str) -> str:
         import difflib  # 5 ms, only for an error
 
+        if len(name) > LONGEST_SUGGESTED:
+            return "define it, or import the module that does"
         near = difflib.get_close_matches(name, sorted(self.known_names()), 1, 0.6)
         return f"did you mean `{near[0]}`?" if near else "define it, or import the module that does"
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
-            self.machine.write(written(value, self.machine.watch.room()) + "\n")
+            self.machine.guarded(lambda: self._write_line(value))
         if self.machine.metered:
             for name in TABLE:
                 if self.machine.counts.get(name):
                     self.machine.write(f"{self.machine.counts[name]} {name}\n")
+
+    def _write_line(self, value: Value) -> None:
+        self.machine.write(written(value, self.machine.watch.room()) + "\n")
 
     # Files.
 

@@ -68,7 +68,7 @@ UNSPECIFIED = Unspecified()
 class Symbol:
     """An interned name as data: equal names are the same object. Made by `symbol`."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "__weakref__")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -77,13 +77,19 @@ class Symbol:
         return self.name
 
 
-_symbols: dict[str, Symbol] = {}
+_symbols: WeakValueDictionary[str, Symbol] = WeakValueDictionary()
+_naming = threading.Lock()
 
 
 def symbol(name: str) -> Symbol:
-    """The one symbol of this name."""
+    """The one symbol of this name, as long as anybody holds it."""
     found = _symbols.get(name)
-    return found if found is not None else _symbols.setdefault(name, Symbol(name))
+    if found is None:
+        with _naming:
+            found = _symbols.get(name)
+            if found is None:
+                found = _symbols[name] = Symbol(name)
+    return found
 
 
 class String:

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from vlad.budget import has_room
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.first_order import Member
@@ -348,6 +349,10 @@ class Compiled(Crossing):
             kinds = ", ".join(["double"] * self.reals) or "void"
             self.direct = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
 
+    def fits(self) -> bool:
+        """Is there room for what it makes? Where nothing else than an array is so large, nobody looks before it is written."""
+        return has_room(self.interface.largest)
+
     def __call__(self, *operands: Value) -> Value:
         """Raises Mismatch, Failed or LimitExceeded."""
         with self.lock:
@@ -419,6 +424,8 @@ class Compiled(Crossing):
 
 class Launched(Crossing):
     """The same on a GPU: what cuda.py has emitted, called with values there."""
+
+    fits: Callable[[], bool] = staticmethod(lambda: True)  # its memory is not the process's
 
     direct: Any = None
     quick: Any = None

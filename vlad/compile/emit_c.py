@@ -66,6 +66,7 @@ NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the firs
 STACK_SIZE = 1 << 30
 KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
 LARGE_ANSWER = 4096  # entries of an array that is written where the host wants it
+LONGEST_NAME, LONGEST_COMMENT = 40, 200  # characters of what a program names, in C
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
@@ -295,7 +296,7 @@ class _Unit:
     def variable_names(self, cell: Global) -> list[str]:
         number = list(self.program.variables).index(cell)
         return [
-            f"g{number}_{identifier(cell.name)}_{index}" for index in range(len(self.program.variables[cell]))
+            f"g{number}_{identifier(cell.name[:LONGEST_NAME])}_{index}" for index in range(len(self.program.variables[cell]))
         ]
 
     def _constants(self) -> str:
@@ -564,7 +565,7 @@ def identifier(name: str) -> str:
 
 
 def c_name(function: Function) -> str:
-    return f"v{function.serial}_{identifier(function.name)}"
+    return f"v{function.serial}_{identifier(function.name[:LONGEST_NAME])}"
 
 
 def place_of(function: Function) -> str:
@@ -676,7 +677,7 @@ class _Body:
     def name(self, slot: Slot) -> str:
         name = self.names.get(slot)
         if name is None:
-            base = identifier(slot.name)
+            base = identifier(slot.name[:LONGEST_NAME])
             count = self.used[base] = self.used.get(base, 0) + 1
             name = self.names[slot] = f"{base}_{count}"
         return name
@@ -997,4 +998,4 @@ def position(span: Span) -> str:
 
 def comment(text: str) -> str:
     """Text that a script controls, made harmless within a C comment."""
-    return re.sub(r"[^A-Za-z0-9 .:_<>-]", "?", text)
+    return re.sub(r"[^A-Za-z0-9 .:_<>-]", "?", text[:LONGEST_COMMENT])

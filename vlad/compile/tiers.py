@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from vlad.budget import NoRoom, NoTime, budget, on_behalf
 from vlad.compile.beside import BESIDE
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
@@ -77,6 +78,7 @@ class Job:
 
     __slots__ = (
         "tiers", "entry", "whole", "operands", "thread", "due", "steps", "active", "acting", "switching", "compiled",
+        "budget",
     )  # fmt: skip
 
     def __init__(
@@ -93,6 +95,7 @@ class Job:
         self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
         self.compiled: Any = None
+        self.budget = budget()  # what is done for it counts as its own
 
     def look(self) -> float | None:
         """It takes longer than a moment: compile it, or else what it spends its time in."""
@@ -101,7 +104,8 @@ class Job:
             return AGAIN_SECONDS
         if not self.whole:
             return self.tiers.look(self)
-        compiled = self.tiers.compile(self.entry, self.operands)
+        with on_behalf(self.budget):
+            compiled = self.tiers.compile(self.entry, self.operands)
         if compiled is None:
             self.whole = False
             return 0.0 if HOT else None
@@ -239,6 +243,9 @@ class Tiers:
             if not toolchain.ending:
                 warn_once(f"running without compiling: {unavailable}")
             return None
+        except (NoRoom, NoTime):
+            entry.reason = "to compile it would take more than the limits of its evaluation allow"
+            return None
         except Exception as error:
             if RAISING:
                 raise
@@ -326,6 +333,8 @@ class Tiers:
 
     def _run(self, compiled: Any, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
         def run() -> Value:
+            if not compiled.fits():  # it may be what is never made: tier 0 knows
+                return self.machine.apply(f, argument)
             with Interruptible(compiled.stop):
                 return compiled(*operands)
 
@@ -368,10 +377,15 @@ class Tiers:
                 self._job = job
                 BESIDE.add(job)
                 return self.machine.apply(f, argument, done)
+            except LimitExceeded:
+                BESIDE.abandon(job)  # it has had its share
+                raise
             finally:
                 if job.active:
                     done()
         except Switch as switch:
+            if job.active:  # it was told again while it was on its way out
+                done()
             _give_way(switch)
             assert job.compiled is not None
             self._effects.again(effects)

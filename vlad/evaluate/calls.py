@@ -25,6 +25,7 @@ from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import constant_text, read_expression
+from vlad.errors import LimitExceeded
 from vlad.evaluate.emit_python import Family, emit
 from vlad.evaluate.explain import explained, located, not_a_procedure
 from vlad.evaluate.limits import Interrupted, Limits, Watch, out_of_fuel
@@ -518,19 +519,23 @@ class Machine:
     ) -> Value:
         """The answer of `run`, under this machine's limits and with its errors. Where a limit is reached, `stop` is called,
         in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the call."""
+        watch, level = self.watch, self.watch.active
         try:
-            with self.watch:
-                self.watch.stop = stop
+            try:
+                watch.enter(stop)
                 return run()
+            except Exception as error:
+                if level == 0 and watch.reason is not None and not isinstance(error, LimitExceeded):
+                    raise located(watch.reason, error) from None  # what told it was lost in what failed then
+                found = explained(self, error, beginning)
+                raise found from found.__cause__  # an exception of a Python function that the program called
+            finally:
+                watch.leave(level)
         except Interrupted as interrupted:
-            reason = self.watch.reason
-            assert reason is not None
-            raise located(reason, interrupted) from None
-        except KeyboardInterrupt:
-            raise
-        except Exception as error:
-            found = explained(self, error, beginning)
-            raise found from found.__cause__  # an exception of a Python function that the program called
+            watch.leave(level)  # it may have come on the way out
+            if watch.reason is None:  # an evaluation around this one is to end, of another session
+                raise
+            raise located(watch.reason, interrupted) from None
 
 
 class _SystemCodes(dict[str, Code]):

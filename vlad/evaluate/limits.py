@@ -1,7 +1,7 @@
 """What may end an evaluation from outside: fuel, time, memory, depth, output. Off, they cost nothing.
 
 Called by calls.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
-depth is Python's own recursion limit, for emitted code calls Python functions from Python functions and so does not use the
+operations that cannot be interrupted ask beforehand (budget.py). Depth is Python's own recursion limit, for emitted code calls Python functions from Python functions and so does not use the
 C stack; fuel is counted at procedure entry and at loops, by code that is emitted only when it is asked for.
 """
 
@@ -14,8 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
+from vlad.budget import Budget, budget, resident_bytes, spend
 from vlad.errors import LimitExceeded, WrongOption
 from vlad.source import Span
 
@@ -107,19 +107,8 @@ class Interrupted(BaseException):
 
 
 def resident_megabytes() -> float:
-    """Resident memory of this process in megabytes; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * 4096 / 1e6
-    except OSError:
-        return _peak_megabytes()
-
-
-def _peak_megabytes() -> float:
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+    """Resident memory of this process in megabytes."""
+    return resident_bytes() / 1e6
 
 
 def too_deep(span: Span | None = None) -> LimitExceeded:
@@ -133,6 +122,21 @@ def too_deep(span: Span | None = None) -> LimitExceeded:
 
 def out_of_fuel() -> LimitExceeded:
     return LimitExceeded("out-of-fuel", "The evaluation ran out of fuel", hint="`fuel` sets the limit")
+
+
+def out_of_time(seconds: float | None, what: str = "took") -> LimitExceeded:
+    limit = "there is time for" if seconds is None else f"{seconds} seconds"
+    return LimitExceeded(
+        "out-of-time", f"The evaluation {what} longer than {limit}", hint="`seconds` sets the limit"
+    )
+
+
+def out_of_memory(megabytes: float | None) -> LimitExceeded:
+    """`megabytes`: the limit; None where it was the machine's."""
+    if megabytes is None:
+        return LimitExceeded("out-of-memory", "The evaluation ran out of memory")
+    message = f"The evaluation needs more than {megabytes} megabytes"
+    return LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
 
 
 def too_much_output(most: int) -> LimitExceeded:
@@ -152,7 +156,7 @@ def raise_in(thread: int, kind: type[BaseException] | None) -> None:
 
 
 class Watch:
-    """A context: the limits hold inside it. Entering again inside it changes nothing."""
+    """While somebody has entered, the limits hold. Entering again inside changes nothing."""
 
     def __init__(self, limits: Limits, steps: list[float]) -> None:
         self.limits = limits
@@ -163,31 +167,44 @@ class Watch:
         self.stop: Callable[[], object] | None = None  # also called where a limit is reached
         self._done = threading.Event()
         self._watcher: threading.Thread | None = None
+        self._outer: Budget | None = None  # what this thread had to spend before; None while nothing is watched
 
-    def __enter__(self) -> Watch:
-        self.active += 1
-        if self.active == 1:
-            self.reason = None
-            self.written = 0
-            _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
-            fuel = self.limits.fuel
-            self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
-            if self.limits.are_watched:
-                self._start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.active -= 1
+    def enter(self, stop: Callable[[], object] | None) -> None:
         if self.active == 0:
-            if self._watcher is not None:
-                self._done.set()
-                self._watcher.join()
-                self._watcher = None
-                if self.reason is not None and kind is not Interrupted:
-                    self._interrupt(threading.get_ident(), None)  # too late: the evaluation had ended
-            _interpreter.leave()
+            if self._outer is not None:  # what left before was interrupted in it
+                self._end()
+            self._begin()
+        self.active += 1
+        self.stop = stop
+
+    def leave(self, level: int) -> None:
+        """Go back to where so many had entered. May be done again, where an interrupt came in between."""
+        self.active = level
+        if level == 0 and self._outer is not None:
+            self._end()
+
+    def _begin(self) -> None:
+        self.reason = None
+        self.written = 0
+        _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
+        self._outer = budget()
+        fuel = self.limits.fuel
+        self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
+        if self.limits.are_watched:
+            self._start()
+
+    def _end(self) -> None:
+        if self._watcher is not None:
+            self._done.set()
+            self._watcher.join()
+            if self.reason is not None:  # it may have been told again on its way out, or too late
+                raise_in(threading.get_ident(), None)
+            self._watcher = None
+        # from here on nobody interrupts
+        outer, self._outer = self._outer, None
+        assert outer is not None
+        spend(outer)
+        _interpreter.leave()
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""
@@ -207,30 +224,30 @@ class Watch:
 
     def _start(self) -> None:
         self._done.clear()
+        seconds, memory = self.limits.seconds, self.limits.memory
+        own = Budget(
+            math.inf if memory is None else resident_bytes() + memory * 1e6,
+            math.inf if seconds is None else time.monotonic() + seconds,
+        )
+        spend(own.within(budget()))
         target = threading.get_ident()
-        self._watcher = threading.Thread(target=self._watch, args=(target,), daemon=True, name="vlad-limits")
+        self._watcher = threading.Thread(
+            target=self._watch, args=(target, own), daemon=True, name="vlad-limits"
+        )
         self._watcher.start()
 
-    def _watch(self, target: int) -> None:
-        end = math.inf if self.limits.seconds is None else time.monotonic() + self.limits.seconds
-        most = math.inf if self.limits.memory is None else resident_megabytes() + self.limits.memory
-        while not self._done.wait(min(WATCH_SECONDS, max(0.0, end - time.monotonic()))):
-            if time.monotonic() >= end:
-                message = f"The evaluation took longer than {self.limits.seconds} seconds"
-                self.reason = LimitExceeded("out-of-time", message, hint="`seconds` sets the limit")
-            elif most < math.inf and resident_megabytes() > most:
-                message = f"The evaluation needs more than {self.limits.memory} megabytes"
-                self.reason = LimitExceeded("out-of-memory", message, hint="`memory` sets the limit")
+    def _watch(self, target: int, own: Budget) -> None:
+        while not self._done.wait(min(WATCH_SECONDS, max(0.0, own.end - time.monotonic()))):
+            if time.monotonic() >= own.end:
+                self.reason = out_of_time(self.limits.seconds)
+            elif own.most < math.inf and resident_bytes() > own.most:
+                self.reason = out_of_memory(self.limits.memory)
             if self.reason is not None:
                 break
         # again and again: what is raised while Python tidies up in between is lost
         while self.reason is not None:
-            self._interrupt(target, Interrupted)
+            raise_in(target, Interrupted)
             if self.stop is not None:
                 self.stop()
             if self._done.wait(AGAIN_SECONDS):
                 return
-
-    @staticmethod
-    def _interrupt(target: int, kind: type[BaseException] | None) -> None:
-        raise_in(target, kind)
