@@ -25,8 +25,8 @@ ROOMS = (
     ("vlad.ad", "vector_space rules reverse forward"),
     (
         "vlad.primitives",
-        "special error_function elementwise kernels numbers data walking numerals strings arrays shaping tensors indexing "
-        "reductions linear_algebra contractions networks random files control transforms table",
+        "special error_function elementwise kernels numbers data walking numerals strings arrays products shaping tensors "
+        "indexing reductions linear_algebra contractions networks random files control transforms table",
     ),
     ("vlad.evaluate", "limits emit_python tail_calls explain calls"),
     (

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 A_LOT = 1 << 20  # bytes: what is less is seen by whoever watches, soon enough
 A_WHILE = 0.05  # seconds, the same
 REAL = 8  # bytes
+BYTES_A_SECOND = 1e9  # of memory that nobody has used yet, to fill it
 
 
 class NoRoom(MemoryError):
@@ -94,9 +95,11 @@ def has_room(count: float) -> bool:
 
 
 def expect_bytes(count: float) -> None:
-    """Raises NoRoom where an operation that takes so many bytes would be too much."""
-    if count >= A_LOT and not has_room(count):
-        raise NoRoom
+    """Raises NoRoom where an operation that fills so many bytes would be too much; or NoTime."""
+    if count >= A_LOT:
+        if not has_room(count):
+            raise NoRoom
+        expect_seconds(count / BYTES_A_SECOND)
 
 
 def expect_array(shape: Iterable[int], size: int = REAL) -> None:

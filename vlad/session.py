@@ -451,7 +451,7 @@ class Session:
 
     def _expand(self, syntax: Syntax, module: Module) -> list[Item]:
         def expand() -> list[Item]:
-            with deep_recursion():
+            with deep_recursion(self.machine.limits.depth):
                 return expand_form(syntax, module)
 
         return self.machine.guarded(expand)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
-from vlad.compile.emit_kernels import C_KINDS, kernel_lines, number_text, products_text
+from vlad.compile.emit_kernels import C_KINDS, kernel_lines, looks, number_text, products_text
 from vlad.compile.emit_routines import routine_lines
 from vlad.compile.first_order import (
     Block,
@@ -145,7 +145,8 @@ class Facts:
             self.shows_tensors |= "tensor" in effects
             if effects - {"step"}:
                 self.acts.add(function)
-            if effects or any(type(end) in (Fail, Unreachable) for end in ends):
+            takes_long = any(type(s) is Each and s.is_loop and looks(s.kernel) for s in all_statements)
+            if effects or takes_long or any(type(end) in (Fail, Unreachable) for end in ends):
                 self.fails.add(function)
         self.callees = {function: [*calls[function], *tails[function]] for function in functions}
         self.component = components(functions, self.callees)
@@ -296,7 +297,8 @@ class _Unit:
     def variable_names(self, cell: Global) -> list[str]:
         number = list(self.program.variables).index(cell)
         return [
-            f"g{number}_{identifier(cell.name[:LONGEST_NAME])}_{index}" for index in range(len(self.program.variables[cell]))
+            f"g{number}_{identifier(cell.name[:LONGEST_NAME])}_{index}"
+            for index in range(len(self.program.variables[cell]))
         ]
 
     def _constants(self) -> str:

@@ -22,11 +22,16 @@ FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
 # Somebody may want to end what takes long: in kernels of so many turns it is asked each time after so many, if they have more
 # than one loop; of a product of matrices that takes so many multiplications as many rows are computed at a time.
 MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
-MANY_MULTIPLICATIONS = 1 << 31
+MANY_MULTIPLICATIONS = 1 << 30
 NOWHERE: Mapping[str, str] = {}
 STOP = "__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
 ORDER = {"max": ">", "min": "<"}
 C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}
+
+
+def looks(kernel: Kernel) -> bool:
+    """Does the text of a kernel ask whether to end?"""
+    return kernel.turns >= MANY_TURNS
 
 
 def kernel_lines(
@@ -118,7 +123,7 @@ class _Emitter:
 
     def _look(self) -> int | None:
         """In which of the outer loops is it asked whether to end? Never in the innermost one, which may be taken in parallel."""
-        if self.kernel.turns < MANY_TURNS or len(self.axes) < 2:
+        if not looks(self.kernel) or len(self.axes) < 2:
             return None
         outer = range(len(self.axes) - 1)
         return max([depth for depth in outer if self._inside(depth) >= TURNS_A_LOOK], default=0)

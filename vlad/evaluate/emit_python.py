@@ -618,7 +618,7 @@ class _Emitter:
 
     def hoisted(self, body: Body) -> Body:
         """Beyond what Python's blocks nest: the arm as a procedure of its own, called at once."""
-        if self.indent < DEEPEST_BLOCK or not body.bindings:
+        if self.indent < DEEPEST_BLOCK or not (body.bindings or type(body.result) is If):
             return body
         arm = Variable("arm")
         lambda_ = make_lambda((Variable("nothing"),), body, self.code.name)

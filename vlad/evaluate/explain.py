@@ -413,9 +413,9 @@ class _Replay:
                     if not rhs.primitive.hidden:
                         raise
                     operands = [self.value(a) for a in rhs.operands]  # those that no program gives it
-                    error = invalid(rhs.primitive.name, "what the system itself gives it", *operands)
-                    error.span = rhs.span
-                    return error
+                    wrong = invalid(rhs.primitive.name, "what the system itself gives it", *operands)
+                    wrong.span = rhs.span
+                    return wrong
                 if variable is not None:
                     self.again[variable] = result
             case Call():

@@ -1,12 +1,14 @@
 """What may end an evaluation from outside: fuel, time, memory, depth, output. Off, they cost nothing.
 
 Called by calls.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
-operations that cannot be interrupted ask beforehand (budget.py). Depth is Python's own recursion limit, for emitted code calls Python functions from Python functions and so does not use the
-C stack; fuel is counted at procedure entry and at loops, by code that is emitted only when it is asked for.
+operations that cannot be interrupted ask beforehand (budget.py). Depth is Python's own recursion limit, for emitted code calls
+Python functions from Python functions and so does not use the C stack; fuel is counted at procedure entry and at loops, by code
+that is emitted only when it is asked for.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
 import sys
@@ -22,6 +24,7 @@ from vlad.source import Span
 DEFAULT_DEPTH = (
     1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
 )
+AS_DEEP_AS_DATA, AS_DEEP_AS_PROGRAMS = 10_000_000, 100_000
 WATCH_SECONDS = 0.02
 AGAIN_SECONDS = 0.25  # until a thread that has not stopped is told once more
 
@@ -33,39 +36,46 @@ class _Interpreter:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._users = 0
+        self._depths: list[int] = []  # that its users want, in whatever thread; Python has one limit for all
         self._depth = 0
         self._collecting = False
 
     def enter(self, depth: int) -> None:
         with self._lock:
-            if self._users == 0:
+            if not self._depths:
                 self._depth = sys.getrecursionlimit()
                 self._collecting = gc.isenabled()
                 gc.disable()
-            self._users += 1
-            sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
+            self._depths.append(depth)
+            self._allow()
 
-    def leave(self) -> None:
+    def leave(self, depth: int) -> None:
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                sys.setrecursionlimit(self._depth)
-                if self._collecting:
-                    gc.enable()
+            self._depths.remove(depth)
+            self._allow()
+            if not self._depths and self._collecting:
+                gc.enable()
+
+    def _allow(self) -> None:
+        with contextlib.suppress(
+            RecursionError
+        ):  # we are deeper: whoever wants less will be told when it leaves
+            sys.setrecursionlimit(max([self._depth, *self._depths]))
 
 
 _interpreter = _Interpreter()
 
 
 @contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Inside, Python functions may call each other as deep as data nest."""
-    _interpreter.enter(10_000_000)
+def deep_recursion(depth: int | None = None) -> Iterator[None]:
+    """Inside, Python functions may call each other as deep as data nest; or, where that is given, so deep at least as programs
+    of people do."""
+    wanted = AS_DEEP_AS_DATA if depth is None else max(depth, AS_DEEP_AS_PROGRAMS)
+    _interpreter.enter(wanted)
     try:
         yield
     finally:
-        _interpreter.leave()
+        _interpreter.leave(wanted)
 
 
 class Limits:
@@ -167,7 +177,9 @@ class Watch:
         self.stop: Callable[[], object] | None = None  # also called where a limit is reached
         self._done = threading.Event()
         self._watcher: threading.Thread | None = None
-        self._outer: Budget | None = None  # what this thread had to spend before; None while nothing is watched
+        self._outer: Budget | None = (
+            None  # what this thread had to spend before; None while nothing is watched
+        )
 
     def enter(self, stop: Callable[[], object] | None) -> None:
         if self.active == 0:
@@ -186,7 +198,8 @@ class Watch:
     def _begin(self) -> None:
         self.reason = None
         self.written = 0
-        _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
+        self._depth = (self.limits.depth or DEFAULT_DEPTH) + 1000
+        _interpreter.enter(self._depth)
         self._outer = budget()
         fuel = self.limits.fuel
         self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
@@ -204,7 +217,7 @@ class Watch:
         outer, self._outer = self._outer, None
         assert outer is not None
         spend(outer)
-        _interpreter.leave()
+        _interpreter.leave(self._depth)
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""

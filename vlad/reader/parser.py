@@ -232,7 +232,9 @@ class _Parser:
             self._datum(Literal(value, self._span(token)))
         elif looks_like_number(text):
             raise self._wrong(
-                token, f"Not a number of this language: {shortened(text)}", "write integers and decimals, 1 2.5 1e-3"
+                token,
+                f"Not a number of this language: {shortened(text)}",
+                "write integers and decimals, 1 2.5 1e-3",
             )
         else:
             self._datum(Name(symbol(text), self._span(token)))
@@ -253,7 +255,9 @@ class _Parser:
         value = prefixed_number(text)
         if value is None:
             raise self._wrong(
-                token, f"Unknown syntax: {shortened(text)}", "after # come t, f, ;, |, :name, [ or b o d x and digits"
+                token,
+                f"Unknown syntax: {shortened(text)}",
+                "after # come t, f, ;, |, :name, [ or b o d x and digits",
             )
         self._datum(Literal(value, self._span(token)))
 
