@@ -398,6 +398,8 @@ class Compiled(Crossing):
             if isinstance(error, VladError) and not isinstance(error, LimitExceeded):
                 raise Failed(error.message)
             raise error
+        if status == TOO_DEEP and limits.depth is not None:
+            raise Failed("it is too deep")  # here: tier 0 appends texts, for one, without going as deep as they are long
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)

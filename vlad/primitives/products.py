@@ -6,7 +6,6 @@ interrupts are kept: the library itself does not look. What it cannot do by part
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from typing import Any
@@ -15,9 +14,9 @@ from vlad.budget import budget, expect_array, expect_seconds
 from vlad.tensors import SMALL, SORT, Array, load_numpy
 
 AT_A_TIME = 1 << 30  # multiplications of reals; a processor does some 10^10 a second
-WHOLE_AT_A_TIME = 1 << 26  # of other numbers, for which there is no BLAS
+WHOLE_AT_A_TIME = 1 << 24  # of other numbers, for which there is no BLAS
 MANY = 1 << 28  # whose time is estimated
-TRIED = 256  # rows of the matrices of which the speed is found
+TRIED, TRIES, TRIED_SECONDS = 256, 4, 1.0  # rows of the matrices of which the speed is found, how often, for how long
 
 
 def product(xp: Any, x: Array, y: Array) -> Array:
@@ -63,14 +62,23 @@ def expect_multiplications(count: float) -> None:
         expect_seconds(count / _speed())
 
 
-@functools.cache
 def _speed() -> float:
-    """Multiplications of matrices in a second, here: the best of a few small tries."""
-    xp = load_numpy()
-    matrix = xp.ones((TRIED, TRIED))
-    seconds = []
-    for _ in range(5):
-        begun = time.perf_counter()
-        xp.matmul(matrix, matrix)
-        seconds.append(time.perf_counter() - begun)
-    return float(TRIED**3 / min(seconds))
+    """Multiplications of matrices in a second, here and now: of a few small tries, for the machine may have other work."""
+    begun = time.monotonic()
+    if begun - _tried.when > TRIED_SECONDS:
+        xp = load_numpy()
+        matrix = xp.ones((TRIED, TRIED))
+        begun = time.monotonic()
+        for _ in range(TRIES):
+            xp.matmul(matrix, matrix)
+        _tried.when = time.monotonic()
+        _tried.speed = TRIES * TRIED**3 / (_tried.when - begun)
+    return _tried.speed
+
+
+class _Tried:
+    when = -math.inf
+    speed = 0.0
+
+
+_tried = _Tried()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scripts import growing, script
+from scripts import exponential, growing, script
 
 LARGE = "(list 100000 100000)"
 
@@ -44,12 +44,16 @@ TENSORS = {
     "one tensor, stacked": growing("(let ((a (ones 100000))) (stack (make-list 100000 a)))"),
     "gathering": growing("(gather (ones (list 10 100000)) (zeros 100000))"),
     "one-hot": growing("(one-hot (zeros 100000) 100000)"),
-    "windows": growing("(max-pool (ones (list 1 1 1000 1000)) 500 #:stride 1)"),
+    "windows": exponential("(max-pool (ones (list 1 1 1000 1000)) 500 #:stride 1)"),
     "a convolution in padding": growing("(conv2d (ones (list 1 1 10 10)) (ones (list 1 1 3 3)) #:padding 50000)"),
     "all entries as a list": growing("(length (tensor->list (ones 3000000)))"),
     "a tensor that grows": growing("(let loop ((t (ones 10))) (loop (concatenate (list t t))))"),
-    "tensors that are kept": growing("(let loop ((l '())) (loop (cons (ones 100000) l)))"),
-    "the product of all others": growing("((gradient (lambda (t) (prod t))) (ones 100000))"),
+    "tensors that are kept": growing(
+        "(let loop ((l '()) (i 0)) (if (= i 1e9) (length l) (loop (cons (+ i (ones 100000)) l) (+ i 1))))"
+    ),
+    "the product of all others": script(
+        "(sum ((gradient (lambda (t) (prod t))) (ones 100000)))", "none|out-of-memory", value=1e5, memory=40, seconds=20
+    ),
     "a Jacobian": growing("((jacobian (lambda (t) (* t t))) (ones 100000))"),
     "large products": long("(let loop ((a (ones (list 2000 2000)))) (loop (matmul a a)))"),
     "a product with what is repeated": long("(sum (matmul (broadcast-to 1 (list 3000 3000)) (broadcast-to 1 (list 3000 3000))))"),
@@ -61,7 +65,7 @@ TENSORS = {
     "a large determinant": long("(let ((a (+ (ones (list 2000 2000)) (* 2000 (eye 2000))))) (let loop () (if (> (det a) 0) (loop) 1)))"),
     "its derivative": long("(sum ((gradient det) (+ (ones (list 1500 1500)) (* 1500 (eye 1500)))))"),
     "large factors": long("(let loop ((a (+ (ones (list 2000 2000)) (* 2000 (eye 2000))))) (loop (+ a (cholesky a))))"),
-    "a large convolution": long("(sum (conv2d (ones (list 1 64 128 128)) (ones (list 256 64 3 3))))"),
+    "a large convolution": long("(let loop ((s 0)) (loop (sum (conv2d (ones (list 1 64 128 128)) (ones (list 256 64 3 3))))))"),
     "a large permutation": long("(sum (permutation (random-key 1) 50000000))"),
     "many random numbers": long("(sum (normal (random-key 1) 100000000))"),
     "sums without end": long("(let loop ((t (ones 1000))) (loop (+ t 1)))"),
