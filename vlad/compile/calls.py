@@ -399,7 +399,9 @@ class Compiled(Crossing):
                 raise Failed(error.message)
             raise error
         if status == TOO_DEEP and limits.depth is not None:
-            raise Failed("it is too deep")  # here: tier 0 appends texts, for one, without going as deep as they are long
+            raise Failed(
+                "it is too deep"
+            )  # here: tier 0 appends texts, for one, without going as deep as they are long
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)

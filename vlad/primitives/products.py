@@ -16,7 +16,11 @@ from vlad.tensors import SMALL, SORT, Array, load_numpy
 AT_A_TIME = 1 << 30  # multiplications of reals; a processor does some 10^10 a second
 WHOLE_AT_A_TIME = 1 << 24  # of other numbers, for which there is no BLAS
 MANY = 1 << 28  # whose time is estimated
-TRIED, TRIES, TRIED_SECONDS = 256, 4, 1.0  # rows of the matrices of which the speed is found, how often, for how long
+TRIED, TRIES, TRIED_SECONDS = (
+    256,
+    4,
+    1.0,
+)  # rows of the matrices of which the speed is found, how often, for how long
 
 
 def product(xp: Any, x: Array, y: Array) -> Array:

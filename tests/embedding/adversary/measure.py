@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from test_adversary import CORPUS, KEPT, OWN, is_usable, outcome, session_for
+from test_adversary import CORPUS, OWN, is_usable, outcome, session_for
 
 from vlad.budget import resident_bytes
 

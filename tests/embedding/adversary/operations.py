@@ -7,7 +7,7 @@ from scripts import exponential, growing, script
 LARGE = "(list 100000 100000)"
 
 
-def long(text: str, seconds: float = 0.3) -> object:
+def long(text: str, seconds: float = 0.2) -> object:
     """An operation that would take much longer, in as much memory as is needed."""
     return script(text, "out-of-time", seconds=seconds, memory=1000)
 

@@ -45,11 +45,11 @@ LOOPS = {
     ),
     "ackermann": script(
         "(define (ack m n) (cond ((= m 0) (+ n 1)) ((= n 0) (ack (- m 1) 1)) (else (ack (- m 1) (ack m (- n 1))))))"
-        " (ack 4 2)", "out-of-time|too-deep", seconds=0.3, depth=5000,
+        " (ack 4 2)", "out-of-time|too-deep", seconds=0.15, depth=5000,
     ),
     "an endless stream": endless("(define (go s) (go (stream-cdr s))) (go (stream-from 1))"),
     "all of an endless stream": script(
-        "(stream->list (stream-from 1))", "out-of-memory|too-deep|out-of-time", memory=40, depth=10_000, seconds=5
+        "(stream->list (stream-from 1))", "out-of-memory|too-deep|out-of-time", memory=40, depth=10_000, seconds=0.3
     ),
     "a loop in a local definition": endless("(define (f x) (define (g y) (g y)) (g x)) (f 1)"),
     "do without an end": endless("(do ((i 0 (+ i 1))) (#f i))"),
@@ -88,47 +88,47 @@ MEMORY = {
     ),
     "what shares its parts, flattened": exponential(SHARED + " (length (flatten shared))"),
     "what shares its parts, as a tensor": script(
-        "(tensor " + grown("'(1 2)", "(list x x)", 30) + ")", "out-of-time|out-of-memory", seconds=0.5, memory=40
+        "(tensor " + grown("'(1 2)", "(list x x)", 30) + ")", "out-of-time|out-of-memory", seconds=0.2, memory=40
     ),
     "a closure over what shares its parts": script(SHARED + " (define (f y) (cons shared y)) (car (cdr (f '(1 2))))", value=1.0),
     "the sum of what shares its parts": script(
-        SHARED + " (define (f x) (car (plus shared shared))) (pair? (f 1))", "none|out-of-time", seconds=0.5
+        SHARED + " (define (f x) (car (plus shared shared))) (pair? (f 1))", "none|out-of-time", seconds=0.2
     ),
 }  # fmt: skip
 
 DERIVATIVES = {
     "a tower of derivatives": script(
-        TOWER + " ((tower 50 (lambda (x) (* x (sin (exp x))))) 1)", "out-of-time|out-of-memory|too-deep", seconds=0.5,
+        TOWER + " ((tower 50 (lambda (x) (* x (sin (exp x))))) 1)", "out-of-time|out-of-memory|too-deep", seconds=0.2,
         memory=100, depth=10_000,
     ),
     "J of J of J": script(
         "(define (js n f) (if (= n 0) f (js (- n 1) (J f)))) ((js 50 (lambda (x) (* x x))) 1)",
-        "out-of-time|out-of-memory|too-deep|no-matching-pair|wrong-type-for-target|not-a-procedure", seconds=0.5, memory=100,
+        "out-of-time|out-of-memory|too-deep|no-matching-pair|wrong-type-for-target|not-a-procedure", seconds=0.2, memory=100,
         depth=10_000,
     ),
     "j* of j*": script(
         "(define (js n f) (if (= n 0) f (js (- n 1) (j* f)))) ((js 40 (lambda (x) (* x x))) 1)",
-        "out-of-time|out-of-memory|too-deep|no-matching-pair|wrong-type-for-target|not-a-procedure", seconds=0.5, memory=100,
+        "out-of-time|out-of-memory|too-deep|no-matching-pair|wrong-type-for-target|not-a-procedure", seconds=0.2, memory=100,
         depth=10_000,
     ),
     "J within itself, in the text": script(
-        lambda: "((lambda (x) " + "(J " * 60 + "x" + ")" * 60 + ") 1)", "none|out-of-time|out-of-memory", seconds=1
+        lambda: "((lambda (x) " + "(J " * 60 + "x" + ")" * 60 + ") 1)", "none|out-of-time|out-of-memory", seconds=0.2
     ),
-    "the derivative of a loop without end": endless("((derivative (lambda (x) (let loop ((y x)) (loop (* 1.0001 (sin y)))))) 1)", 0.5),
-    "forward mode of the same": endless("((derivative-F (lambda (x) (let loop ((y x)) (loop (sin y))))) 1)", 0.5),
+    "the derivative of a loop without end": endless("((derivative (lambda (x) (let loop ((y x)) (loop (* 1.0001 (sin y)))))) 1)", 0.2),
+    "forward mode of the same": endless("((derivative-F (lambda (x) (let loop ((y x)) (loop (sin y))))) 1)", 0.2),
     "a backpropagator without end": endless(
         "(define f (with-derivative (lambda (x) x) #:reverse (lambda (x) (cons x (lambda (s) (let loop () (loop)))))))"
         " ((derivative f) 1)"
     ),
     "a derivative that recurses": script(
-        "(define (f x) (+ x ((derivative f) x))) (f 1)", "too-deep|out-of-memory|out-of-time", depth=2000, seconds=2, memory=100
+        "(define (f x) (+ x ((derivative f) x))) (f 1)", "too-deep|out-of-memory|out-of-time", depth=2000, seconds=0.3, memory=100
     ),
     "the gradient of itself": script(
-        "(define (f x) ((gradient f) x)) (f 1)", "too-deep|out-of-memory|out-of-time", depth=2000, seconds=2, memory=100
+        "(define (f x) ((gradient f) x)) (f 1)", "too-deep|out-of-memory|out-of-time", depth=2000, seconds=0.3, memory=100
     ),
     "Taylor without end": script(
-        "(taylor-coefficients exp 0 200)", "out-of-time|out-of-memory|too-deep|wrong-number-of-arguments", seconds=0.5,
+        "(taylor-coefficients exp 0 200)", "out-of-time|out-of-memory|too-deep|wrong-number-of-arguments", seconds=0.2,
         memory=100, depth=10_000,
     ),
-    "a Hessian of many": endless("((hessian (lambda (l) (fold * 1 l))) (make-list 400 1))", 0.5),
+    "a Hessian of many": endless("((hessian (lambda (l) (fold * 1 l))) (make-list 400 1))", 0.2),
 }  # fmt: skip

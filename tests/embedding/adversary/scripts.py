@@ -31,7 +31,7 @@ def script(text: str | Callable[[], str], ends: str = FINE, value: Any = None, *
     return Script(text, ends, value, tuple(limits.items()))
 
 
-def endless(text: str | Callable[[], str], seconds: float = 0.3) -> Script:
+def endless(text: str | Callable[[], str], seconds: float = 0.15) -> Script:
     """A script that would run for ever, or for hours."""
     return script(text, "out-of-time", seconds=seconds)
 
@@ -47,4 +47,4 @@ def growing(text: str | Callable[[], str], megabytes: float = 40) -> Script:
 
 def exponential(text: str | Callable[[], str]) -> Script:
     """A script that takes time and memory that are powers of two."""
-    return script(text, "out-of-time|out-of-memory", seconds=0.5, memory=40)
+    return script(text, "out-of-time|out-of-memory", seconds=0.2, memory=40)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import vlad
+import vlad.compile.tiers
 import vlad.evaluate.explain
+import vlad.values
+from vlad.budget import resident_bytes
 
 sys.path.insert(0, str(Path(__file__).parent))
 import operations
 import programs
-import secrets_
+import reaching
 import texts
 from scripts import FINE, Script
 
@@ -25,7 +29,7 @@ CORPUS: dict[str, Script] = {
     for theme, scripts in {
         "loops": programs.LOOPS, "memory": programs.MEMORY, "derivatives": programs.DERIVATIVES, "reading": texts.READING,
         "expanding": texts.EXPANDING, "printing": texts.PRINTING, "tensors": operations.TENSORS,
-        "names": secrets_.HOSTILE_NAMES, "reaching": secrets_.REACHING,
+        "names": reaching.HOSTILE_NAMES, "reaching": reaching.REACHING,
     }.items()
     for name, script in scripts.items()
 }  # fmt: skip
@@ -39,6 +43,7 @@ KEPT = "(define kept 42) (define (keeper x) (+ x kept))"
 def faults_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is for a host: what would be a fault of the evaluator ends in an error of ours."""
     monkeypatch.setattr(vlad.evaluate.explain, "RAISING", False)
+    monkeypatch.setattr(vlad.compile.tiers, "RAISING", False)
 
 
 def host() -> dict[str, Any]:
@@ -86,3 +91,37 @@ def test_script(name: str, tier: str) -> None:
     if ends == FINE and script.value is not None:
         assert value == script.value
     assert is_usable(session)
+
+
+def test_it_is_large_enough() -> None:
+    assert len(CORPUS) >= 120
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_nothing_is_left(tier: str) -> None:
+    """Of scripts of every kind, however often they are run in one session, nothing stays: no memory, no thread, no name."""
+    sample = [
+        script for script in list(CORPUS.values())[::7] if dict(script.limits).get("seconds", 1.0) <= 1.0
+    ]
+    session = session_for(tier)
+
+    def run() -> tuple[float, int, int]:
+        for script in sample:
+            outcome(session, script)
+        gc.collect()
+        return resident_bytes() / 1e6, threading.active_count(), len(vlad.values._symbols)
+
+    run()
+    before = run()
+    after = run()
+    assert after[0] - before[0] < 16
+    assert after[1:] == before[1:]
+
+
+def test_the_tier_that_changes() -> None:
+    """What runs long is compiled beside it: a limit ends both."""
+    session = session_for("auto")
+    for name in ("loops: a loop without end", "loops: two that recurse", "memory: a list that grows"):
+        ends, _, seconds = outcome(session, CORPUS[name])
+        assert ends in CORPUS[name].ends.split("|") and seconds < 20 + GRACE
+        assert is_usable(session)

@@ -32,7 +32,14 @@ FORBIDDEN = [
     '(import "../stdlib/prelude")', "(read-real)", '(include "~/.bashrc")', '(load-csv "file:///etc/passwd")',
     '(load-csv "http://localhost/")', '(include "$HOME/x")', '(load-tensor "")',
 ]  # fmt: skip
-NAMELESS = ['(include "a\\x0;b")', '(import "a\\x0;b")', '(include "")', '(import "")', "(include 1)", "(import car)"]
+NAMELESS = [
+    '(include "a\\x0;b")',
+    '(import "a\\x0;b")',
+    '(include "")',
+    '(import "")',
+    "(include 1)",
+    "(import car)",
+]
 UNKNOWN = [
     "(__import__ 1)", "(eval 1)", "(exec 1)", "(open 1)", "(getattr car 1)", "(system 1)", "(globals)", "(compile 1)", "(vars)",
     "(matrix-dims 1 2)", "(tensor-parts 1 2)", "(unslice 1 2)", "(shape-witness 1 2)", "(tail-entry car)", "(record 1 2)", "(%map 1)",
@@ -59,10 +66,10 @@ REACHING = {
     "a host's function with what it does not take": script("(host-call 1 2)", "python-error"),
     "a host's function that fails": script("(host-failure 1)", "python-error"),
     "a host's function, differentiated": script("((derivative host-function) 1)", "no-derivative"),
-    "a host's function that comes back": script("(host-again \"(let loop () (loop))\")", "out-of-time", seconds=0.4),
+    "a host's function that comes back": script("(host-again \"(let loop () (loop))\")", "out-of-time", seconds=0.2),
     "the same, again and again": script('(define (f x) (host-call f x)) (f 1)', "too-deep|python-error", depth=2000),
-    "a host's function that is given a loop": script("(host-call (lambda (x) (let loop () (loop))) 1)", "out-of-time", seconds=0.4),
-    "a loop around a host's function": script("(let loop () (begin (host-function 1) (loop)))", "out-of-time", seconds=0.3),
+    "a host's function that is given a loop": script("(host-call (lambda (x) (let loop () (loop))) 1)", "out-of-time", seconds=0.2),
+    "a loop around a host's function": script("(let loop () (begin (host-function 1) (loop)))", "out-of-time", seconds=0.2),
     "a definition that fails half-way": script("(define kept 43) (car 1)", "no-matching-pair|invalid-argument"),
     "what compiled code relies on, redefined": script(
         "(define (g x) (* 2 x)) (define (f x) (g x)) (define a (f 1)) (define (g x) (* 3 x)) (cons a (f 1))", value=(2.0, 3.0)
