@@ -27,7 +27,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import ReferenceType, WeakValueDictionary, ref
 
 if TYPE_CHECKING:
     from vlad.source import Span
@@ -77,18 +77,32 @@ class Symbol:
         return self.name
 
 
-_symbols: WeakValueDictionary[str, Symbol] = WeakValueDictionary()
+_symbols: dict[str, ReferenceType[Symbol]] = {}  # dead ones are swept out now and then
 _naming = threading.Lock()
+FEWEST_SWEPT = 10_000
+_most = FEWEST_SWEPT
 
 
 def symbol(name: str) -> Symbol:
     """The one symbol of this name, as long as anybody holds it."""
-    found = _symbols.get(name)
-    if found is None:
-        with _naming:
-            found = _symbols.get(name)
-            if found is None:
-                found = _symbols[name] = Symbol(name)
+    reference = _symbols.get(name)
+    found = None if reference is None else reference()
+    return _named(name) if found is None else found
+
+
+def _named(name: str) -> Symbol:
+    """No callback tells of the dead: what interrupts an evaluation would be lost in it."""
+    global _most
+    with _naming:
+        reference = _symbols.get(name)
+        found = None if reference is None else reference()
+        if found is None:
+            if len(_symbols) > _most:
+                for dead in [other for other, of in _symbols.items() if of() is None]:
+                    del _symbols[dead]
+                _most = max(FEWEST_SWEPT, 2 * len(_symbols))
+            found = Symbol(name)
+            _symbols[name] = ref(found)
     return found
 
 
@@ -232,14 +246,15 @@ class Deferred:
         work = [self]
         while work:
             top = work[-1]
-            if top._parts is None:
+            parts = top._parts  # once: another thread may be at the same
+            if parts is None:
                 work.pop()
                 continue
             needed = [v for v in top._needs if type(v) is Deferred and v._parts is not None]
             if needed:
                 work += needed
             else:
-                top._forced = top._parts()
+                top._forced = parts()
                 top._parts = None
                 top._needs = ()
                 work.pop()

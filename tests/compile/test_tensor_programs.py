@@ -20,7 +20,10 @@ import vlad
 from vlad import VladError
 from vlad.compile import blas
 from vlad.compile.blas import Product, product
+from vlad.compile.calls import compile_call
 from vlad.compile.products import FEWEST
+from vlad.tensors import Tensor, same_numbers
+from vlad.values import FALSE, ZERO
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,6 +87,44 @@ OF_ANY_KIND = [
     "(lambda (x) ((gradient (lambda (y) (sum (* y y)))) x))", "(lambda (x) (v+ x x))", "(lambda (x) (equal? x x))",
     "(lambda (x) (softmax x))", "(lambda (x) (concatenate (list x x)))", "(lambda (x) (mean x))",
 ]  # fmt: skip
+
+
+ANYTHING = {
+    "known zero": ZERO, "real": 1.5, "boolean": FALSE, "tensor": Tensor(np.ones((2, 3))), "row": Tensor(np.ones((1, 3))),
+    "float32": Tensor(np.ones((2, 3), np.float32)), "booleans": Tensor(np.ones((2, 3), bool)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [name for name in ANYTHING if name != "boolean"])
+@pytest.mark.parametrize("row", ["shape-witness", "sum-like", "broadcast-like"])
+def test_what_undoes_broadcasting_is_the_same_on_both_tiers(row: str, x: str) -> None:
+    """To the known zero, for a backpropagator that is compiled may be called on tier 0."""
+    machine = vlad.Session(tier="evaluate").machine
+    f = machine.system_procedure(f"(lambda (x like) ({row} x like))", "f", 2)
+    for like, value in ANYTHING.items():
+        operands = (ANYTHING[x], value)
+        try:
+            expected = machine.apply(f, (operands[0], operands[1]))
+        except VladError:
+            continue
+        found = compile_call(machine, f, operands)(*operands)
+        if type(expected) is Tensor:
+            assert type(found) is Tensor and same_numbers(found, expected), like
+        else:
+            assert found is expected or (type(found) is float and found == expected), like
+
+
+@pytest.mark.parametrize("f", ["(lambda (y) (* k (sin y)))", "(lambda (y) (* y (sin y)))", "(lambda (y) (+ y 1))"])
+def test_a_backpropagator_as_an_operand(f: str) -> None:
+    """What it captured of shapes, or that there is nothing to know, are booleans and tensors like any other."""
+    answers = []
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        back = session.eval(f"(lambda (x k) (cdr ((*j {f}) (*j x))))")(np.ones((2, 3)), 2 * np.ones((2, 3)))
+        call = session.eval("(lambda (back s) (cdr (back s)))")
+        answers.append(call(back, np.arange(6.0).reshape(2, 3)))
+    assert session.tiers.entries[id(call.value)].reason is None
+    assert same(*answers)
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int32", "uint8", "bool", ">f8", ">i4"])

@@ -21,6 +21,7 @@ from hypothesis.strategies import floats, integers
 
 import vlad
 from vlad.compile import calls, tiers, toolchain
+from vlad.compile.beside import BESIDE
 from vlad.compile.calls import compile_call
 from vlad.compile.refusals import Mismatch, Unbounded
 from vlad.convert import Procedure, from_python
@@ -544,6 +545,31 @@ class TestPolicy:
         assert time.monotonic() - begun < 20
         assert answer == pytest.approx(0.0, abs=1e-6)
         assert compiled_count(session) == 1
+
+    @pytest.mark.parametrize("second", [1.0, (1.0, 2.0)])
+    def test_what_was_made_for_an_earlier_call_is_tried_first(
+        self, second: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The compiler takes longer than the first call; when it is done the second one has begun."""
+        session, compiling = vlad.Session(tier="auto"), vlad.Session(tier="compile")
+        text = "(lambda (x n) (let next ((y (if (pair? x) (cdr x) x)) (n n)) (if (= n 0) y (next (sin y) (- n 1)))))"
+        f = session.eval(text)
+        begun, awaited = threading.Event(), threading.Event()
+
+        def slowly(*operands: Any, **columns: Any) -> Any:
+            begun.set()
+            awaited.wait(60)
+            return compile_call(*operands, **columns)
+
+        monkeypatch.setattr(calls, "compile_call", slowly)
+        turns = 1000.0
+        while not begun.is_set():
+            f(1.0, turns)
+            turns *= 2
+        threading.Timer(0.2, awaited.set).start()
+        assert f(second, 1e7) == compiling.eval(text)(second, 1e7)
+        BESIDE.rest()
+        assert len(session.tiers.entries[id(f.value)].variants) == 1 + (type(second) is tuple)
 
     @pytest.mark.parametrize("on_its_way", [KeyboardInterrupt(), LimitExceeded("out-of-time", "too long")])
     def test_an_interrupt_goes_before_a_switch(self, on_its_way: BaseException) -> None:

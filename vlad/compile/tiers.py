@@ -77,7 +77,7 @@ class Job:
     """A call that runs on tier 0 and may be overtaken."""
 
     __slots__ = (
-        "tiers", "entry", "whole", "operands", "thread", "due", "steps", "active", "acting", "switching", "compiled",
+        "tiers", "entry", "whole", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
         "budget",
     )  # fmt: skip
 
@@ -89,6 +89,7 @@ class Job:
         self.whole = whole  # is it worth trying to compile all of it?
         self.steps = steps  # at its beginning
         self.operands = operands
+        self.known = len(entry.variants)  # which did not fit
         self.thread = threading.get_ident()
         self.due = due
         self.active = True
@@ -104,8 +105,9 @@ class Job:
             return AGAIN_SECONDS
         if not self.whole:
             return self.tiers.look(self)
+        fresh = self.entry.variants[self.known :]  # made meanwhile, for a call that had ended by then
         with on_behalf(self.budget):
-            compiled = self.tiers.compile(self.entry, self.operands)
+            compiled = fresh[-1] if fresh else self.tiers.compile(self.entry, self.operands)
         if compiled is None:
             self.whole = False
             return 0.0 if HOT else None
@@ -390,7 +392,10 @@ class Tiers:
             assert job.compiled is not None
             self._effects.again(effects)
             self.machine.steps[0] = job.steps
-            return self._run(job.compiled, operands, f, argument)
+            try:
+                return self._run(job.compiled, operands, f, argument)
+            except Mismatch:  # it was made for another call
+                return self._apply(f, argument)
 
     # In the compiler's thread.
 

@@ -367,7 +367,7 @@ def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
 def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
     if like.type.of is ZERO or (is_tensor(like.type) and not has_tangents(like.type)):
         return w.known_zero
-    if like.type.of is FALSE or is_real(x.type):
+    if like.type.head == "boolean" or is_real(x.type):  # a witness of which it is not known that it is #f is one
         return x
     whole, shape = shape_of(x), shape_of(like)
     if not is_number(x) or broadcast_shape([whole, shape]) != whole:
@@ -379,15 +379,19 @@ def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
 
 
 def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
+    if like.type.of is ZERO or is_known_zero(x.type):
+        return w.known_zero
     if not is_tensor(like.type):
         return x
-    if is_known_zero(x.type) or not has_tangents(like.type):
+    if not has_tangents(like.type):
         return w.known_zero
     is_alike = shape_of(x) == shape_of(like) and kind_of(x) == kind_of(like)
     return x if is_alike else repeated(w, x, shape_of(like), kind_of(like))
 
 
 def _abstract_witness(w: Any, x: Any, r: Any) -> Any:
+    if x.type.of is ZERO:
+        return x
     is_alike = shape_of(x) == shape_of(r) and kind_of(x) == kind_of(r)
     return w.truth(False) if is_alike else x
 
