@@ -114,7 +114,9 @@ def test_what_undoes_broadcasting_is_the_same_on_both_tiers(row: str, x: str) ->
             assert found is expected or (type(found) is float and found == expected), like
 
 
-@pytest.mark.parametrize("f", ["(lambda (y) (* k (sin y)))", "(lambda (y) (* y (sin y)))", "(lambda (y) (+ y 1))"])
+@pytest.mark.parametrize(
+    "f", ["(lambda (y) (* k (sin y)))", "(lambda (y) (* y (sin y)))", "(lambda (y) (+ y 1))"]
+)
 def test_a_backpropagator_as_an_operand(f: str) -> None:
     """What it captured of shapes, or that there is nothing to know, are booleans and tensors like any other."""
     answers = []

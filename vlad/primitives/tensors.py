@@ -367,7 +367,9 @@ def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
 def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
     if like.type.of is ZERO or (is_tensor(like.type) and not has_tangents(like.type)):
         return w.known_zero
-    if like.type.head == "boolean" or is_real(x.type):  # a witness of which it is not known that it is #f is one
+    if like.type.head == "boolean" or is_real(
+        x.type
+    ):  # a witness of which it is not known that it is #f is one
         return x
     whole, shape = shape_of(x), shape_of(like)
     if not is_number(x) or broadcast_shape([whole, shape]) != whole:

@@ -109,7 +109,11 @@ def test_nothing_is_left(tier: str) -> None:
         for script in sample:
             outcome(session, script)
         gc.collect()
-        return resident_bytes() / 1e6, threading.active_count(), sum([of() is not None for of in vlad.values._symbols.values()])
+        return (
+            resident_bytes() / 1e6,
+            threading.active_count(),
+            sum([of() is not None for of in vlad.values._symbols.values()]),
+        )
 
     run()
     before = run()

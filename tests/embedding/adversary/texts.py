@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scripts import endless, script
 
-DEEP = 100_000
+DEEP = 50_000
 MACRO = "(define-syntax double (syntax-rules () ((_ x) (begin x x)))) "
 
 
@@ -20,7 +20,7 @@ READING = {
         lambda: "(define deep '" + nested(DEEP, "(", ")") + ") (pair? deep)", value=True, seconds=20
     ),
     "the same as a value": script(lambda: "'" + nested(DEEP, "(", ")"), "none|out-of-memory", seconds=20),
-    "quotes": script(lambda: "(pair? " + "'" * 100_000 + "x)", value=True, seconds=20),
+    "quotes": script(lambda: "(pair? " + "'" * 30_000 + "x)", value=True, seconds=20),
     "quotes of nothing": script(lambda: "'" * DEEP, "incomplete"),
     "quasi-quotes": script(
         lambda: nested(20_000, "`(", ")"), "none|out-of-time|too-deep|out-of-memory", seconds=0.2
@@ -30,7 +30,7 @@ READING = {
         lambda: nested(DEEP, "[", "]").replace("[", "#[", 1), "wrong-shape|too-many-axes", seconds=20
     ),
     "vectors of Scheme": script(lambda: "#" + nested(DEEP, "(", ")"), "invalid-syntax"),
-    "datum comments": script(lambda: "#;" * 100_000 + "x " * 100_000 + "7", value=7.0, seconds=20),
+    "datum comments": script(lambda: "#;" * 50_000 + "x " * 50_000 + "7", value=7.0, seconds=20),
     "comments in comments": script(lambda: nested(DEEP, "#|", "|#") + "7", value=7.0, seconds=20),
     "comments that never end": script(lambda: "#|" * DEEP, "incomplete"),
     "a string of megabytes": script(
