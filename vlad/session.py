@@ -336,10 +336,14 @@ class Session:
             return to_python(value, self._calls)
 
         def convert() -> Any:
-            with deep_recursion():
+            try:
                 return to_python(value, self._calls)
+            except RecursionError:
+                with deep_recursion():
+                    return to_python(value, self._calls)
 
-        return self.machine.guarded(convert)
+        is_watched = self.machine.limits.are_watched and not self.machine.watch.active
+        return self.machine.guarded(convert) if is_watched else convert()
 
     @contextmanager
     def limited(self, limits: Limits | None) -> Iterator[None]:
@@ -437,11 +441,12 @@ class Session:
         return int(self.machine.steps[0])
 
     def _apply(self, procedure: Value, argument: Value) -> Value:
-        def apply() -> Value:
-            return self._suggesting(lambda: self.tiers.apply(procedure, argument))
-
-        with self._lock:  # where somebody watches, it is one evaluation, even if the tier changes
-            return self.machine.guarded(apply) if self.machine.limits.are_watched else apply()
+        with self._lock:
+            if not self.machine.limits.are_watched:
+                return self._suggesting(lambda: self.tiers.apply(procedure, argument))
+            return self.machine.guarded(  # it is one evaluation, even if the tier changes
+                lambda: self._suggesting(lambda: self.tiers.apply(procedure, argument))
+            )
 
     def _items(self, source: Source, module: Module) -> Iterator[Item]:
         """The items of a text, each expanded after the one before was executed. The limits hold for reading, too, and for

@@ -8,7 +8,6 @@ that is emitted only when it is asked for.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import math
 import sys
@@ -17,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from vlad.budget import Budget, budget, resident_bytes, spend
+from vlad.budget import UNLIMITED, Budget, budget, resident_bytes, spend
 from vlad.errors import LimitExceeded, WrongOption
 from vlad.source import Span
 
@@ -37,30 +36,35 @@ class _Interpreter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._depths: list[int] = []  # that its users want, in whatever thread; Python has one limit for all
-        self._depth = 0
+        self._own = self._now = 0  # the limit without them, and with them
         self._collecting = False
 
     def enter(self, depth: int) -> None:
         with self._lock:
             if not self._depths:
-                self._depth = sys.getrecursionlimit()
+                self._own = self._now = sys.getrecursionlimit()
                 self._collecting = gc.isenabled()
                 gc.disable()
             self._depths.append(depth)
-            self._allow()
+            if depth > self._now:
+                self._allow(depth)
 
     def leave(self, depth: int) -> None:
         with self._lock:
             self._depths.remove(depth)
-            self._allow()
-            if not self._depths and self._collecting:
-                gc.enable()
+            if not self._depths:
+                self._allow(self._own)
+                if self._collecting:
+                    gc.enable()
+            elif depth == self._now:
+                self._allow(max(self._own, *self._depths))
 
-    def _allow(self) -> None:
-        with contextlib.suppress(
-            RecursionError
-        ):  # we are deeper: whoever wants less will be told when it leaves
-            sys.setrecursionlimit(max([self._depth, *self._depths]))
+    def _allow(self, depth: int) -> None:
+        try:
+            sys.setrecursionlimit(depth)
+        except RecursionError:
+            return  # we are deeper: whoever wants less will be told when it leaves
+        self._now = depth
 
 
 _interpreter = _Interpreter()
@@ -177,13 +181,12 @@ class Watch:
         self.stop: Callable[[], object] | None = None  # also called where a limit is reached
         self._done = threading.Event()
         self._watcher: threading.Thread | None = None
-        self._outer: Budget | None = (
-            None  # what this thread had to spend before; None while nothing is watched
-        )
+        self._begun = False
+        self._outer = UNLIMITED  # what this thread had to spend before somebody watched
 
     def enter(self, stop: Callable[[], object] | None) -> None:
         if self.active == 0:
-            if self._outer is not None:  # what left before was interrupted in it
+            if self._begun:  # who left before was interrupted in it
                 self._end()
             self._begin()
         self.active += 1
@@ -192,7 +195,7 @@ class Watch:
     def leave(self, level: int) -> None:
         """Go back to where so many had entered. May be done again, where an interrupt came in between."""
         self.active = level
-        if level == 0 and self._outer is not None:
+        if level == 0 and self._begun:
             self._end()
 
     def _begin(self) -> None:
@@ -200,7 +203,7 @@ class Watch:
         self.written = 0
         self._depth = (self.limits.depth or DEFAULT_DEPTH) + 1000
         _interpreter.enter(self._depth)
-        self._outer = budget()
+        self._begun = True
         fuel = self.limits.fuel
         self.steps[1] = math.inf if fuel is None else self.steps[0] + fuel
         if self.limits.are_watched:
@@ -213,10 +216,9 @@ class Watch:
             if self.reason is not None:  # it may have been told again on its way out, or too late
                 raise_in(threading.get_ident(), None)
             self._watcher = None
-        # from here on nobody interrupts
-        outer, self._outer = self._outer, None
-        assert outer is not None
-        spend(outer)
+            spend(self._outer)
+        # here nobody interrupts any longer
+        self._begun = False
         _interpreter.leave(self._depth)
 
     def room(self) -> int | None:
@@ -242,7 +244,8 @@ class Watch:
             math.inf if memory is None else resident_bytes() + memory * 1e6,
             math.inf if seconds is None else time.monotonic() + seconds,
         )
-        spend(own.within(budget()))
+        self._outer = budget()
+        spend(own.within(self._outer))
         target = threading.get_ident()
         self._watcher = threading.Thread(
             target=self._watch, args=(target, own), daemon=True, name="vlad-limits"
