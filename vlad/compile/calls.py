@@ -340,6 +340,8 @@ class Compiled(Crossing):
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
             self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
+        # gives the memory back that is kept from call to call; None where there is none
+        self._give_back: Callable[[], int] | None = _exported(handle, "vlad_give_back")
         self.handle = handle
         self.stop: Callable[[], object] | None = self._stop if interface.stops else None
         self.direct: Any = None  # from as many reals as `reals` says to a real, without state
@@ -361,6 +363,8 @@ class Compiled(Crossing):
             finally:  # however it ended: boxes and values go, and others come to lie where they lay
                 self._made.clear()
                 self._seen.clear()
+                if self._give_back is not None and self.watch.limits.memory is not None:
+                    self._give_back()
 
     def _called(self, operands: tuple[Value, ...]) -> Value:
         words: list[Any] = []
@@ -408,10 +412,7 @@ class Compiled(Crossing):
 
     def _is_deep(self) -> bool:
         """Has it a stack of its own?"""
-        try:
-            return bool(self.handle.vlad_deepest)
-        except (AttributeError, ffi.error):
-            return False
+        return bool(_exported(self.handle, "vlad_deepest"))
 
     @contextlib.contextmanager
     def _as_deep_as(self, depth: int) -> Iterator[None]:
@@ -424,6 +425,14 @@ class Compiled(Crossing):
 
     def _stop(self) -> None:
         self.handle.vlad_stop = 1
+
+
+def _exported(handle: Any, name: str) -> Any:
+    """What a library exports by a name; None where it does not."""
+    try:
+        return getattr(handle, name)
+    except (AttributeError, ffi.error):
+        return None
 
 
 class Launched(Crossing):

@@ -525,7 +525,11 @@ static int vlad_begin_once(void) {
 
     def _call(self, fails: bool) -> list[str]:
         facts = self.facts
-        lines = [
+        empties = ["vlad_empty_arena();"] * bool(facts.allocates) + ["vlad_trim_stack();"] * bool(
+            facts.recursive
+        )
+        lines = [f"long vlad_give_back(void) {{ {' '.join(empties)} return 0; }}"] if empties else []
+        lines += [
             "static int vlad_run(void (*enter)(void), union vlad_word const *in, union vlad_word *out) {"
         ]
         if fails:
