@@ -81,8 +81,13 @@ def is_usable(session: vlad.Session) -> bool:
     return (session.eval("(+ 1 2)"), session["keeper"](1.0)) in ((3.0, 43.0), (3.0, 44.0))
 
 
-@pytest.mark.parametrize("tier", TIERS)
-@pytest.mark.parametrize("name", CORPUS)
+UNREAD = ("incomplete", "invalid-syntax")  # what ends so reaches no tier
+
+
+@pytest.mark.parametrize(
+    ("name", "tier"),
+    [(name, tier) for name in CORPUS for tier in TIERS[: 1 if CORPUS[name].ends in UNREAD else 2]],
+)
 def test_script(name: str, tier: str) -> None:
     script, session = CORPUS[name], session_for(tier)
     ends, value, seconds = outcome(session, script)
@@ -101,7 +106,7 @@ def test_it_is_large_enough() -> None:
 def test_nothing_is_left(tier: str) -> None:
     """Of scripts of every kind, however often they are run in one session, nothing stays: no memory, no thread, no name."""
     sample = [
-        script for script in list(CORPUS.values())[::7] if dict(script.limits).get("seconds", 1.0) <= 1.0
+        script for script in list(CORPUS.values())[::11] if dict(script.limits).get("seconds", 1.0) <= 1.0
     ]
     session = session_for(tier)
 
