@@ -15,10 +15,12 @@ from hypothesis import settings
 import vlad.compile.optimize
 import vlad.compile.tiers
 import vlad.core.passes
+import vlad.evaluate.explain
 
 vlad.core.passes.CHECKING = True
 vlad.compile.optimize.CHECKING = True
 vlad.compile.tiers.RAISING = True
+vlad.evaluate.explain.RAISING = True
 
 # Tier 0, unless a test asks for another: programs, examples and tests/compile do.
 os.environ.setdefault("VLAD_TIER", "evaluate")

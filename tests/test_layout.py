@@ -18,15 +18,15 @@ ROOT = Path(__file__).parent.parent
 
 # From the first to the last; a file may import what stands above it or, in its line, before it.
 ROOMS = (
-    ("vlad", "source spelling values tensors write errors devices"),
+    ("vlad", "budget source spelling values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns arity forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
     (
         "vlad.primitives",
-        "special error_function elementwise kernels numbers data walking numerals strings arrays shaping tensors indexing "
-        "reductions linear_algebra contractions networks random files control transforms table",
+        "special error_function elementwise kernels numbers data walking numerals strings arrays products shaping tensors "
+        "indexing reductions linear_algebra contractions networks random files control transforms table",
     ),
     ("vlad.evaluate", "limits emit_python tail_calls explain calls"),
     (

@@ -32,7 +32,8 @@ def test_a_name_that_is_not_there(session: vlad.Session) -> None:
 def test_which_names_are_there(session: vlad.Session) -> None:
     assert "scale" in session and "sin" in session and "gradient" in session
     assert "scal" not in session and 3 not in session and "if" not in session
-    assert not hasattr(session, "scale") and not hasattr(session["scale"], "nothing")
+    assert session.scale == session["scale"] and not hasattr(session, "scal")
+    assert not hasattr(session["scale"], "nothing")
 
 
 def test_suggestions_do_not_speak_of_what_is_inside(session: vlad.Session) -> None:

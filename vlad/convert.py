@@ -57,6 +57,8 @@ class Apply(Protocol):
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value: ...
 
+    def answer(self, procedure: Value, argument: Value, options: Options | None = None) -> Any: ...
+
     def procedure(self, function: Callable[..., Any]) -> Value: ...
 
     def quicken(self, procedure: Procedure) -> None: ...
@@ -123,7 +125,7 @@ class Procedure:
         return result
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
-        return to_python(self.run(self.packed(arguments)), self._apply)
+        return self._apply.answer(self.value, self.packed(arguments), self.options)
 
     def go_directly(self, direct: Direct) -> None:
         """Call this from now on, with floats."""

@@ -23,6 +23,7 @@ from types import ModuleType
 
 from vlad.errors import VladError
 from vlad.expand.arity import of_row
+from vlad.library import the_library
 from vlad.primitives import (
     contractions,
     control,
@@ -40,7 +41,6 @@ from vlad.primitives import (
     tensors,
     transforms,
 )
-from vlad.session import the_library
 from vlad.spelling import suggestion
 from vlad.values import Primitive
 

@@ -47,7 +47,18 @@ from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.source import Source, Span
 from vlad.turns import Turns
-from vlad.values import NIL, UNSPECIFIED, Backtrace, Global, Primitive, Value, is_procedure, look, symbol
+from vlad.values import (
+    NIL,
+    UNSPECIFIED,
+    Backtrace,
+    Global,
+    Primitive,
+    Value,
+    is_pair,
+    is_procedure,
+    look,
+    symbol,
+)
 from vlad.write import written
 
 if TYPE_CHECKING:
@@ -83,6 +94,16 @@ class Calls:
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
         return self.session.apply(procedure, argument, options)
+
+    def answer(self, procedure: Value, argument: Value, options: Options | None = None) -> Any:
+        """What a call answers, as a Python value. The limits hold for both together."""
+        session = self.session
+        if not session.machine.limits.are_watched:
+            return session._as_python(session.apply(procedure, argument, options))
+        with session._lock:
+            return session.machine.guarded(
+                lambda: session._as_python(session.apply(procedure, argument, options))
+            )
 
     def quicken(self, procedure: Procedure) -> None:
         """Let a procedure call machine code without us, while that is up to date; if another thread has its turn, after a later
@@ -331,11 +352,25 @@ class Session:
             value: Value = UNSPECIFIED
             for item in self._items(Source(name, text), self.module):
                 value = self._execute(item, self.module, None)
-            with deep_recursion():
-                return to_python(value, self._calls)
+            return self._as_python(value)
 
         with self.limited(limits):
             return self.machine.guarded(evaluate)
+
+    def _as_python(self, value: Value) -> Any:
+        """The Python value, within the limits: of what shares its parts it may be large without end."""
+        if type(value) is float or not is_pair(value):
+            return to_python(value, self._calls)
+
+        def convert() -> Any:
+            try:
+                return to_python(value, self._calls)
+            except RecursionError:
+                with deep_recursion():
+                    return to_python(value, self._calls)
+
+        is_watched = self.machine.limits.are_watched and not self.machine.watch.active
+        return self.machine.guarded(convert) if is_watched else convert()
 
     @contextmanager
     def limited(self, limits: Limits | None) -> Iterator[None]:
@@ -420,7 +455,7 @@ class Session:
             if name not in self:
                 hint = hint_for(name, self.known_names()) if isinstance(name, str) else "a name is a string"
                 raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
-            return to_python(self.module.cell(name).value, self._calls)
+            return self._as_python(self.module.cell(name).value)
 
     def __getattr__(self, name: str) -> Any:
         """The value of a global as an attribute, where the session has none of that name; underscores stand for hyphens, too.
@@ -498,16 +533,24 @@ class Session:
     def apply(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
         """Apply a procedure to its one argument (a tuple, for several), as values of the language. `options`: of vlad.compile."""
         with self._lock:
-            return self._suggesting(lambda: self.tiers.apply(procedure, argument, options))
+            if not self.machine.limits.are_watched:
+                return self._suggesting(lambda: self.tiers.apply(procedure, argument, options))
+            return self.machine.guarded(  # it is one evaluation, even if the tier changes
+                lambda: self._suggesting(lambda: self.tiers.apply(procedure, argument, options))
+            )
 
     def _items(self, source: Source, module: Module) -> Iterator[Item]:
-        """The items of a text, each expanded after the one before was executed."""
-        for syntax in top_level_forms(read(source)):
+        """The items of a text, each expanded after the one before was executed. The limits hold for reading, too, and for
+        each expansion."""
+        for syntax in self.machine.guarded(lambda: top_level_forms(read(source))):
             yield from self._expand(syntax, module)
 
     def _expand(self, syntax: Syntax, module: Module) -> list[Item]:
-        with deep_recursion():
-            return expand_form(syntax, module)
+        def expand() -> list[Item]:
+            with deep_recursion(self.machine.limits.depth):
+                return expand_form(syntax, module)
+
+        return self.machine.guarded(expand)
 
     def _run(self, source: Source, module: Module, show: Callable[[Value], None] | None) -> None:
         for item in self._items(source, module):
@@ -575,11 +618,14 @@ class Session:
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
-            self.machine.write(written(value, self.machine.watch.room()) + "\n")
+            self.machine.guarded(lambda: self._write_line(value))
         if self.machine.metered:
             for name in TABLE:
                 if self.machine.counts.get(name):
                     self.machine.write(f"{self.machine.counts[name]} {name}\n")
+
+    def _write_line(self, value: Value) -> None:
+        self.machine.write(written(value, self.machine.watch.room()) + "\n")
 
     # Files.
 

@@ -13,6 +13,7 @@ own zero. NumPy is imported when the first tensor is made.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import operator
@@ -21,6 +22,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from vlad.budget import A_LOT, REAL, expect_array
 from vlad.values import FALSE, TRUE, ZERO, Value
 
 Array = Any
@@ -175,8 +177,26 @@ def _operated(operation: Callable[[Any, Any], Any], a: Value, b: Value) -> Value
     for operand in (a, b):
         if type(operand) is not Tensor and type(operand) is not float:
             return NotImplemented
+    x, y = numbers(a), numbers(b)
+    if (1 if type(x) is float else x.size) * (1 if type(y) is float else y.size) >= SMALL:
+        expect_together(x, y)
     with quiet():
-        return Tensor(operation(numbers(a), numbers(b)))
+        return Tensor(operation(x, y))
+
+
+SMALL = A_LOT // REAL  # entries that nobody counts beforehand
+
+
+def expect_together(*operands: Any) -> None:
+    """Raises NoRoom where there is not enough for an array of the shape to which these arrays and reals are broadcast."""
+    most = 1
+    for operand in operands:
+        if type(operand) is not float:
+            most *= operand.size
+    if most >= SMALL:
+        shapes = [operand.shape for operand in operands if type(operand) is not float]
+        with contextlib.suppress(ValueError):  # they do not fit: nothing is made
+            expect_array(load_numpy().broadcast_shapes(*shapes))
 
 
 def quiet() -> Any:

@@ -28,7 +28,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import ReferenceType, WeakValueDictionary, ref
 
 if TYPE_CHECKING:
     from vlad.source import Span
@@ -69,7 +69,7 @@ UNSPECIFIED = Unspecified()
 class Symbol:
     """An interned name as data: equal names are the same object. Made by `symbol`."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "__weakref__")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -78,13 +78,33 @@ class Symbol:
         return self.name
 
 
-_symbols: dict[str, Symbol] = {}
+_symbols: dict[str, ReferenceType[Symbol]] = {}  # dead ones are swept out now and then
+_naming = threading.Lock()
+FEWEST_SWEPT = 10_000
+_most = FEWEST_SWEPT
 
 
 def symbol(name: str) -> Symbol:
-    """The one symbol of this name."""
-    found = _symbols.get(name)
-    return found if found is not None else _symbols.setdefault(name, Symbol(name))
+    """The one symbol of this name, as long as anybody holds it."""
+    reference = _symbols.get(name)
+    found = None if reference is None else reference()
+    return _named(name) if found is None else found
+
+
+def _named(name: str) -> Symbol:
+    """No callback tells of the dead: what interrupts an evaluation would be lost in it."""
+    global _most
+    with _naming:
+        reference = _symbols.get(name)
+        found = None if reference is None else reference()
+        if found is None:
+            if len(_symbols) > _most:
+                for dead in [other for other, of in _symbols.items() if of() is None]:
+                    del _symbols[dead]
+                _most = max(FEWEST_SWEPT, 2 * len(_symbols))
+            found = Symbol(name)
+            _symbols[name] = ref(found)
+    return found
 
 
 class String:

@@ -14,7 +14,7 @@ from vlad import Session
 from vlad.core.nodes import Lambda
 from vlad.core.text import Printer, read_core
 from vlad.help import public
-from vlad.session import the_library
+from vlad.library import the_library
 from vlad.values import Code, Value, is_procedure
 
 

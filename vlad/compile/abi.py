@@ -6,7 +6,7 @@
     extern char vlad_direct[];
     extern int volatile vlad_stop;
     extern long vlad_deepest;
-    long vlad_arena_used(void);
+    long vlad_give_back(void);
     extern char const vlad_digest[];
     extern int (*vlad_host_write)(char const *, long);
     extern int (*vlad_host_read)(double *);
@@ -24,9 +24,10 @@ ffi = _cffi_backend.FFI(
     b"\x02\x01\x00\x00\x0d\x07\x00\x00\x0e\x01\x00\x00\x00\x03\x00\x00\x04\x03\x00\x00\x07\x01\x00\x00\x00\x09\x00\x00"
     b"\x15\x03\x00\x00\x00\x01",
     _globals=(
-        b"\x00\x00\x0b\x23vlad_arena_used", 0, b"\x00\x00\x07\x23vlad_call", 0, b"\x00\x00\x02\x21vlad_deepest", 0,
+        b"\x00\x00\x07\x23vlad_call", 0, b"\x00\x00\x02\x21vlad_deepest", 0,
         b"\x00\x00\x0e\x21vlad_digest", 0,
-        b"\x00\x00\x0e\x21vlad_direct", 0, b"\x00\x00\x11\x21vlad_host_read", 0,
+        b"\x00\x00\x0e\x21vlad_direct", 0, b"\x00\x00\x0b\x23vlad_give_back", 0,
+        b"\x00\x00\x11\x21vlad_host_read", 0,
         b"\x00\x00\x10\x21vlad_host_write", 0, b"\x00\x00\x12\x21vlad_stop", 0,
     ),
     _struct_unions=(

@@ -6,11 +6,18 @@ after how many seconds to look again, or None for never. Called by tiers.py.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
 import time
 from typing import Any, Protocol
+
+from vlad.evaluate.limits import raise_in
+
+
+class Abandoned(BaseException):
+    """Raised in the thread that works for a job which nobody wants any longer."""
 
 
 class Job(Protocol):
@@ -40,6 +47,13 @@ class Beside:
     def remove(self, job: Job) -> None:
         with self._lock:
             self._jobs.discard(job)
+
+    def abandon(self, job: Job) -> None:
+        """Nobody wants what is done for a job any longer: it ends now, whatever it is."""
+        with self._lock:
+            self._jobs.discard(job)
+            if self._at_work is job and self._thread is not None and self._thread.ident is not None:
+                raise_in(self._thread.ident, Abandoned)
 
     def rest(self, tiers: Any = None, seconds: float | None = None) -> bool:
         """Wait until nothing is done for a call that has ended (of a session); False where that takes longer."""
@@ -71,10 +85,15 @@ class Beside:
 
     def _work(self) -> None:
         while True:
-            self._look_at(self._next())
-            with self._lock:
-                self._at_work = None
-                self._changed.notify_all()
+            with contextlib.suppress(Abandoned):  # it may come when its job is done
+                while True:
+                    self._finished()
+                    self._look_at(self._next())
+
+    def _finished(self) -> None:
+        with self._lock:
+            self._at_work = None
+            self._changed.notify_all()
 
     def _next(self) -> Job:
         """The job whose turn comes next, once it has come."""

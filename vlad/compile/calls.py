@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from vlad.budget import has_room
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.first_order import Member
@@ -350,6 +351,8 @@ class Compiled(Crossing):
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
             self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
+        # gives the memory back that is kept from call to call; None where there is none
+        self._give_back: Callable[[], int] | None = _exported(handle, "vlad_give_back")
         self.handle = handle
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
         self.direct: Any = None  # from reals to a real, without state
@@ -361,6 +364,10 @@ class Compiled(Crossing):
                 pointer, lambda _: handle
             )  # keeps the library, for as long as somebody calls it
         self.quick = quick(self, self._in, self._out)
+
+    def fits(self) -> bool:
+        """Is there room for what it makes? Where nothing else than an array is so large, nobody looks before it is written."""
+        return has_room(self.interface.largest)
 
     def __call__(self, *operands: Value) -> Value:
         """Raises Mismatch, Failed or LimitExceeded."""
@@ -374,6 +381,8 @@ class Compiled(Crossing):
                 self.busy.clear()
                 self._made.clear()
                 self._seen.clear()
+                if self._give_back is not None and self.watch.limits.memory is not None:
+                    self._give_back()
 
     def _called(self, operands: tuple[Value, ...]) -> Value:
         words: list[Any] = []
@@ -411,6 +420,10 @@ class Compiled(Crossing):
             if isinstance(error, VladError) and not isinstance(error, LimitExceeded):
                 raise Failed(error.message)
             raise error
+        if status == TOO_DEEP and limits.depth is not None:
+            raise Failed(
+                "it is too deep"
+            )  # here: tier 0 appends texts, for one, without going as deep as they are long
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)
@@ -424,10 +437,7 @@ class Compiled(Crossing):
 
     def _is_deep(self) -> bool:
         """Has it a stack of its own?"""
-        try:
-            return bool(self.handle.vlad_deepest)
-        except (AttributeError, ffi.error):
-            return False
+        return bool(_exported(self.handle, "vlad_deepest"))
 
     @contextlib.contextmanager
     def _as_deep_as(self, depth: int) -> Iterator[None]:
@@ -448,8 +458,18 @@ def _stopper(handle: Any) -> Callable[[], object]:
     return stop
 
 
+def _exported(handle: Any, name: str) -> Any:
+    """What a library exports by a name; None where it does not."""
+    try:
+        return getattr(handle, name)
+    except (AttributeError, ffi.error):
+        return None
+
+
 class Launched(Crossing):
     """The same on a GPU: what cuda.py has emitted, called with values there."""
+
+    fits: Callable[[], bool] = staticmethod(lambda: True)  # its memory is not the process's
 
     direct: Any = None
     quick: Any = None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
-from vlad.compile.emit_kernels import C_KINDS, kernel_lines, number_text, products_text
+from vlad.compile.emit_kernels import C_KINDS, kernel_lines, looks, number_text, products_text
 from vlad.compile.emit_routines import routine_lines
 from vlad.compile.first_order import (
     Block,
@@ -66,6 +66,7 @@ NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the firs
 STACK_SIZE = 1 << 30
 KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
 LARGE_ANSWER = 4096  # entries of an array that is written where the host wants it
+LONGEST_NAME, LONGEST_COMMENT = 40, 200  # characters of what a program names, in C
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
@@ -144,7 +145,8 @@ class Facts:
             self.shows_tensors |= "tensor" in effects
             if effects - {"step"}:
                 self.acts.add(function)
-            if effects or any(type(end) in (Fail, Unreachable) for end in ends):
+            takes_long = any(type(s) is Each and s.is_loop and looks(s.kernel) for s in all_statements)
+            if effects or takes_long or any(type(end) in (Fail, Unreachable) for end in ends):
                 self.fails.add(function)
         self.callees = {function: [*calls[function], *tails[function]] for function in functions}
         self.component = components(functions, self.callees)
@@ -295,7 +297,8 @@ class _Unit:
     def variable_names(self, cell: Global) -> list[str]:
         number = list(self.program.variables).index(cell)
         return [
-            f"g{number}_{identifier(cell.name)}_{index}" for index in range(len(self.program.variables[cell]))
+            f"g{number}_{identifier(cell.name[:LONGEST_NAME])}_{index}"
+            for index in range(len(self.program.variables[cell]))
         ]
 
     def _constants(self) -> str:
@@ -522,7 +525,11 @@ static int vlad_begin_once(void) {
 
     def _call(self, fails: bool) -> list[str]:
         facts = self.facts
-        lines = [
+        empties = ["vlad_empty_arena();"] * bool(facts.allocates) + ["vlad_trim_stack();"] * bool(
+            facts.recursive
+        )
+        lines = [f"long vlad_give_back(void) {{ {' '.join(empties)} return 0; }}"] if empties else []
+        lines += [
             "static int vlad_run(void (*enter)(void), union vlad_word const *in, union vlad_word *out) {"
         ]
         if fails:
@@ -564,7 +571,7 @@ def identifier(name: str) -> str:
 
 
 def c_name(function: Function) -> str:
-    return f"v{function.serial}_{identifier(function.name)}"
+    return f"v{function.serial}_{identifier(function.name[:LONGEST_NAME])}"
 
 
 def place_of(function: Function) -> str:
@@ -676,7 +683,7 @@ class _Body:
     def name(self, slot: Slot) -> str:
         name = self.names.get(slot)
         if name is None:
-            base = identifier(slot.name)
+            base = identifier(slot.name[:LONGEST_NAME])
             count = self.used[base] = self.used.get(base, 0) + 1
             name = self.names[slot] = f"{base}_{count}"
         return name
@@ -997,4 +1004,4 @@ def position(span: Span) -> str:
 
 def comment(text: str) -> str:
     """Text that a script controls, made harmless within a C comment."""
-    return re.sub(r"[^A-Za-z0-9 .:_<>-]", "?", text)
+    return re.sub(r"[^A-Za-z0-9 .:_<>-]", "?", text[:LONGEST_COMMENT])

@@ -7,6 +7,7 @@ there may be taken in any order, which `#pragma omp simd` says without leave for
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -18,9 +19,19 @@ from vlad.core.types import is_of_reals
 
 SMALL = 64  # turns of a kernel that is written out, turn by turn
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
+# Somebody may want to end what takes long: in kernels of so many turns it is asked each time after so many, if they have more
+# than one loop; of a product of matrices that takes so many multiplications as many rows are computed at a time.
+MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
+MANY_MULTIPLICATIONS = 1 << 30
 NOWHERE: Mapping[str, str] = {}
+STOP = "__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
 ORDER = {"max": ">", "min": "<"}
 C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}
+
+
+def looks(kernel: Kernel) -> bool:
+    """Does the text of a kernel ask whether to end?"""
+    return kernel.turns >= MANY_TURNS
 
 
 def kernel_lines(
@@ -104,6 +115,18 @@ class _Emitter:
         self.levels = self._levels()  # by value: how many of the outer loops enclose where it is found
         # by write: how many of the outer loops enclose the variable in which it is gathered; None where it is not
         self.depths = [self._depth(write) for write in kernel.writes]
+        self.look = self._look()
+
+    def _inside(self, depth: int) -> int:
+        """The turns of the loops within one of the outer ones."""
+        return math.prod([self.kernel.extents[axis] for axis in self.axes[depth + 1 :]])
+
+    def _look(self) -> int | None:
+        """In which of the outer loops is it asked whether to end? Never in the innermost one, which may be taken in parallel."""
+        if not looks(self.kernel) or len(self.axes) < 2:
+            return None
+        outer = range(len(self.axes) - 1)
+        return max([depth for depth in outer if self._inside(depth) >= TURNS_A_LOOK], default=0)
 
     def _levels(self) -> list[int]:
         """What is the same in all turns of the inner loops is found before these: a loop into which the C compiler has moved a
@@ -155,13 +178,23 @@ class _Emitter:
         starts = [
             self._start(one.access, product.batch) for one in (product.left, product.right, product.result)
         ]
-        left, right = product.left, product.right
+        left, right, result = product.left, product.right, product.result
+        rows, step = f"{product.rows}L", max(1, MANY_MULTIPLICATIONS // (product.columns * product.terms))
+        places = [f"{arrays[0]} + {starts[0]}", f"{name} + {starts[2]}"]
+        if step < product.rows:
+            self._line(len(product.batch), f"for (long row = 0; row < {product.rows}; row += {step}) {{")
+            self._line(len(product.batch), f"if ({STOP}")
+            rows = f"(row + {step} < {product.rows} ? {step}L : {product.rows}L - row)"
+            places[0] += f" + row * {1 if left.transposed else left.distance}L"
+            places[1] += f" + row * {result.distance}L"
         self._line(
             len(product.batch),
-            f"{function}({int(left.transposed)}, {int(right.transposed)}, {product.rows}L, {product.columns}L, "
-            f"{product.terms}L, {arrays[0]} + {starts[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
-            f"{name} + {starts[2]}, {product.result.distance}L);",
+            f"{function}({int(left.transposed)}, {int(right.transposed)}, {rows}, {product.columns}L, "
+            f"{product.terms}L, {places[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
+            f"{places[1]}, {result.distance}L);",
         )
+        if step < product.rows:
+            self._line(len(product.batch), "}")
         return self.found
 
     def _start(self, access: Access, batch: Sequence[int]) -> str:
@@ -226,6 +259,9 @@ class _Emitter:
             elif depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
                 self._simd()
             self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
+            if depth == self.look:
+                now = "" if self._inside(depth) >= TURNS_A_LOOK else f"!(i{axis} % {TURNS_A_LOOK}) && "
+                self._line(depth + 2, f"if ({now}{STOP}")
             self._loops(depth + 1)
             self._line(depth + 1, "}")
         for write in here:

@@ -26,7 +26,7 @@ class Interface:
     `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left; one
     that `multiplies` matrices takes the library's products for that, and one that `takes_apart` matrices the addresses of its
     routines (blas.py). `places`: the numbers of the results, tensors, for which the last words may say where their entries are to
-    be written."""
+    be written. `largest`: bytes of the largest array that it makes."""
 
     layout: Representation
     operands: tuple[Type, ...]
@@ -41,6 +41,7 @@ class Interface:
     multiplies: bool
     takes_apart: bool
     places: tuple[int, ...] = ()
+    largest: int = 0
 
     @property
     def extra(self) -> int:
@@ -63,6 +64,7 @@ class Interface:
             "multiplies": self.multiplies,
             "takes_apart": self.takes_apart,
             "places": self.places,
+            "largest": self.largest,
         }
         return json.dumps({"cells": writer.written(), **fields})
 
@@ -86,6 +88,7 @@ def read_interface(text: str) -> Interface:
         fields["multiplies"],
         fields["takes_apart"],
         tuple(fields["places"]),
+        fields["largest"],
     )
 
 

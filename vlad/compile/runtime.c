@@ -49,7 +49,13 @@ static void vlad_trim_arena(void) { /* a call that took much gives most of it ba
 __attribute__((destructor)) static void vlad_close_arena(void) {
   if (vlad_base) munmap(vlad_base, vlad_end + 4096 - vlad_base);
 }
-long vlad_arena_used(void) { return vlad_top - vlad_base; }
+static void vlad_empty_arena(void) { /* nothing is kept: the limit of memory counts all that is there */
+  if (!vlad_base) return;
+  char *kept = vlad_floor + 65535;
+  kept -= (kept - vlad_base) % 65536;
+  if (kept < vlad_end) madvise(kept, vlad_end - kept, 4);
+  vlad_top = vlad_floor;
+}
 
 /* section: arrays
    The entries of tensors lie in the same area, however many words they take. */

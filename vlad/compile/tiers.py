@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from vlad.budget import NoRoom, NoTime, budget, on_behalf
 from vlad.compile.beside import BESIDE
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
@@ -111,6 +112,7 @@ class Job:
 
     __slots__ = (
         "tiers", "entry", "whole", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
+        "budget",
     )  # fmt: skip
 
     def __init__(
@@ -128,6 +130,7 @@ class Job:
         self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
         self.compiled: Any = None
+        self.budget = budget()  # what is done for it counts as its own
 
     def look(self) -> float | None:
         """It takes longer than a moment: compile it, or else what it spends its time in."""
@@ -135,7 +138,8 @@ class Job:
             if not self.whole:
                 return self.tiers.look(self)
             fresh = self.entry.variants[self.known :]  # made meanwhile, for a call that had ended by then
-            self.compiled = fresh[-1] if fresh else self.tiers.compile(self.entry, self.operands)
+            with on_behalf(self.budget):
+                self.compiled = fresh[-1] if fresh else self.tiers.compile(self.entry, self.operands)
             if self.compiled is None:
                 self.whole = False
                 return 0.0 if HOT else None
@@ -350,6 +354,9 @@ class Tiers:
             if not (toolchain.ending or self.closed):
                 warn_once(f"running without compiling: {unavailable}")
             return None
+        except (NoRoom, NoTime):
+            entry.reason = "to compile it would take more than the limits of its evaluation allow"
+            return None
         except Exception as error:
             if RAISING:
                 raise
@@ -466,6 +473,8 @@ class Tiers:
         self, compiled: Any, operands: tuple[Value, ...], f: Value, argument: Value, entry: Entry
     ) -> Value:
         def run() -> Value:
+            if not compiled.fits():  # it may be what is never made: tier 0 knows
+                return self.machine.apply(f, argument)
             with Interruptible(compiled.stop):
                 return compiled(*operands)
 
@@ -497,6 +506,9 @@ class Tiers:
                 self._job = job
                 BESIDE.add(job)
                 return self.machine.apply(f, argument, job)
+            except LimitExceeded:
+                BESIDE.abandon(job)  # it has had its share
+                raise
             finally:
                 self._finish(job)
                 entry.seconds += time.monotonic() - begun

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ from vlad.compile.refusals import Unavailable
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0
 COMPILE_SECONDS = 120.0
+LOOK_SECONDS = 0.05  # between two looks whether a compiler has ended
 MOST_OUTPUT = 4000  # characters of a compiler's complaints that are looked at
 
 
@@ -153,18 +155,21 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
 
 
 def _status(process: subprocess.Popen[bytes], seconds: float) -> int:
-    """The exit status of a process, as soon as it has one: `wait` with a limit looks only every 50 ms. Raises TimeoutExpired."""
+    """The exit status of a process, as soon as it has one: `wait` with a limit looks only every 50 ms. Limits of an evaluation
+    that waits for it are kept meanwhile: between two looks it can be interrupted. Raises TimeoutExpired."""
     if sys.platform != "linux":
         return process.wait(seconds)
     try:
         descriptor = os.pidfd_open(process.pid)
     except OSError:  # an old kernel, or one that hides it
         return process.wait(seconds)
+    end = time.monotonic() + seconds
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        if not poll.poll(seconds * 1000):
-            raise subprocess.TimeoutExpired(process.args, seconds)
+        while not poll.poll(LOOK_SECONDS * 1000):
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(process.args, seconds)
     finally:
         os.close(descriptor)
     return process.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from vlad.compile import cuda, emit_c
@@ -30,6 +31,8 @@ def improved(program: Program, layout: Representation) -> Program:
     return program
 
 
+WORD = 8  # bytes
+_ARRAY = re.compile(r"\bvlad_array\((\d+)L\)")
 MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
 
 
@@ -113,4 +116,5 @@ class Unit:
                 "static void *vlad_gemm," in self.text,
                 "static void **vlad_lapack;" in self.text,
                 places,
+                max([WORD * int(count) for count in _ARRAY.findall(self.text)], default=0),
             )

@@ -25,7 +25,7 @@ from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import constant_text, read_expression
-from vlad.errors import VladError
+from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.emit_python import Family, emit
 from vlad.evaluate.explain import Frames, emitted_frames, explained, located, not_a_procedure
 from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
@@ -594,14 +594,17 @@ class Machine:
                 if T.e is not None:
                     T.take_back(on_its_way)
         except Interrupted as interrupted:
-            reason = watch.reason
-            assert reason is not None
+            if watch.reason is None:  # an evaluation around this one is to end, of another session
+                raise
             self._keep_frames(interrupted)
-            raise self._told(located(reason, interrupted)) from None
+            raise self._told(located(watch.reason, interrupted)) from None
         except KeyboardInterrupt:
             raise
         except Exception as error:
             self._keep_frames(error)
+            if not watch.active and watch.reason is not None and not isinstance(error, LimitExceeded):
+                # what told it was lost in what failed then
+                raise self._told(located(watch.reason, error)) from None
             found = self._told(explained(self, error, beginning))
             raise found from found.__cause__  # an exception of a Python function that the program called
 

@@ -266,6 +266,10 @@ class Emitter:
             return repr(value) if value is ZERO else ("TRUE" if value is TRUE else "FALSE")
         return self.family.name_of(value, "K")
 
+    def object(self, atom: Atom, text: str) -> str:
+        """The text of an atom, to be asked whether it is this or that: Python warns of one who asks so of a literal."""
+        return self.family.name_of(atom.value, "K") if type(atom) is Constant else text
+
     def text(self, atom: Atom) -> str:
         """The atom as an expression, to be written exactly once."""
         if type(atom) is Constant:
@@ -461,6 +465,8 @@ class Emitter:
             actual = [self.text(operand) for operand in rhs.operands]
         else:
             actual = [self.name(operand) for operand in rhs.operands]
+        if " is " in row.python:
+            actual = [self.object(*pair) for pair in zip(rhs.operands, actual, strict=True)]
         text = value = template.fill(dict(zip(row.operands, actual, strict=True)))
         is_test = answers_boolean(row)
         # a chain of comparisons is no operator, so it does not go through tensors
@@ -609,7 +615,7 @@ class Emitter:
             pending = self.pending.pop(atom)
             self.operations += pending.operations
             return pending.text
-        name = self.name(atom)
+        name = self.object(atom, self.name(atom))
         return f"{name} is TRUE or ({name} is not FALSE and holds({name}))"
 
     def branch(self, variable: Variable, branch: If) -> None:
@@ -628,7 +634,7 @@ class Emitter:
 
     def hoisted(self, body: Body) -> Body:
         """Beyond what Python's blocks nest: the arm as a procedure of its own, called at once."""
-        if self.indent < DEEPEST_BLOCK or not body.bindings:
+        if self.indent < DEEPEST_BLOCK or not (body.bindings or type(body.result) is If):
             return body
         arm = Variable("arm")
         lambda_ = make_lambda((Variable("nothing"),), body, self.code.name)

@@ -11,14 +11,16 @@ from collections.abc import Iterable, Mapping
 from types import FrameType, TracebackType
 from typing import Any
 
+from vlad.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
 from vlad.devices import is_failure
-from vlad.errors import LimitExceeded, VladError
+from vlad.errors import VladError
 from vlad.evaluate.emit_python import MOST_OPERANDS, Emission, Operation
-from vlad.evaluate.limits import too_deep
+from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
 from vlad.evaluate.tail_calls import Arrival, in_library, is_of_library, lost_call
 from vlad.expand.arity import NO_PAIR, arguments_in, as_written, of_row, signature, too_few, wrong_number
 from vlad.expand.patterns import ProcedureSpan
+from vlad.primitives.numbers import invalid
 from vlad.reader.parser import Form, Keyword, Name, read
 from vlad.source import Source, Span
 from vlad.tensors import NoCondition
@@ -27,6 +29,10 @@ from vlad.write import written
 
 LONGEST_BACKTRACE = 12
 MOST_ADAPTERS = 50  # that are asked whether a wrong number of arguments went through them
+RAISING = False  # on in the tests: a fault of the evaluator itself is an error
+# The host's functions that a program writes and reads by: what they raise is theirs.
+HANDS = ("Machine._counting_writer.<locals>.counted", "Machine.read_word")
+FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)
 Frames = list[tuple[FrameType, int]]
 Beginning = tuple[Value, Value]  # of an evaluation: the procedure, and its argument
 
@@ -39,7 +45,9 @@ def explained(machine: Any, error: Exception, beginning: Beginning | None = None
     elif isinstance(error, RecursionError):
         found = too_deep()
     elif isinstance(error, MemoryError):
-        found = LimitExceeded("out-of-memory", "The evaluation ran out of memory")
+        found = out_of_memory(machine.limits.memory if isinstance(error, NoRoom) else None)
+    elif isinstance(error, NoTime):
+        found = out_of_time(machine.limits.seconds, "would take")
     elif is_failure(error):
         found = VladError("device-failed", f"The device cuda failed: {type(error).__name__}: {error}")
     else:
@@ -94,6 +102,8 @@ def _add_lost_call(machine: Any, found: VladError, beginning: Beginning | None, 
 def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
     if not frames:
         raise error
+    if isinstance(error, FAULTS) and _is_of_host(error.__traceback__):
+        raise error
     frame, line = frames[-1]
     emission = emission_of(frame)
     if emission is None:  # an adapter
@@ -104,9 +114,28 @@ def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
             "A tensor of booleans is no condition",
             hint="choose entry by entry with `where`, or ask about one number, such as a `sum`",
         )
-    found = Replay(machine, emission, frame.f_locals).error(emission.sites.get(line, []))
-    if found is None:
+    try:
+        found = Replay(machine, emission, frame.f_locals).error(emission.sites.get(line, []))
+    except FAULTS as again:
+        return _fault(again)
+    return _fault(error) if found is None else found
+
+
+def _is_of_host(traceback: TracebackType | None) -> bool:
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_qualname in HANDS:
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _fault(error: Exception) -> VladError:
+    """What should not have been raised, as an error of ours; of a text from a stranger (restoring.py), it may be its intent."""
+    if RAISING or not isinstance(error, FAULTS):
         raise error
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    found = VladError("internal-error", f"The evaluator failed: {what}", hint="please report it")
+    found.__cause__ = error
     return found
 
 
@@ -382,6 +411,13 @@ class Replay:
                 except VladError as error:
                     error.span = error.span or rhs.span
                     return error
+                except FAULTS:
+                    if not rhs.primitive.hidden:
+                        raise
+                    operands = [self.value(a) for a in rhs.operands]  # those that no program gives it
+                    wrong = invalid(rhs.primitive.name, "what the system itself gives it", *operands)
+                    wrong.span = rhs.span
+                    return wrong
                 if variable is not None:
                     self.again[variable] = result
             case Call():

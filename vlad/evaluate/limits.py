@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import math
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,7 +30,9 @@ WATCH_SECONDS = 0.02
 AGAIN_SECONDS = 0.25  # until a thread that has not stopped is told once more
 
 Depths = tuple[int, ...]
-evaluating: dict[int, Depths] = {}  # threads that may be told something, and the depths that evaluations of each asked for
+evaluating: dict[
+    int, Depths
+] = {}  # threads that may be told something, and the depths that evaluations of each asked for
 
 
 class _Interpreter:
@@ -84,7 +85,9 @@ class _Interpreter:
     def _allow(depth: int) -> None:
         try:
             setrecursionlimit(depth)
-        except RecursionError:  # whoever called us is as deep as that already: the next one who leaves does it
+        except (
+            RecursionError
+        ):  # whoever called us is as deep as that already: the next one who leaves does it
             return
 
     def alone(self) -> None:
@@ -277,7 +280,13 @@ class Watch:
             self.reason = None
             self.written = 0
             self.steps[1] = endless if fuel is None else self.steps[0] + fuel
-            self._inside, self._watcher, self._done, self._outer, self._thread = inside, watcher, done, outer, me
+            self._inside, self._watcher, self._done, self._outer, self._thread = (
+                inside,
+                watcher,
+                done,
+                outer,
+                me,
+            )
         self.active += 1
 
     def leave(self) -> None:

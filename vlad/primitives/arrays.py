@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from vlad.budget import expect_array
 from vlad.devices import current, device_of
 from vlad.errors import VladError
 from vlad.primitives.kernels import plain
@@ -47,6 +48,7 @@ def part_at(array: Array, axis: int, index: int | slice) -> Array:
 def repeated_like(x: Array | float, like: Array, dtype: Any) -> Array:
     """A real or an array, repeated to the shape of another, where that is."""
     xp = namespace(like)
+    expect_array(like.shape)
     array = device_of(like).asarray(x, dtype) if type(x) is float else xp.astype(x, dtype, copy=False)
     return xp.broadcast_to(array, like.shape)
 
@@ -83,7 +85,8 @@ def elements(name: str, value: Value) -> list[Value]:
 
 
 def dimensions(name: str, value: Value) -> tuple[int, ...]:
-    """A shape: a list of whole numbers, or one of them."""
+    """A shape: a list of whole numbers, or one of them. Raises VladError; or NoRoom, where an evaluation may not make so much.
+    What is only repeated counts like what is there, for whoever computes with it makes it so."""
     value = look(value)
     parts = [value] if type(value) is float else elements(name, value)
     shape = tuple([whole(name, part, "the length of an axis") for part in parts])
@@ -97,6 +100,7 @@ def dimensions(name: str, value: Value) -> tuple[int, ...]:
                 "wrong-shape", f"Shape given to {name} is impossible: {shape_text(shape)}",
                 hint="lengths are not negative, and a tensor has to fit in the memory",
             )  # fmt: skip
+    expect_array(shape)
     return shape
 
 

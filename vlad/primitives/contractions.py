@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from vlad.budget import expect_array
 from vlad.core.kernels import Access, contiguous
 from vlad.core.types import is_tensor
 from vlad.devices import device_of
@@ -22,7 +23,8 @@ from vlad.primitives.arrays import array_of, constant, dimensions, row
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import asked_kind, is_number, kind_of, known, loops, shape_of
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, made, numbers, quiet, shape_text
+from vlad.primitives.products import product
+from vlad.tensors import Array, Tensor, expect_together, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, String, Value, list_of, look
 
 Shape = tuple[int, ...]
@@ -103,11 +105,13 @@ def _contract(a: Value, b: Value, labels: Value, like: Value) -> Value:
     recipe = _recipe(labels.text, x.shape, y.shape)
     with quiet():
         x, y = recipe.left.factor(xp, x), recipe.right.factor(xp, y)
-        product = xp.reshape(xp.matmul(x, y) if recipe.inner else x * y, recipe.shape)
+        if not recipe.inner:
+            expect_together(x, y)
+        found = xp.reshape(product(xp, x, y) if recipe.inner else x * y, recipe.shape)
     if recipe.found == recipe.result:
-        return made(product)
+        return made(found)
     dims = like.shape if type(like) is Tensor else dimensions("einsum", like)
-    return made(_placed(xp, product, recipe.found, recipe.result, dims))
+    return made(_placed(xp, found, recipe.found, recipe.result, dims))
 
 
 def _abstract_contract(w: Any, a: Any, b: Any, labels: Any, like: Any) -> Any:
@@ -171,6 +175,7 @@ def _placed(xp: Any, array: Array, labels: str, result: str, dims: Shape) -> Arr
         if label not in labels:
             array = xp.expand_dims(array, axis=axis)
     shape = tuple([lengths[label] for label in order])
+    expect_array(dims)
     if array.shape != shape:
         array = xp.broadcast_to(array, shape)
     return array if order == result else _on_diagonals(xp, array, result, dims)

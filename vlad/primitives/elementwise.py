@@ -14,7 +14,17 @@ from typing import Any
 from vlad.devices import current, device_of, name_of
 from vlad.errors import VladError
 from vlad.primitives.error_function import erf, erfc
-from vlad.tensors import Tensor, made, namespace, numbers, on_host, quiet, shape_text, together
+from vlad.tensors import (
+    Tensor,
+    expect_together,
+    made,
+    namespace,
+    numbers,
+    on_host,
+    quiet,
+    shape_text,
+    together,
+)
 from vlad.values import ZERO, Value
 
 Formula = Callable[..., Any]
@@ -48,6 +58,7 @@ def elementwise(
     """The rule on every entry. Raises VladError where shapes do not fit."""
     xp = library(name, *operands)
     arrays = [numbers(operand) for operand in operands]
+    expect_together(*arrays)
     try:
         with quiet():
             return made(apply(xp, *arrays) if apply is not None else _one_by_one(xp, rule, arrays))

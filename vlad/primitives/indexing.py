@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
 from vlad.core.types import has_tangents, is_known_zero, is_of_reals, is_real, is_tensor
 from vlad.devices import add_at, device_of
@@ -321,6 +322,7 @@ def _gather(t: Value, indices: Value, axis: Value) -> Value:
     array = array_of("gather", t)
     at = axis_of("gather", axis, array.ndim)
     xp, found = namespace(array), _indices("gather", array, indices, at)
+    expect_array(_gathered_shape(array, found, at))
     taken = xp.take(array, found if found.ndim == 1 else xp.reshape(found, (-1,)), axis=at)
     return made(taken if found.ndim == 1 else xp.reshape(taken, _gathered_shape(array, found, at)))
 

@@ -36,7 +36,8 @@ from vlad.primitives.kernels import (
     unfit,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
+from vlad.primitives.products import expect_multiplications, product
+from vlad.tensors import Array, Tensor, expect_together, made, namespace, numbers, quiet, shape_text
 from vlad.values import TRUE, Primitive, Value, list_of
 
 
@@ -46,7 +47,7 @@ def _matmul(a: Value, b: Value) -> Value:
         raise invalid("matmul", "tensors", a, b)
     try:
         with quiet():
-            return made(library("matmul", a, b).matmul(numbers(a), numbers(b)))
+            return made(product(library("matmul", a, b), numbers(a), numbers(b)))
     except ValueError:
         hint = "the last axis of the first and the last but one of the second have to be equal"
         raise unlike("matmul", (a, b), hint) from None
@@ -141,14 +142,33 @@ def _outer(a: Value, b: Value) -> Value:
     if x.ndim != 1 or y.ndim != 1:
         raise unlike("outer", (a, b), "outer takes two vectors")
     library("outer", a, b)
-    return made(numbers(a)[:, None] * numbers(b)[None, :])
+    columns, line = numbers(a)[:, None], numbers(b)[None, :]
+    expect_together(columns, line)
+    return made(columns * line)
 
 
 def _square(name: str, a: Value) -> Array:
-    """A matrix of as many rows as columns, or several on leading axes."""
+    """A matrix of as many rows as columns, or several on leading axes. Raises VladError; or NoTime, where to take it apart would
+    take longer than there is."""
     if not _is_square(array_of(name, a)):
         raise unlike(name, (a,), f"{name} takes a square matrix, or several along leading axes")
+    expect_work(EFFORTS[name], a.shape)
     return reals(a.array)
+
+
+# Multiplications, in terms of the cube of a matrix's rows, of the routines that take one apart; nobody can interrupt them.
+EFFORTS = {"solve": 0.7, "inverse": 2.0, "det": 0.7, "cholesky": 0.4, "singular": 24.0}
+MOST_ROWS = {
+    "singular": 384,
+    "factors": 1536,
+    "triangle": 1536,
+}  # that compiled code takes apart, which is not asked
+
+
+def expect_work(effort: float, shape: Shape, columns: int = 0) -> None:
+    """Raises NoTime where the work on matrices of a shape, and on so many columns for each, would take longer than there is."""
+    *batch, n, _ = shape
+    expect_multiplications(math.prod(batch) * (effort * n**3 + columns * n**2))
 
 
 def _is_square(x: Array) -> bool:
@@ -164,6 +184,7 @@ def _solve(a: Value, b: Value) -> Value:
     batch = broadcast_shape([x.shape[:-2], columns.shape[:-2]])
     if batch is None:
         raise unlike("solve", (a, b), _SOLVED)
+    expect_work(EFFORTS["solve"], (*batch, *x.shape[-2:]), columns.shape[-1])
     matrices = [
         xp.broadcast_to(one, batch + one.shape[-2:]) for one in (x, columns)
     ]  # not all libraries do it
@@ -216,9 +237,16 @@ def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
     return provided(w, [w.apply(w.machine.table["="], [status, w.constant(0.0)])], error, rule)
 
 
+def _expect_few(w: Any, routine: str, rows: int) -> None:
+    """Larger matrices are left to tier 0, which estimates how long it takes: of that much work little is saved by compiling."""
+    if rows > MOST_ROWS[routine]:
+        w.left_out("matrices of so many rows, to be taken apart, are")
+
+
 def _factors(w: Any, a: Any) -> tuple[Any, Any]:
     """P L U of each matrix, and whether one is singular (core/kernels.Routine)."""
     *batch, n, _ = shape_of(a)
+    _expect_few(w, "factors", n)
     size = math.prod(batch) * (n * n + n)
     routine = Routine("factors", (Output(size), Output(None)), n, 0, tuple(batch))
     found, status = w.loops(routine, [a], [w.types.tensor((size,)), w.types.real])
@@ -314,6 +342,7 @@ def _singular(x: Array) -> tuple[Array, ...]:
     from numpy.linalg import LinAlgError
 
     xp = namespace(x)
+    expect_work(EFFORTS["singular"], x.shape)
     try:
         with quiet():
             u, sizes, v = xp.linalg.svd(x)
@@ -328,6 +357,7 @@ def _singular(x: Array) -> tuple[Array, ...]:
 
 def _abstract_singular(w: Any, a: Any) -> tuple[Any, Any, Any]:
     *batch, n, _ = shape = shape_of(a)
+    _expect_few(w, "singular", n)
     whole, row = Output(math.prod(shape)), Output(math.prod(batch) * n)
     routine = Routine("singular", (whole, row, whole), n, 0, tuple(batch))
     tensor = w.types.tensor
@@ -479,6 +509,7 @@ def _abstract_cholesky(w: Any, a: Any) -> Any:
     shape = _abstract_square(w, "cholesky", a)
     if shape is None or 0 in shape:
         return None if shape is None else filled(w, shape, 0.0)
+    _expect_few(w, "triangle", shape[-1])
     apply, table = w.apply, w.machine.table
     symmetric = apply(table["/"], [apply(table["+"], [a, apply(table["swap"], [a])]), w.constant(2.0)])
     routine = Routine("triangle", (Output(math.prod(shape)), Output(None)), shape[-1], 0, shape[:-2])

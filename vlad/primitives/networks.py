@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from vlad.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.devices import device_named, device_of
 from vlad.errors import VladError
@@ -44,6 +45,7 @@ from vlad.primitives.kernels import (
     shape_of,
 )
 from vlad.primitives.numbers import invalid
+from vlad.primitives.products import product
 from vlad.tensors import SORT, Array, Tensor, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, String, Symbol, Value, look
 
@@ -134,6 +136,8 @@ def _axes(
 def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float) -> Array:
     """The windows of each image: (…, places in the window, windows down, windows across)."""
     height, width = axes
+    expect_array((*x.shape[:-2], height.padded, width.padded))
+    expect_array((*x.shape[:-2], height.window * width.window, height.starts, width.starts))
     padded = x
     if any(sum(axis.padding) for axis in axes):
         padded = device_of(x).make("full", (*x.shape[:-2], height.padded, width.padded), fill, dtype=x.dtype)
@@ -143,7 +147,9 @@ def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float) -> Array:
 
 def _unpatched(y: Array, axes: list[Axis]) -> Array:
     """The transpose: what the windows have, added up in images."""
-    total = device_of(y).make("zeros", (*y.shape[:-3], axes[0].padded, axes[1].padded), dtype=y.dtype)
+    shape = (*y.shape[:-3], axes[0].padded, axes[1].padded)
+    expect_array(shape)
+    total = device_of(y).make("zeros", shape, dtype=y.dtype)
     for number, place in enumerate(_offsets(axes)):
         total[(..., *place)] += y[..., number, :, :]
     return total[(..., *_inside(axes))]
@@ -238,7 +244,7 @@ def _conv2d(x: Value, w: Value, *geometry: Value) -> Value:
     by = _convolution(images.shape, filters.shape, geometry)
     xp = library("conv2d", x, w)
     with quiet():
-        answers = xp.matmul(_rows(xp, numbers(w), by), _columns(xp, numbers(x), by))
+        answers = product(xp, _rows(xp, numbers(w), by), _columns(xp, numbers(x), by))
     return made(xp.reshape(answers, (by.images, by.groups * by.filters, *by.windows)))
 
 
@@ -249,7 +255,7 @@ def _conv2d_images(s: Value, w: Value, dims: Value, *geometry: Value) -> Value:
     by = _convolution(shape, filters.shape, geometry)
     xp = library("conv2d", s, w)
     with quiet():
-        columns = xp.matmul(xp.matrix_transpose(_rows(xp, filters, by)), _answers(xp, numbers(s), by))
+        columns = product(xp, xp.matrix_transpose(_rows(xp, filters, by)), _answers(xp, numbers(s), by))
         patches = (by.images, by.groups * by.channels, by.axes[0].window * by.axes[1].window, *by.windows)
         return made(_unpatched(xp.reshape(columns, patches), by.axes))
 
@@ -268,7 +274,7 @@ def _conv2d_filters(s: Value, x: Value, dims: Value, *geometry: Value) -> Value:
         xp.permute_dims(_columns(xp, images, by), (1, 0, 3, 2)), (by.groups, flat, by.places)
     )
     with quiet():
-        return made(xp.reshape(xp.matmul(answers, columns), shape))
+        return made(xp.reshape(product(xp, answers, columns), shape))
 
 
 # The same as loops: of windows nothing is made, they are a way to go through an image with its padding.
@@ -516,6 +522,7 @@ def _one_hot(labels: Value, n: Value) -> Value:
             "out-of-range", OUT_OF_RANGE["one-hot"], irritants=(first_entry(found, is_none),),
             hint=f"labels are whole numbers from 0 to {count - 1}",
         )  # fmt: skip
+    expect_array((*found.shape, count))
     return made(xp.astype(found[..., None] == device_of(found).make("arange", count), xp.float64))
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import has_tangents, is_tensor
 from vlad.devices import device_of
@@ -209,6 +210,7 @@ def _abstract_argmax(w: Any, t: Any, axis: Any) -> Any:
 def _repeated(t: Value, axis: Value) -> Value:
     array = array_of("prod", t)
     xp, at = namespace(array), axis_of("prod", axis, array.ndim)
+    expect_array((*array.shape, array.shape[at]))
     whole = xp.expand_dims(xp.moveaxis(array, at, -1), at)
     return made(xp.broadcast_to(whole, (*array.shape, array.shape[at])))
 
@@ -224,6 +226,7 @@ def _is_own(t: Value, axis: Value) -> Value:
     array = array_of("prod", t)
     xp, at = namespace(array), axis_of("prod", axis, array.ndim)
     length = array.shape[at]
+    expect_array((*array.shape, length))
     places = device_of(array).make("arange", length)
     own = xp.reshape(places, (length,) + (1,) * (array.ndim - at)) == places
     return made(xp.broadcast_to(own, (*array.shape, length)))

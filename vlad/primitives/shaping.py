@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from vlad.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
 from vlad.errors import VladError
@@ -164,6 +165,7 @@ def _concatenate(ts: Value, axis: Value) -> Value:
     if any(array.ndim == 0 for array in arrays):
         raise invalid("concatenate", "tensors", *[value for value in values if type(value) is float][:1])
     at = axis_of("concatenate", axis, arrays[0].ndim)
+    expect_array((sum([array.size for array in arrays]),))
     try:
         return made(xp.concat(arrays, axis=at))
     except ValueError:
@@ -292,6 +294,7 @@ def _stack(ts: Value, axis: Value) -> Value:
     at = axis_of("stack", axis, arrays[0].ndim + 1)
     if arrays[0].ndim == MOST_AXES:
         raise too_many_axes("stack")
+    expect_array((len(arrays), arrays[0].size))
     try:
         return made(xp.stack(arrays, axis=at))
     except ValueError:

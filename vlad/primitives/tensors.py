@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
 from vlad.devices import current, device_named, device_of, moved, name_of
@@ -69,6 +70,9 @@ def _tensor(data: Value) -> Value:
     return made(_stacked(data))
 
 
+BYTES_LISTED = 128  # that an entry takes in a list, and in the one of Python's from which it is made
+
+
 def _stacked(data: Value, depth: int = 0) -> Array:
     data = look(data)
     if depth > MOST_AXES:
@@ -97,6 +101,7 @@ def _stacked(data: Value, depth: int = 0) -> Array:
             )  # fmt: skip
         if not together(arrays[0], array):
             raise apart("tensor", arrays[0], array)
+    expect_array((len(arrays), *arrays[0].shape))  # parts may be one and the same
     return namespace(arrays[0]).stack(arrays)
 
 
@@ -157,7 +162,9 @@ def _tensor_to_list(t: Value) -> Value:
             return list_of([nested(one) for one in entries])
         return boolean(entries) if isinstance(entries, bool) else float(entries)
 
-    return nested(on_host(array_of("tensor->list", t)).tolist())
+    array = array_of("tensor->list", t)
+    expect_array(array.shape, BYTES_LISTED)
+    return nested(on_host(array).tolist())
 
 
 def _abstract_to_list(w: Any, t: Any) -> Any:
@@ -187,6 +194,7 @@ def _full(dims: Value, x: Value) -> Value:
 
 def _eye(n: Value) -> Value:
     count = length_of("eye", n)
+    expect_array((count, count))
     return made(current().make("eye", count))
 
 
@@ -195,6 +203,7 @@ def _arange(stop: Value, start: Value, step: Value) -> Value:
         raise invalid("arange", "reals", stop, start, step)
     if step == 0 or not abs((stop - start) / step) < MOST_ENTRIES:
         raise VladError("out-of-range", "Range given to arange has no end", hint="its step leads to its end")
+    expect_array((max(0, math.ceil((stop - start) / step)),))
     return made(current().make("arange", start, stop, step))
 
 

@@ -22,7 +22,8 @@ class Token(NamedTuple):
     end: int
 
 
-# Alternatives in the order of frequency. A block comment nests, so its end is found by hand.
+# Alternatives in the order of frequency. A block comment nests, so its end is found by hand. What repeats is never given back
+# (`++`, `*+`): a string takes no memory for each of its characters, and is looked through once, should it not end.
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n\f\v]+)
       | (?P<open>\()
@@ -30,14 +31,14 @@ _TOKEN = re.compile(
       | (?P<atom>[^\s()\[\]"';`,#|\x00-\x1f\x7f][^\s()\[\]"';`,|\x00-\x1f\x7f]*)
       | (?P<quote>'|`|,@|,)
       | (?P<comment>;[^\n]*)
-      | (?P<string>"(?:[^"\\]|\\(?s:.))*")
+      | (?P<string>"(?:[^"\\]++|\\(?s:.))*+")
       | (?P<openstring>")
       | (?P<tensor>\#\[)
       | (?P<bracket>[\[\]])
       | (?P<datumcomment>\#;)
       | (?P<blockcomment>\#\|)
       | (?P<keyword>\#:[^\s()\[\]"';`,|]*)
-      | (?P<symbol>\|(?:[^|\\]|\\(?s:.))*\|)
+      | (?P<symbol>\|(?:[^|\\]++|\\(?s:.))*+\|)
       | (?P<hash>\#(?:\\.)?[^\s()\[\]"';`,]*)
       | (?P<wrong>(?s:.))""",
     re.VERBOSE,

@@ -76,6 +76,10 @@ _QUOTES = {"'": "quote", "`": "quasiquote", ",": "unquote", ",@": "unquote-splic
 _BOOLEANS = {"#t": TRUE, "#true": TRUE, "#f": FALSE, "#false": FALSE}
 _SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "-nan.0": math.nan}
 _LINE_END = re.compile(r"[ \t\r]*\n[ \t]*")  # behind a backslash: the string goes on in the next line
+LONGEST_QUOTED = 200  # characters of a text
+_DECIMAL = re.compile(r"[0-9+\-.eE]+")
+MOST_DIGITS = 16  # of a character's number
+_CODE = re.compile(rf"[0-9a-fA-F]{{1,{MOST_DIGITS}}}")
 _RADICES = {"b": 2, "o": 8, "x": 16}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", '"': '"', "\\": "\\", "|": "|"}
 
@@ -230,7 +234,9 @@ class _Parser:
             self._datum(Literal(value, self._span(token)))
         elif looks_like_number(text):
             raise self._wrong(
-                token, f"Not a number of this language: {text}", "write integers and decimals, 1 2.5 1e-3"
+                token,
+                f"Not a number of this language: {shortened(text)}",
+                "write integers and decimals, 1 2.5 1e-3",
             )
         else:
             self._datum(Name(symbol(text), self._span(token)))
@@ -252,7 +258,7 @@ class _Parser:
         if value is None:
             raise self._wrong(
                 token,
-                f"Unknown syntax: {text}",
+                f"Unknown syntax: {shortened(text)}",
                 "after # come t, f, ;, |, :name, [ or b o d x and digits; a list is '(1 2), a tensor #[1 2]",
             )
         self._datum(Literal(value, self._span(token)))
@@ -280,11 +286,9 @@ class _Parser:
             return _ESCAPES[kind], slash + 2
         span = Span(self.source, offset + slash, offset + slash + 2)
         if kind == "x":
-            end = body.find(";", slash)
+            end = body.find(";", slash, slash + 3 + MOST_DIGITS)
             digits = body[slash + 2 : end] if end >= 0 else ""
-            code = (
-                int(digits, 16) if digits and all(c in "0123456789abcdefABCDEF" for c in digits[:9]) else -1
-            )
+            code = int(digits, 16) if _CODE.fullmatch(digits) else -1
             if not 0 <= code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
                 raise self._error(
                     span, "Not a character: \\x", "write \\x and the hexadecimal code and `;`: \\x3bb;"
@@ -326,6 +330,11 @@ class _Parser:
         return self._incomplete(top.start, f"Nothing follows `{opening}`", "put a datum behind it")
 
 
+def shortened(text: str) -> str:
+    """The beginning of a text that a message quotes."""
+    return text if len(text) <= LONGEST_QUOTED else text[:LONGEST_QUOTED] + "…"
+
+
 def looks_like_number(text: str) -> bool:
     digit = text[1:2] if text[0] in "+-." else text[0]
     if text[0] in "+-" and digit == ".":
@@ -340,7 +349,7 @@ def number(text: str) -> float | None:
         return None
     if text in _SPECIAL_REALS:
         return _SPECIAL_REALS[text]
-    if not all(c in "0123456789+-.eE" for c in text) or not any(c in "0123456789" for c in text[:3]):
+    if not _DECIMAL.fullmatch(text) or not any(c in "0123456789" for c in text[:3]):
         return None
     try:
         return float(text)

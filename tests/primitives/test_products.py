@@ -1,0 +1,84 @@
+"""Large products of matrices and loops over large tensors, which are done by parts: the parts make the whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vlad
+from vlad.budget import Budget, NoRoom, NoTime, expect_seconds, on_behalf
+from vlad.compile import emit_kernels
+from vlad.primitives import products
+
+LENGTHS = st.integers(1, 6)
+BATCHES = st.sampled_from([((), ()), ((3,), (3,)), ((2, 1), (4,)), ((1,), (2, 3)), ((5,), ())])
+
+
+@settings(max_examples=60, deadline=None)
+@given(LENGTHS, LENGTHS, LENGTHS, BATCHES, st.sampled_from(["f8", "f4", "i8", "i4"]), st.integers(1, 200))
+def test_by_parts(n: int, k: int, m: int, batch: tuple[tuple[int, ...], ...], kind: str, most: int) -> None:
+    random = np.random.default_rng(n * 100 + k * 10 + m)
+    x = random.integers(-9, 9, (*batch[0], n, k)).astype(kind)
+    y = random.integers(-9, 9, (*batch[1], k, m)).astype(kind)
+    expected = np.matmul(x, y)
+    whole = np.empty(expected.shape, expected.dtype)
+    products._fill(
+        np,
+        np.broadcast_to(x, (*expected.shape[:-2], n, k)),
+        np.broadcast_to(y, (*expected.shape[:-2], k, m)),
+        whole,
+        most,
+    )
+    assert np.array_equal(whole, expected) and whole.dtype == expected.dtype
+
+
+def test_a_large_one_is() -> None:
+    x = np.arange(600.0 * 600).reshape(600, 600) % 7
+    y = np.broadcast_to(x, (3, 600, 600))
+    assert np.array_equal(products.product(np, y, x), np.matmul(y, x))
+    with pytest.raises(ValueError):
+        products.product(np, x, np.ones((599, 600)))
+
+
+def test_room_and_time_are_asked_for() -> None:
+    x = np.ones((3000, 1))
+    with on_behalf(Budget(most=0.0)), pytest.raises(NoRoom):
+        products.product(np, x, x.T)
+    with on_behalf(Budget(end=0.0)):
+        expect_seconds(0.0)
+        with pytest.raises(NoTime):
+            products.expect_multiplications(2.0**40)
+    products.expect_multiplications(2.0**40)
+
+
+PROGRAMS = [
+    "(matmul a b)",
+    "(matmul (transpose a) b)",
+    "(matmul a (transpose b))",
+    "(matmul (stack (list a b)) b)",
+    "(+ a (* 2 (transpose b)))",
+    "(sum (* a (transpose b)))",
+    "(sum (* a b) #:axis 0)",
+    "((gradient (lambda (t) (sum (* t (matmul t b))))) a)",
+    "(maximum (outer (sum a #:axis 0) (sum b #:axis 1)) #:axis 1)",
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_compiled_code_that_looks(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a look after a few turns, and products of a few rows at a time, the same comes out."""
+    monkeypatch.setattr(emit_kernels, "MANY_TURNS", 64)
+    monkeypatch.setattr(emit_kernels, "TURNS_A_LOOK", 16)
+    monkeypatch.setattr(emit_kernels, "MANY_MULTIPLICATIONS", 3 * 40 * 40)
+    a = np.sin(np.arange(1600.0)).reshape(40, 40)
+    arguments = a, np.cos(a * a)
+    found = []
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        f = session.eval(f"(lambda (a b) {program})")
+        found.append(f(*arguments))
+        entry = session.tiers.entries.get(id(f.value))
+        assert tier == "evaluate" or entry.variants, entry.reason
+    assert np.allclose(*found, rtol=1e-12, atol=1e-12)
