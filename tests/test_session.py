@@ -32,7 +32,7 @@ def test_a_name_that_is_not_there(session: vlad.Session) -> None:
 def test_which_names_are_there(session: vlad.Session) -> None:
     assert "scale" in session and "sin" in session and "gradient" in session
     assert "scal" not in session and 3 not in session and "if" not in session
-    assert session.scale == session["scale"] and not hasattr(session, "scal")
+    assert hasattr(session, "scale") and not hasattr(session, "scal")
     assert not hasattr(session["scale"], "nothing")
 
 

@@ -224,7 +224,7 @@ def test_the_compiler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_pat
     try:
         session = session_of("auto")
         while not (tmp_path / "pid").exists():
-            session.eval("(turns 20000)")
+            session.eval("(turns 1000000)")
         while not toolchain._running:
             time.sleep(0.01)
         begun = time.monotonic()
