@@ -268,6 +268,7 @@ class Session:
 
     @property
     def closed(self) -> bool:
+        """Was it closed?"""
         return is_gone(self)
 
     def __enter__(self) -> Session:

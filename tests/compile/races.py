@@ -15,7 +15,7 @@ import numpy as np
 import vlad
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "embedding"))
-import soak
+import session_soak
 
 
 def in_threads(count: int, work: Callable[[int], object]) -> None:
@@ -38,7 +38,7 @@ def in_threads(count: int, work: Callable[[int], object]) -> None:
 
 def past_the_session(count: int, each: int) -> None:
     """Machine code that callables call themselves, of one procedure: with reals, with arrays, with a loop."""
-    session = soak.session_of("compile")
+    session = session_soak.session_of("compile")
     square, loss, turns = session["square-of"], session["loss"], session["turns"]
     slope = vlad.grad(square)
     points = np.linspace(0, 1, 8)
@@ -82,7 +82,7 @@ def while_it_changes(count: int, each: int) -> None:
 
 def known_race() -> None:
     """Two threads in one unit at a time."""
-    session = soak.session_of("compile")
+    session = session_soak.session_of("compile")
     f = session["numbers"]
     f(3.0)
     (compiled,) = session.tiers.entries[id(f.value)].variants
@@ -103,6 +103,6 @@ if __name__ == "__main__":
     else:
         threads, evaluations = int(sys.argv[1]), int(sys.argv[2])
         for shared in (False, True):
-            soak.threads("compile", shared, threads, evaluations)
+            session_soak.threads("compile", shared, threads, evaluations)
         past_the_session(threads, evaluations)
         while_it_changes(threads, evaluations)

@@ -7,6 +7,7 @@ import inspect
 import math
 import pickle
 import pydoc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -399,3 +400,16 @@ def test_procedures_of_closed_sessions_are_told() -> None:
         assert str(inspect.signature(f)) == "(*arguments)" and f.__name__
         assert refused(lambda f=f: f(1.0, 2.0)).message == "The session is closed"
         assert refused(lambda f=f: vlad.compile(f, 1.0, 2.0)).message == "The session is closed"
+
+
+def test_where_it_cannot_be_compiled_is_told_whenever_it_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where an earlier process found out, for the cache does not keep places."""
+    monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path))
+    for _ in range(2):
+        f = vlad.Session(tier="auto").eval("(lambda (n) (ones (list n)))")
+        with pytest.raises(vlad.VladError) as caught:
+            vlad.compile(f, 3.0)
+        assert caught.value.code == "not-compiled"
+        assert caught.value.span is not None and caught.value.span.text == "(ones (list n))"

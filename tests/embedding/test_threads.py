@@ -1,4 +1,4 @@
-"""Threads: sessions of their own, or one that they share; what waits for each other; samples of soak.py."""
+"""Threads: sessions of their own, or one that they share; what waits for each other; samples of session_soak.py."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 import vlad
+from vlad.turns import cancelled
 
 sys.path.insert(0, str(Path(__file__).parent))
-import soak
+import session_soak
 
-TIERS = soak.TIERS
+TIERS = session_soak.TIERS
 LONG = "(define (turns n) (let loop ((i 0) (x 0.1)) (if (< i n) (loop (+ i 1) (sin (+ x i))) x)))"
 
 
@@ -44,7 +45,7 @@ def in_threads(*works: Callable[[], Any]) -> list[Any]:
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("tier", TIERS)
 def test_threads_answer_what_one_does_alone(tier: str, shared: bool) -> None:
-    soak.threads(tier, shared, 4 if shared else 3, 200)
+    session_soak.threads(tier, shared, 4 if shared else 3, 200)
 
 
 @pytest.mark.timeout(60)
@@ -297,6 +298,25 @@ def test_who_waits_for_another_thread_is_cancelled_at_once() -> None:
     run(work, "evaluate")
 
 
+def test_what_ends_a_cancelled_evaluation_says_so() -> None:
+    session, begun = vlad.Session(tier="evaluate"), threading.Event()
+    session["tell"] = lambda x: begun.set()
+    told: list[str] = []
+
+    def evaluate() -> None:
+        with pytest.raises(vlad.VladError) as caught:
+            session.eval("(begin (tell 1) (let loop () (loop)))")
+        told.append(caught.value.code)
+
+    thread = threading.Thread(target=evaluate)
+    thread.start()
+    begun.wait()
+    while thread.is_alive():
+        session.machine.watch.interrupt(cancelled(), thread.ident)
+        thread.join(0.25)
+    assert told == ["cancelled"] and session.eval("(+ 1 2)") == 3
+
+
 def test_what_is_awaited_belongs_to_the_session() -> None:
     async def work(session: vlad.Session) -> None:
         with vlad.Session() as other:
@@ -312,7 +332,7 @@ def test_what_is_awaited_belongs_to_the_session() -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
 def test_many_tasks(tier: str) -> None:
-    asyncio.run(soak.tasks(tier, 60))
+    asyncio.run(session_soak.tasks(tier, 60))
 
 
 def test_asyncio_is_not_needed_by_who_does_not_await() -> None:

@@ -24,8 +24,10 @@ from vlad.help import Kind, kinds
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES = {"VladError", "Incomplete", "LimitExceeded", "UnknownName", "NoCounterpart", "WrongOption"}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# What the machine that the tests run on cannot provoke by itself: where it is tested with something in a GPU's place.
+# What no short example can provoke, on this machine: where it is tested with something in a GPU's place, say, or with threads.
 PRETENDED = {
+    "deadlock": "tests/embedding/test_threads.py",
+    "cancelled": "tests/embedding/test_threads.py",
     "internal-error": "tests/repl/test_shell.py",
     "wrong-device": "tests/primitives/test_array_libraries.py",
     "device-failed": "tests/compile/test_cuda_programs.py",

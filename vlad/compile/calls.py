@@ -529,9 +529,10 @@ def compile_call(
     optimize: int = 2,
     fast_math: bool = False,
     variants: int = 0,
+    tell_where: bool = False,
 ) -> Compiled | Launched:
-    """Compile a procedure for operands like these, when there are so many variants of it. Raises Unbounded or
-    toolchain.Unavailable."""
+    """Compile a procedure for operands like these, when there are so many variants of it. Raises Unbounded, with a place where
+    somebody wants to be told, or toolchain.Unavailable."""
     with deep_recursion():
         known: dict[int, int] = {}
         length = max([longest_chain(operand, known) for operand in operands], default=0)
@@ -539,7 +540,7 @@ def compile_call(
     for limit in first:
         with contextlib.suppress(Unbounded):
             return _compile(machine, f, operands, limit, optimize, fast_math)
-    return _compile(machine, f, operands, last, optimize, fast_math)
+    return _compile(machine, f, operands, last, optimize, fast_math, tell_where)
 
 
 def longest_chain(value: Value, known: dict[int, int]) -> int:
@@ -576,7 +577,13 @@ def _limits(length: int, variants: int) -> list[int]:
 
 
 def _compile(
-    machine: Any, f: Value, operands: tuple[Value, ...], longest: int, optimize: int, fast_math: bool
+    machine: Any,
+    f: Value,
+    operands: tuple[Value, ...],
+    longest: int,
+    optimize: int,
+    fast_math: bool,
+    tell_where: bool = False,
 ) -> Compiled | Launched:
     key: str | None = None
     cells: list[Global] = []
@@ -590,7 +597,12 @@ def _compile(
                 toolchain.signature(),
             )
             key, cells = identity(machine, f, operands, longest, *more)
-            kept = _kept(machine, key, cells)
+            try:
+                kept = _kept(machine, key, cells)
+            except Unbounded:
+                if not tell_where:
+                    raise
+                kept = None  # places are not kept, for they do not count when calls are compared
             if kept is not None:
                 return kept
     from vlad.compile.unit import Unit  # 13 ms, only where something is to be compiled

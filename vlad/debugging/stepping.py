@@ -85,7 +85,6 @@ class Stepper:
         self.base = None
         self.answer = None
         self.mode = "step" if self.armed or (self.mode and self.lasting) else ""
-        self.armed = False
 
     # What instrumented code calls.
 
@@ -101,6 +100,7 @@ class Stepper:
     def at(self, activation: Activation, place: Place) -> None:
         if self.resting:
             return
+        self.armed = False  # here, for to read and to expand a text are evaluations, too, without operations
         if self.mode and self.is_due(activation):
             reason = "out" if self.mode == "out" else "step"
             self.stop(reason, activation, place)

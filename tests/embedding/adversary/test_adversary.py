@@ -18,8 +18,8 @@ import vlad.values
 from vlad.budget import resident_bytes
 
 sys.path.insert(0, str(Path(__file__).parent))
+import hostile_programs as programs
 import operations
-import programs
 import reaching
 import texts
 from scripts import FINE, Script
