@@ -471,7 +471,7 @@ def test_what_is_large_is_not_written_for_an_error(session: vlad.Session) -> Non
     import vlad.write
 
     entries = 0
-    entry = vlad.write._entry
+    entry = vlad.write.entry_text
 
     def counted(number: Any) -> str:
         nonlocal entries
@@ -479,7 +479,7 @@ def test_what_is_large_is_not_written_for_an_error(session: vlad.Session) -> Non
         return entry(number)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vlad.write, "_entry", counted)
+        patch.setattr(vlad.write, "entry_text", counted)
         gradient = session.eval("(gradient-R (lambda (x) (mean (* x x))))")
         assert gradient(np.ones((300, 300))).shape == (300, 300)
         assert entries == 0

@@ -346,7 +346,16 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+# Of which each derivative takes the compiler many seconds, where everything is compiled.
+PATIENT = ("(sort l", "solve-linear", "matrix-inverse", "(second (argmin")
+
+
+def marked(program: str) -> Any:
+    is_patient = any(word in program for word in PATIENT)
+    return pytest.param(program, marks=pytest.mark.patient if is_patient else ())
+
+
+@pytest.mark.parametrize("program", [marked(program) for program in PROGRAMS])
 def test_derivatives_through_the_library(program: str) -> None:
     session = vlad.Session()
     session.eval(f"(define (f l) {program})")

@@ -82,6 +82,7 @@ def test_what_has_no_derivative_stays() -> None:
         assert after[4].dtype == np.int64 and list(after[4]) == [1, 2] and list(after[5]) == [False, True]
 
 
+@pytest.mark.patient
 def test_lbfgs_leaves_what_has_no_derivative_where_it_is() -> None:
     session = vlad.Session()
     session.eval("(define (f (list x k y)) (+ (square (- x 3)) (sum (square (- y (gather #[1 2 3 4] k))))))")
@@ -205,6 +206,7 @@ def test_lbfgs_on_quadratics(seed: int, length: int, spread: float) -> None:
     assert found == pytest.approx(np.linalg.solve(session["a"], session["b"]), rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.patient
 def test_every_lbfgs_step_meets_the_strong_wolfe_conditions() -> None:
     session = vlad.Session()
     session.eval(ROSENBROCK)
