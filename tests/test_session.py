@@ -78,6 +78,9 @@ WRONG: dict[str, Callable[[vlad.Session], Any]] = {
     "There is no device tpu": lambda _: vlad.Session(device="tpu"),
     "path is a list of folders, not 'here'": lambda _: vlad.Session("here"),
     "limits are vlad.Limits, not 3": lambda _: vlad.Session(limits=3),  # type: ignore[arg-type]
+    "The limit seconds is 0 or more, not nan": lambda _: vlad.Limits(seconds=float("nan")),
+    "The limit memory is 0 or more, not -1": lambda _: vlad.Limits(memory=-1),
+    "limits are vlad.Limits, not {'seconds': 1}": lambda s: s.eval("1", limits={"seconds": 1}),  # type: ignore[arg-type]
     "The limit output is a number or None, not 'much'": lambda _: vlad.Limits(output="much"),  # type: ignore[arg-type]
     "The limit fuel is a number or None, not 'much'": lambda _: vlad.Limits(fuel="much"),  # type: ignore[arg-type]
     "A program is a text; this is a Python bytes": lambda s: s.eval(b"(+ 1 2)"),

@@ -381,6 +381,8 @@ class Session:
             if limits is None:
                 yield
                 return
+            if not isinstance(limits, Limits):
+                raise WrongOption("invalid-argument", f"limits are vlad.Limits, not {limits!r}")
             counting = self.machine.counting
             with self.machine.limited(limits), self.tiers.unhurried():
                 if self.machine.counting and not counting:

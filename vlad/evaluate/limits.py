@@ -85,10 +85,8 @@ class _Interpreter:
     def _allow(depth: int) -> None:
         try:
             setrecursionlimit(depth)
-        except (
-            RecursionError
-        ):  # whoever called us is as deep as that already: the next one who leaves does it
-            return
+        except RecursionError:
+            return  # whoever called us is as deep as that already: the next one who leaves does it
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there."""
@@ -137,6 +135,8 @@ class Limits:
         for name, amount in given.items():
             if amount is not None and (isinstance(amount, bool) or not isinstance(amount, int | float)):
                 raise WrongOption("invalid-argument", f"The limit {name} is a number or None, not {amount!r}")
+            if amount is not None and (math.isnan(amount) or amount < 0):
+                raise WrongOption("invalid-argument", f"The limit {name} is 0 or more, not {amount!r}")
         self.fuel = fuel
         self.seconds = seconds
         self.memory = memory
