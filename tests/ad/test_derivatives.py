@@ -47,7 +47,7 @@ SHARE = 6 if os.environ.get("VLAD_TIER") == "compile" else 1
 
 
 @settings(
-    max_examples=1500 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=1000 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 @given(functions(), points())
 def test_reverse_equals_forward_equals_differences(program: str, point: tuple[float, float]) -> None:
@@ -66,7 +66,7 @@ def test_reverse_equals_forward_equals_differences(program: str, point: tuple[fl
             assert close(r, d[2], 1e-4), (reverse, fine)
 
 
-@settings(max_examples=600 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=400 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(functions(2), points())
 def test_second_derivatives_agree_in_all_modes_and_are_symmetric(
     program: str, point: tuple[float, float]

@@ -87,19 +87,23 @@ class Instrument:
         self.before = ()
 
     def enter(self, code: Code, closure: Value, operands: tuple[Value, ...]) -> Activation:
+        """A procedure is entered with these operands."""
         self.depth += 1
         before, self.before = self.before, ()
         return Activation(code, self.depth, before)
 
     def at(self, activation: Activation, place: Place) -> None:
+        """An operation of a procedure is about to be done."""
         self.depth = activation.depth
 
     def tail(self, activation: Activation, place: Place | None) -> None:
+        """A procedure is left by a tail call."""
         self.depth = activation.depth - 1
         before = activation.before
         self.before = before if place is None else (*before[1 - MOST_BEFORE :], place)
 
     def leave(self, activation: Activation, value: Value) -> Value:
+        """A procedure is left with its value."""
         self.depth = activation.depth - 1
         return value
 
