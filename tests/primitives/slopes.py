@@ -11,7 +11,7 @@ import pytest
 import vlad
 
 # Of random shapes, each of which is compiled for itself where everything is.
-EXAMPLES = 10 if os.environ.get("VLAD_TIER") == "compile" else 60
+EXAMPLES = 6 if os.environ.get("VLAD_TIER") == "compile" else 60
 
 SETUP = """
 (define (first-R h x d) (sum (* ((gradient-R h) x) d)))
