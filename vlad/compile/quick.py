@@ -109,27 +109,10 @@ def _of_arrays(
     ]
     count, ndarray, from_buffer = len(places), numpy.ndarray, ffi.from_buffer
 
-    def answered(arguments: tuple[Any, ...]) -> Any:
-        for index, shape, dtype in places:
-            argument = arguments[index]
-            if shape is None:
-                if type(argument) is not float:
-                    return NotImplemented
-                words[index].d = argument
-                continue
-            if type(argument) is not ndarray or argument.dtype is not dtype or argument.shape != shape:
-                return NotImplemented
-            if not argument.flags.aligned:
-                return NotImplemented
-            try:
-                words[index].p = from_buffer(argument)  # the array outlives the call: the caller holds it
-            except ValueError:
-                return NotImplemented  # its entries do not lie side by side
-        if aim is not None:
-            aim()
-        return NotImplemented if call(words, answers) else tuple([take() for take in takers])
+    only = takers[0] if len(takers) == 1 else None
 
     def leaves(arguments: tuple[Any, ...]) -> Any:
+        """In one piece, for each call within costs as much as a product of small arrays."""
         if len(arguments) != count:
             return NotImplemented
         with lock:
@@ -137,7 +120,32 @@ def _of_arrays(
                 return NotImplemented
             try:
                 busy.append(lock)
-                return answered(arguments)
+                for index, shape, dtype in places:
+                    argument = arguments[index]
+                    if shape is None:
+                        if type(argument) is not float:
+                            return NotImplemented
+                        words[index].d = argument
+                        continue
+                    if (
+                        type(argument) is not ndarray
+                        or argument.dtype is not dtype
+                        or argument.shape != shape
+                    ):
+                        return NotImplemented
+                    if not argument.flags.aligned:
+                        return NotImplemented
+                    try:
+                        words[index].p = from_buffer(
+                            argument
+                        )  # the array outlives the call: the caller holds it
+                    except ValueError:
+                        return NotImplemented  # its entries do not lie side by side
+                if aim is not None:
+                    aim()
+                if call(words, answers):
+                    return NotImplemented
+                return (only(),) if only is not None else tuple([take() for take in takers])
             finally:
                 busy.clear()
 
