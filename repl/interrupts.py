@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 AGAIN = 0.25  # seconds until the next Ctrl-C counts
@@ -25,7 +25,7 @@ class Interrupts:
         self._open = False
         self._early = False  # did one come when an input had just been read?
         self._last = 0.0
-        self._before: object = None
+        self._before: Any = None  # what signal.signal answers, of a type without a name
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
@@ -34,7 +34,7 @@ class Interrupts:
 
     def __exit__(self, *error: object) -> None:
         if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
+            signal.signal(signal.SIGINT, self._before)
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()

@@ -261,6 +261,7 @@ def outlive(app: Application[str]) -> None:
         if app.is_running and not app.is_done:
             app.exit(exception=error or RuntimeError("nobody knows what went wrong"))
 
+    # prompt-toolkit has no public place for this: without it a mistake in a key ends the program with a traceback
     processor._call_handler = guarded  # type: ignore[method-assign]
     app._handle_exception = lambda loop, context: give_up(context.get("exception"))  # type: ignore[method-assign]
 

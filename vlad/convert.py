@@ -132,6 +132,7 @@ class Procedure:
         self.direct = direct
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        """The answer that these are the leaves of. For those that say `reshapes` (derivatives.py); nobody else is asked."""
         raise NotImplementedError
 
     def packed(self, arguments: Sequence[Any]) -> Value:

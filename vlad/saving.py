@@ -301,8 +301,7 @@ def _refuse(value: Value, whence: Whence) -> None:
         and value is not ZERO
         and value is not UNSPECIFIED
     ):
-        held = value.object if isinstance(value, Opaque) else value
-        raise _cannot_save(f"a Python {type(held).__name__}", _held(whence))
+        raise _cannot_save(f"a Python {type(value).__name__}", _held(whence))
 
 
 def _origin(code: Code) -> Origin:

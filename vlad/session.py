@@ -78,9 +78,8 @@ class Calls:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.derived: dict[
-            Any, tuple[Value, Value]
-        ] = {}  # of derivatives.py: procedures, and what was made of them
+        # of derivatives.py: procedures, and what was made of them
+        self.derived: dict[Any, tuple[Value, Value]] = {}
         self._host: Any = None  # host.Host, once there is something to make a procedure of
 
     def procedure(self, function: Callable[..., Any]) -> Value:
@@ -697,9 +696,8 @@ class Session:
 
     def _find_module(self, item: Import) -> str:
         own = item.path.removesuffix(".vlad") + ".vlad"
-        if own not in os.listdir(
-            self._library.folder
-        ):  # before looking: which files there are, is nobody's business either
+        # before looking: which files there are, is nobody's business either
+        if own not in os.listdir(self._library.folder):
             self._permit("imports", f"import files ({item.path})", item.span)
         folders = [*self._folders(item.span), self._library.folder]
         return os.path.realpath(self._find(item.path, folders, item.span))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import vlad
@@ -133,9 +135,9 @@ def test_python_between_procedures() -> None:
     lines: list[str] = []
 
     @session.define
-    def attempt(procedure: object, x: float) -> float:
+    def attempt(procedure: Callable[[float], float], x: float) -> float:
         try:
-            return procedure(x)  # type: ignore[operator, no-any-return]
+            return procedure(x)
         except vlad.VladError:
             return -1.0
 

@@ -335,7 +335,7 @@ def test_the_compiler_of_the_parent_is_left_alone() -> None:
             session.eval("(turns 5e6)")
         thread = threading.Thread(target=work)
         thread.start()
-        time.sleep(0.1)
+        time.sleep(0.1)  # it is in the middle of it
         pid = os.fork()
         if pid == 0:
             other = vlad.Session(tier="auto")

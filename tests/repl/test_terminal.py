@@ -127,7 +127,7 @@ class TestOnATerminal:
         with Person(VLAD_KEYS="vi") as person:
             person.asks(1)
             person.type("(+ 1 2)" + ESCAPE)
-            time.sleep(1.0)
+            time.sleep(1.0)  # an escape is a key of its own only where nothing follows at once
             person.type("0lr*\r")
             person.sees("\n2\n")
 
@@ -141,7 +141,7 @@ class TestOnATerminal:
             person.leaves()
         with Person(VLAD_HISTORY=history) as person:
             person.asks(1)
-            time.sleep(0.5)
+            time.sleep(0.5)  # the history is read beside the prompt
             person.type("\x12111")
             person.sees("(* 111 3)")
             person.type("\r\r")
@@ -161,7 +161,7 @@ class TestOnATerminal:
         with Person() as person:
             person.asks(1)
             person.line("(* 2 (read-real))")
-            time.sleep(0.5)
+            time.sleep(0.5)  # else what is typed is the prompt's, not the program's
             person.type("21\n")
             person.sees("\n42\n")
 

@@ -360,9 +360,8 @@ class Compiled(Crossing):
         if interface.direct and arguments is not None:
             kinds = ", ".join(["double"] * len(arguments))
             pointer = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
-            self.direct = ffi.gc(
-                pointer, lambda _: handle
-            )  # keeps the library, for as long as somebody calls it
+            # keeps the library, for as long as somebody calls it
+            self.direct = ffi.gc(pointer, lambda _: handle)
         self.quick = quick(self, self._in, self._out)
 
     def fits(self) -> bool:
@@ -421,9 +420,8 @@ class Compiled(Crossing):
                 raise Failed(error.message)
             raise error
         if status == TOO_DEEP and limits.depth is not None:
-            raise Failed(
-                "it is too deep"
-            )  # here: tier 0 appends texts, for one, without going as deep as they are long
+            # tier 0 may do with less: it appends texts, for one, without going as deep as they are long
+            raise Failed("it is too deep")
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         raise failure(status, self.interface.failures)

@@ -137,14 +137,18 @@ class Job:
         if self.compiled is None:
             if not self.whole:
                 return self.tiers.look(self)
-            fresh = self.entry.variants[self.known :]  # made meanwhile, for a call that had ended by then
             with on_behalf(self.budget):
-                self.compiled = fresh[-1] if fresh else self.tiers.compile(self.entry, self.operands)
+                self.compiled = self._made_meanwhile() or self.tiers.compile(self.entry, self.operands)
             if self.compiled is None:
                 self.whole = False
                 return 0.0 if HOT else None
         # again and again: what is raised while Python tidies up is lost
         return AGAIN_SECONDS if self.tiers.give(self) else A_MOMENT
+
+    def _made_meanwhile(self) -> Any:
+        """A variant that was made for an earlier call, which had ended by then, and fits."""
+        fresh = self.entry.variants[self.known :]
+        return next((compiled for compiled in fresh if compiled.takes(self.operands)), None)
 
     def begin(self) -> None:
         """From here on Switch may be raised."""
@@ -523,10 +527,12 @@ class Tiers:
             assert job.compiled is not None
             self._effects.again(effects)
             self.machine.steps[0] = job.steps
+            if job.compiled not in entry.variants:  # what it relies on was redefined meanwhile
+                return self._apply(f, argument)
             try:
                 return self._run(job.compiled, operands, f, argument, entry)
-            except Mismatch:  # it was made for another call
-                return self._apply(f, argument)
+            except Mismatch:  # it is at work already, for a call around this one
+                return self.machine.apply(f, argument)
 
     def _finish(self, job: Job) -> None:
         """Nobody looks after a job any longer, whatever this thread is told meanwhile."""

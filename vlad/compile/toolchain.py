@@ -48,9 +48,8 @@ class Compiler:
     version: str
 
 
-_running: dict[
-    subprocess.Popen[bytes], int | None
-] = {}  # and the threads that wait for a text to be compiled
+# and the threads that wait for a text to be compiled
+_running: dict[subprocess.Popen[bytes], int | None] = {}
 _folders: set[str] = set()
 ending = False  # has the program ended? Then nobody wants to know what became of a compiler
 _found: Compiler | Unavailable | None = None
