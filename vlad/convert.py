@@ -140,7 +140,7 @@ class Procedure:
         values = []
         for argument in arguments:
             values.append(argument if type(argument) is float else from_python(argument, self._apply))
-        return tuple_of(values)
+        return values[0] if len(values) == 1 else tuple_of(values)
 
     def run(self, argument: Value) -> Value:
         """The answer for a value of the language, as such a value."""

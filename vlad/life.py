@@ -111,7 +111,6 @@ def _release() -> None:
 def _in_child() -> None:
     _release()
     for session in list(_sessions):
-        session.machine.watch.alone()
         session.tiers.alone()
         if session._lock.acquire(False):
             session._lock.release()

@@ -97,12 +97,13 @@ class Calls:
     def answer(self, procedure: Value, argument: Value, options: Options | None = None) -> Any:
         """What a call answers, as a Python value. The limits hold for both together."""
         session = self.session
-        if not session.machine.limits.are_watched:
-            return session._as_python(session.apply(procedure, argument, options))
-        with session._lock:
-            return session.machine.guarded(
-                lambda: session._as_python(session.apply(procedure, argument, options))
-            )
+        if session.machine.limits.are_watched:
+            with session._lock:
+                return session.machine.guarded(
+                    lambda: session._as_python(session.apply(procedure, argument, options))
+                )
+        value = session.apply(procedure, argument, options)
+        return value if type(value) is float else session._as_python(value)
 
     def quicken(self, procedure: Procedure) -> None:
         """Let a procedure call machine code without us, while that is up to date; if another thread has its turn, after a later
@@ -120,7 +121,7 @@ class Calls:
         session, options = self.session, procedure.options
         assert options is not None
         with session._lock:
-            session._suggesting(lambda: session.tiers.prepare(procedure.value, operands, options))
+            session._suggesting(session.tiers.prepare, procedure.value, operands, options)
             session.tiers.quicken(procedure)
 
     def close(self) -> None:
@@ -536,9 +537,9 @@ class Session:
         """Apply a procedure to its one argument (a tuple, for several), as values of the language. `options`: of vlad.compile."""
         with self._lock:
             if not self.machine.limits.are_watched:
-                return self._suggesting(lambda: self.tiers.apply(procedure, argument, options))
+                return self._suggesting(self.tiers.apply, procedure, argument, options)
             return self.machine.guarded(  # it is one evaluation, even if the tier changes
-                lambda: self._suggesting(lambda: self.tiers.apply(procedure, argument, options))
+                self._suggesting, self.tiers.apply, procedure, argument, options
             )
 
     def _items(self, source: Source, module: Module) -> Iterator[Item]:
@@ -596,14 +597,17 @@ class Session:
         if lambda_ is not None:
             return self.machine.top_level(lambda_)
         thunk = self.machine.top_level(make_lambda((Variable("nothing"),), body, "", span))
-        return self._suggesting(lambda: self.tiers.apply(thunk, NIL), span)
+        return self._suggesting(self.tiers.apply, thunk, NIL, span=span)
 
-    def _suggesting(self, evaluate: Callable[[], Value], span: Span | None = None) -> Value:
-        """Evaluate, with tensors made on the session's device; an error has at least the form's position, an unbound variable
-        the nearest known name."""
-        before = CURRENT.set(self.machine.device)
+    def _suggesting(
+        self, evaluate: Callable[..., Answer], *operands: Any, span: Span | None = None
+    ) -> Answer:
+        """What `evaluate` answers for operands, with tensors made on the session's device; an error has at least the form's
+        position, an unbound variable the nearest known name."""
+        device = self.machine.device
+        before = None if CURRENT.get() == device else CURRENT.set(device)
         try:
-            return evaluate()
+            return evaluate(*operands)
         except VladError as error:
             if span is not None and (error.span is None or in_library(error.span)):
                 if error.span is not None and not error.backtrace:
@@ -613,7 +617,8 @@ class Session:
                 clarify(error, self.known_names(), KEYWORDS, self._means_something)
             raise
         finally:
-            CURRENT.reset(before)
+            if before is not None:
+                CURRENT.reset(before)
 
     def _means_something(self, name: str) -> bool:
         return name in KEYWORDS or self.module.macro(name) is not None or name in self
@@ -862,7 +867,7 @@ class Session:
         with self._lock:
             procedure = self.procedure(list(variables), source)
             argument = tuple_of(list(variables.values()))
-            return self._suggesting(lambda: self.machine.apply(procedure, argument))
+            return self._suggesting(self.machine.apply, procedure, argument)
 
     def expand(self, path: str) -> Iterator[str]:
         """The core of each top-level form of a file."""

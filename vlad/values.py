@@ -282,13 +282,15 @@ def look(value: Value) -> Value:
 
 
 def is_pair(value: Value) -> bool:
-    value = look(value)
+    if type(value) is Deferred:  # `look`, without a call: nothing is asked more often
+        value = value.force()
     return type(value) is tuple and len(value) == 2
 
 
 def is_procedure(value: Value) -> bool:
     """Anything that can be applied: closures, primitives, AD values of procedures (and, formally, of anything)."""
-    value = look(value)
+    if type(value) is Deferred:
+        value = value.force()
     return type(value) is tuple and len(value) not in (0, 2)
 
 

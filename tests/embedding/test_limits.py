@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -144,3 +146,13 @@ def test_what_is_given_to_a_confined_session_is_given() -> None:
     assert written == ["x"]
     with pytest.raises(vlad.VladError, match="There is no capability network"):
         vlad.Session(capabilities=("network",))
+
+
+def test_limits_are_values() -> None:
+    limits = vlad.Limits(fuel=10, seconds=2.5)
+    assert repr(limits) == "Limits(fuel=10, seconds=2.5)"
+    assert pickle.loads(pickle.dumps(limits)) == limits == copy.copy(limits) != vlad.Limits(fuel=10)
+    assert len({limits, vlad.Limits(fuel=10, seconds=2.5), vlad.Limits()}) == 2
+    with pytest.raises(AttributeError, match="do not change"):
+        limits.fuel = 20
+    assert limits.fuel == 10

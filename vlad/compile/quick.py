@@ -103,12 +103,13 @@ def _of_arrays(
     lock, busy, call = compiled.lock, compiled.busy, _caller(compiled)
     aim, takers = _takers(compiled, words, answers, elements)
     dtypes = {kind: numpy.dtype(kind) for kind in SIZES}
-    places = [
-        (index, type_.of.shape, dtypes[type_.of.kind]) if is_tensor(type_) else (index, None, None)
+    arrays = [
+        (index, words[index], type_.of.shape, dtypes[type_.of.kind])
         for index, type_ in enumerate(types)
+        if is_tensor(type_)
     ]
-    count, ndarray, from_buffer = len(places), numpy.ndarray, ffi.from_buffer
-
+    reals = [(index, words[index]) for index, type_ in enumerate(types) if not is_tensor(type_)]
+    count, ndarray, from_buffer = len(types), numpy.ndarray, ffi.from_buffer
     only = takers[0] if len(takers) == 1 else None
 
     def leaves(arguments: tuple[Any, ...]) -> Any:
@@ -120,25 +121,22 @@ def _of_arrays(
                 return NotImplemented
             try:
                 busy.append(lock)
-                for index, shape, dtype in places:
+                for index, word in reals:
                     argument = arguments[index]
-                    if shape is None:
-                        if type(argument) is not float:
-                            return NotImplemented
-                        words[index].d = argument
-                        continue
+                    if type(argument) is not float:
+                        return NotImplemented
+                    word.d = argument
+                for index, word, shape, dtype in arrays:
+                    argument = arguments[index]
                     if (
                         type(argument) is not ndarray
                         or argument.dtype is not dtype
                         or argument.shape != shape
+                        or not argument.flags.aligned
                     ):
                         return NotImplemented
-                    if not argument.flags.aligned:
-                        return NotImplemented
-                    try:
-                        words[index].p = from_buffer(
-                            argument
-                        )  # the array outlives the call: the caller holds it
+                    try:  # the array outlives the call: the caller holds it
+                        word.p = from_buffer(argument)
                     except ValueError:
                         return NotImplemented  # its entries do not lie side by side
                 if aim is not None:

@@ -249,18 +249,22 @@ class Tiers:
 
     def apply(self, f: Value, argument: Value, options: Options | None = None) -> Value:
         """As Machine.apply; with `options` by compiled code, or not at all. Raises VladError."""
-        if self._depth == 0:
+        if self._depth == 0 and self._effects.done:
             self._effects.begin()
         if self._depth >= MOST_NESTED:
             raise too_deep()
         self._depth += 1
         try:
-            return self._apply(look(f), argument) if options is None else self._surely(f, argument, options)
+            if options is not None:
+                return self._surely(f, argument, options)
+            if self.policy == "evaluate":
+                return self.machine.apply(f, argument)
+            return self._apply(look(f), argument)
         finally:
             self._depth -= 1
 
     def _apply(self, f: Value, argument: Value) -> Value:
-        if self.policy == "evaluate" or not is_procedure(f):
+        if not is_procedure(f):
             return self.machine.apply(f, argument)
         operands = operands_of(f[0], argument)
         if operands is None:
@@ -489,7 +493,7 @@ class Tiers:
 
         begun = self._effects.at  # not 0 where Python makes the call on behalf of another
         try:
-            return self.machine.guarded(run, compiled.stop)
+            return self.machine.guarded(run, stop=compiled.stop)
         except Failed as failed:
             self._effects.again(begun)
             answer = self.machine.apply(f, argument)

@@ -509,17 +509,21 @@ class Machine:
         if not is_procedure(f):
             raise not_a_procedure(f)
 
+        if job is None:
+            return self.guarded(self._entered, f, argument, beginning=(f, argument))
+
         def evaluate() -> Value:
-            if job is not None:
-                job.begin()
+            job.begin()
             try:
-                result = f[0].entry1(f, argument)
-                return self.bounce() if result is self.T else result
+                return self._entered(f, argument)
             finally:
-                if job is not None:
-                    job.end()
+                job.end()
 
         return self.guarded(evaluate, beginning=(f, argument))
+
+    def _entered(self, f: Value, argument: Value) -> Value:
+        result = f[0].entry1(f, argument)
+        return self.bounce() if result is self.T else result
 
     @contextmanager
     def limited(self, limits: Limits) -> Iterator[None]:
@@ -567,12 +571,14 @@ class Machine:
 
     def guarded(
         self,
-        run: Callable[[], Value],
+        run: Callable[..., Value],
+        *operands: Any,
         stop: Callable[[], object] | None = None,
         beginning: tuple[Value, Value] | None = None,
     ) -> Value:
-        """The answer of `run`, under this machine's limits and with its errors. Where a limit is reached, `stop` is called,
-        in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the call."""
+        """The answer of `run` for operands, under this machine's limits and with its errors. Where a limit is reached, `stop` is
+        called, in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the
+        call."""
         if self.instrument is not None and not self.watch.active:
             self.instrument.begin(beginning)
         watch = self.watch
@@ -584,7 +590,7 @@ class Machine:
             watch.enter()
             try:
                 watch.stop = stop
-                return run()
+                return run(*operands)
             finally:
                 watch.stop = before
                 try:

@@ -8,13 +8,15 @@ that is emitted only when it is asked for.
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from gc import disable as rest_collector
+from gc import enable as wake_collector
+from gc import isenabled as is_collecting
 from sys import getrecursionlimit, setrecursionlimit
 from threading import get_ident
 
@@ -43,46 +45,48 @@ class _Interpreter:
     def __init__(self) -> None:
         # A finalizer or a signal's handler that evaluates may come in between, anywhere below, in the same thread: each step is
         # such that the state which it meets, and leaves, is right
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._depth = 0
         self._collecting = False
 
     def enter(self, depth: int) -> Depths:
         """What evaluations of this thread asked for before: what `leave` is told."""
-        me, users = get_ident(), evaluating
-        with self._lock:
-            if not users:
-                before, collecting = getrecursionlimit(), gc.isenabled()
+        me = get_ident()
+        with self.lock:
+            before = getrecursionlimit()
+            if not evaluating:
+                collecting = is_collecting()
                 self._depth, self._collecting = before, collecting
-            inside = users.get(me, ())
-            users[me] = (*inside, depth)
-            gc.disable()
-            if getrecursionlimit() < depth:
+            inside = evaluating.get(me, ())
+            evaluating[me] = (*inside, depth)
+            rest_collector()
+            if before < depth:
                 setrecursionlimit(depth)
         return inside
 
     def leave(self, inside: Depths) -> None:
         """Whatever was interrupted in between has left, too. Who is left inside has his own depth again: a program may use less
         than is needed to read it."""
-        with self._lock:
-            depth, collecting = self._depth, self._collecting
-            if inside:
-                evaluating[get_ident()] = inside
-                deepest = max([depth, *[max(depths) for depths in evaluating.values()]])
-                if deepest != getrecursionlimit():
-                    self._allow(deepest)
-                return
-            evaluating.pop(get_ident(), None)
-            if not evaluating:
-                self._restore(depth, collecting)
+        with self.lock:
+            self.leave_locked(inside)
 
-    def _restore(self, depth: int, collecting: bool) -> None:
-        if collecting:
-            gc.enable()
-        self._allow(depth)
+    def leave_locked(self, inside: Depths) -> None:
+        """`leave`, for who has the lock."""
+        me, depth, collecting = get_ident(), self._depth, self._collecting
+        if inside:
+            evaluating[me] = inside
+            deepest = max([depth, *[max(depths) for depths in evaluating.values()]])
+            if deepest != getrecursionlimit():
+                self._restore(deepest)
+            return
+        evaluating.pop(me, None)
+        if not evaluating:
+            self._restore(depth, collecting)
 
     @staticmethod
-    def _allow(depth: int) -> None:
+    def _restore(depth: int, collecting: bool = False) -> None:
+        if collecting:
+            wake_collector()
         try:
             setrecursionlimit(depth)
         except RecursionError:
@@ -90,7 +94,7 @@ class _Interpreter:
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there."""
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         used, inside = bool(evaluating), evaluating.get(get_ident(), ())
         evaluating.clear()
         if inside:
@@ -115,13 +119,20 @@ def deep_recursion(depth: int | None = None) -> Iterator[None]:
 
 
 class Limits:
-    """Limits of each evaluation. None is unlimited.
+    """Limits of each evaluation. None is unlimited. They do not change.
 
     fuel: procedure entries and loop turns. seconds: wall-clock time. memory: megabytes by which the process's resident
     memory may grow. depth: nested calls that are not tail calls. output: characters written.
     """
 
-    __slots__ = ("fuel", "seconds", "memory", "depth", "output")
+    __slots__ = ("fuel", "seconds", "memory", "depth", "output", "are_watched")
+
+    fuel: int | None
+    seconds: float | None
+    memory: float | None
+    depth: int | None
+    output: int | None
+    are_watched: bool  # does somebody have to look, while something runs, whether they are kept?
 
     def __init__(
         self,
@@ -137,16 +148,28 @@ class Limits:
                 raise WrongOption("invalid-argument", f"The limit {name} is a number or None, not {amount!r}")
             if amount is not None and (math.isnan(amount) or amount < 0):
                 raise WrongOption("invalid-argument", f"The limit {name} is 0 or more, not {amount!r}")
-        self.fuel = fuel
-        self.seconds = seconds
-        self.memory = memory
-        self.depth = depth
-        self.output = output
+        given["are_watched"] = seconds is not None or memory is not None
+        for name, amount in given.items():
+            object.__setattr__(self, name, amount)
 
-    @property
-    def are_watched(self) -> bool:
-        """Does somebody have to look, while something runs, whether they are kept?"""
-        return self.seconds is not None or self.memory is not None
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Limits do not change: make others, to set {name}")
+
+    def __repr__(self) -> str:
+        given = [f"{name}={amount}" for name, amount in self._given().items() if amount is not None]
+        return f"Limits({', '.join(given)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Limits) and self._given() == other._given()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._given().values()))
+
+    def __reduce__(self) -> tuple[type[Limits], tuple[float | None, ...]]:
+        return Limits, tuple(self._given().values())
+
+    def _given(self) -> dict[str, float | None]:
+        return {name: getattr(self, name) for name in ("fuel", "seconds", "memory", "depth", "output")}
 
 
 class Told(BaseException):
@@ -254,7 +277,6 @@ class Watch:
         self.written = 0  # characters, since the outermost evaluation began
         self.reason: VladError | None = None  # why it is interrupted
         self.stop: Callable[[], object] | None = None  # also called where it is interrupted
-        self._telling = threading.RLock()
         self._thread: int | None = None  # that evaluates, and may be told to stop
         self._inside: Depths = ()  # what its evaluations asked for that were there before
         self._outer = UNLIMITED  # what this thread had to spend before somebody watched
@@ -294,33 +316,32 @@ class Watch:
         if self.active > 1:
             self.active -= 1
             return
-        with self._telling:
+        with _interpreter.lock:
             if self._thread is not None:
                 self._thread = None
                 if self.reason is not None:
                     raise_in(get_ident(), None)  # too late: the evaluation has ended
-        if self._watcher is not None:
-            self._done.set()
-            self._watcher.join()
-            spend(self._outer)
-            self._watcher = None
+            if self._watcher is None:
+                _interpreter.leave_locked(self._inside)
+                self.active = 0
+                return
+        self._done.set()
+        self._watcher.join()
+        spend(self._outer)
+        self._watcher = None
         _interpreter.leave(self._inside)
         self.active = 0
 
     def interrupt(self, reason: VladError, thread: int | None = None) -> None:
         """From another thread: end the evaluation that is under way (in that thread) with this error. To be told again until it
         has ended: what is raised while Python tidies up in between is lost."""
-        with self._telling:
+        with _interpreter.lock:
             if self._thread is None or thread not in (None, self._thread):
                 return
             self.reason = self.reason or reason
             raise_in(self._thread, Interrupted)
             if self.stop is not None:
                 self.stop()
-
-    def alone(self) -> None:
-        """In a process that was forked: the other threads are not there."""
-        self._telling = threading.RLock()
 
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""
@@ -359,7 +380,7 @@ class Watch:
             elif own.most < math.inf and resident_bytes() > own.most:
                 reason = out_of_memory(self.limits.memory)
         while True:
-            with self._telling:
+            with _interpreter.lock:
                 has_begun = self._done is done
                 if has_begun:
                     self.interrupt(reason)
