@@ -20,7 +20,7 @@ import vlad
 from vlad.compile import kernels, products, toolchain
 from vlad.compile.abi import ffi
 from vlad.compile.blas import product as library_product
-from vlad.compile.emit_c import constant_text
+from vlad.compile.c_text import constant_text
 from vlad.compile.emit_kernels import kernel_lines, loop_order, products_text
 from vlad.compile.first_order import Each, Leaf, Slot, statements
 from vlad.compile.functions import needed

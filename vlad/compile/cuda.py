@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile import emit_cuda
-from vlad.compile.emit_c import Facts
 from vlad.compile.emit_cuda import Launches, Unfit
+from vlad.compile.facts import Facts
 from vlad.compile.first_order import (
     Block,
     Branch,

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from vlad.compile.emit_c import constant_text
+from vlad.compile.c_text import constant_text
 from vlad.compile.emit_kernels import (
     C_KINDS,
     entry_text,

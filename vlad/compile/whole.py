@@ -13,6 +13,7 @@ from typing import Any
 
 from vlad.compile import emit_c
 from vlad.compile.analyze import Analysis, Instance, Result, Walker
+from vlad.compile.c_text import identifier
 from vlad.compile.first_order import (
     Branch,
     Compute,
@@ -457,7 +458,7 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
         if value is None:
             raise _no_export(one, "it never answers when it is given reals")
         shape = _Shape(whole.analysis, value, one)
-        base = emit_c.identifier(one.name)
+        base = identifier(one.name)
         suffixes = ("", "_jvp", "_vjp") if one.derivatives else ("",)
         own = {base + suffix + rows for suffix in suffixes for rows in ("", "_rows")}
         clash = sorted(own & (taken | _KEYWORDS | emit_c.own_names()))
@@ -523,9 +524,7 @@ _KEYWORDS = frozenset(
 
 
 def _parameter_names(machine: Any, code: Code) -> list[str]:
-    return _free_names(
-        [emit_c.identifier(parameter.name) for parameter in machine.core_of(code).parameters], []
-    )
+    return _free_names([identifier(parameter.name) for parameter in machine.core_of(code).parameters], [])
 
 
 def _free_names(wanted: list[str], taken: list[str]) -> list[str]:

@@ -1,0 +1,66 @@
+"""Names, constants, strings and comments as C text, harmless whatever a program calls its things.
+
+In: names, numbers and positions of a program.  Out: text that any C compiler reads as one token, or as a comment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from vlad.compile.first_order import Function, Immediate, Leaf
+from vlad.source import Span
+
+LONGEST_NAME, LONGEST_COMMENT = 40, 200  # characters of what a program names, in C
+C_TYPES = {"d": "double", "b": "int", "p": "void *"}
+
+
+def identifier(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "t"
+
+
+def c_name(function: Function) -> str:
+    return f"v{function.serial}_{identifier(function.name[:LONGEST_NAME])}"
+
+
+def place_of(function: Function) -> str:
+    """Where to go for another turn."""
+    return f"again_{function.serial}"
+
+
+def place_of_result(index: int) -> str:
+    """Where the host wants the entries of a result; null if it does not care."""
+    return f"vlad_place_{index}"
+
+
+def constant_text(leaf: Leaf) -> str:
+    if type(leaf) is bool:
+        return "1" if leaf else "0"
+    if type(leaf) is Immediate:
+        return f"(void *){leaf.member + 1}L"
+    assert type(leaf) is float
+    if leaf != leaf:
+        return "(0.0 / 0.0)"
+    if leaf in (float("inf"), float("-inf")):
+        return "(1.0 / 0.0)" if leaf > 0 else "(-1.0 / 0.0)"
+    text = repr(leaf)
+    return f"({text})" if text.startswith("-") else text
+
+
+def number_list(numbers: Iterable[int]) -> str:
+    return ", ".join([str(number) for number in numbers]) or "0"
+
+
+def c_string(data: bytes) -> str:
+    """A C string literal, whatever the bytes: octal escapes end after three digits, and there are no trigraphs."""
+    return '"' + "".join([chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in data]) + '"'
+
+
+def position(span: Span) -> str:
+    return comment(f"{os.path.basename(span.source.name)}:{span.line}:{span.column}")
+
+
+def comment(text: str) -> str:
+    """Text that a script controls, made harmless within a C comment."""
+    return re.sub(r"[^A-Za-z0-9 .:_<>-]", "?", text[:LONGEST_COMMENT])

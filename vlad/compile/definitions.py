@@ -1,0 +1,142 @@
+"""What the functions of a unit of C have in common: structures, static data, numbers of failures, needed parts of the run-time.
+
+In: a first-order program.  Out: `Definitions`, which grows while functions are written out (emit_function.py), and then stands
+before them (emit_c.py).
+"""
+
+from __future__ import annotations
+
+from vlad.compile.abi import FIRST_FAILURE
+from vlad.compile.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
+from vlad.compile.emit_kernels import C_KINDS, number_text
+from vlad.compile.facts import Facts
+from vlad.compile.first_order import Data, Each, Fail, Function, Leaf, Member, Program, Return, Slot, Static
+from vlad.compile.identity import MOST_WRITTEN
+from vlad.core.types import Cell
+from vlad.tensors import Tensor, kind_name
+from vlad.values import Global
+
+LARGE_ANSWER = 4096  # entries of an array that is written where the host wants it
+
+
+class Definitions:
+    """Of one unit."""
+
+    def __init__(self, program: Program, alone: bool = False) -> None:
+        self.program = program
+        self.alone = alone
+        self.facts = Facts(program.functions)
+        self.failures: list[Fail] = []
+        self.structures: dict[str, str] = {}
+        self.statics: dict[int, tuple[Static, str]] = {}
+        self.static_lines: list[str] = []
+        self.expressions: list[str] = []
+        self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
+        self.takes_apart = self.collects = self.has_arrays = self.has_kernels = False
+        self.multiplies: set[str] = set()  # kinds of numbers of which there are products of matrices
+        self.takes: list[str] = []  # what is done with the words that come after the operands
+        self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
+        self.places = {} if alone else _answers_made(program.entries[0], self.facts)  # the results' numbers
+        self.static_lines += [f"static void *{place_of_result(index)};" for index in self.places.values()]
+        self._data: dict[Data, str] = {}
+
+    def variable_names(self, cell: Global) -> list[str]:
+        number = list(self.program.variables).index(cell)
+        return [
+            f"g{number}_{identifier(cell.name[:LONGEST_NAME])}_{index}"
+            for index in range(len(self.program.variables[cell]))
+        ]
+
+    def cell_number(self, cell: Cell) -> int:
+        return self.cells.setdefault(cell, len(self.cells))
+
+    def result_type(self, kinds: str) -> str:
+        if not kinds:
+            return "void"
+        if len(kinds) == 1:
+            return C_TYPES[kinds]
+        if kinds not in self.structures:
+            name = f"struct vlad_{kinds}" if len(kinds) < 40 else f"struct vlad_{len(self.structures)}"
+            fields = " ".join([f"{C_TYPES[kind]} _{index};" for index, kind in enumerate(kinds)])
+            self.structures[kinds] = f"{name} {{ {fields} }};"
+        return self.structures[kinds].split(" {")[0]
+
+    def box_type(self, member: Member) -> str:
+        kinds = ("t" if member.tagged else "") + member.kinds
+        key = "box " + kinds
+        if key not in self.structures:
+            name = f"struct vlad_box_{len(self.structures)}"
+            tag = "long tag; " if member.tagged else ""
+            words = {"d": "double", "b": "long", "p": "void *"}
+            fields = " ".join([f"{words[kind]} _{index};" for index, kind in enumerate(member.kinds)])
+            self.structures[key] = f"{name} {{ {tag}{fields} }};"
+        return self.structures[key].split(" {")[0]
+
+    def box_tag(self, member: Member) -> int:
+        """The number of a member among the boxed ones."""
+        boxed = [m for m in self.program.members[member.cell] if m.boxed]
+        return boxed.index(member)
+
+    def failure(self, fail: Fail) -> int:
+        self.failures.append(fail)
+        return FIRST_FAILURE + len(self.failures) - 1
+
+    def data(self, leaf: Data) -> str:
+        """The name of a tensor's entries: part of the text where they are few, or where there is no host."""
+        if leaf not in self._data:
+            array = leaf.tensor.array
+            self._data[leaf] = name = f"vlad_data_{len(self._data)}"
+            if array.size <= MOST_WRITTEN or self.alone:
+                kind = kind_name(array.dtype)
+                entries = ", ".join(
+                    [number_text(entry, kind, constant_text) for entry in array.reshape(-1).tolist()]
+                )
+                self.static_lines.append(f"static const {C_KINDS[kind]} {name}[] = {{{entries or '0'}}};")
+            else:
+                self.static_lines.append(f"static const void *{name};")
+                self.given.append(leaf.tensor)
+                self.takes.append(f"{name} = vlad_in[{{}}].p;")
+        return f"(void *){self._data[leaf]}"
+
+    def static(self, leaf: Static) -> str:
+        """The name of a box that is part of the program. Long lists are written from their end."""
+        order: list[Static] = []
+        work = [leaf]
+        while work:
+            one = work.pop()
+            if id(one) not in self.statics:
+                order.append(one)
+                work += [inner for inner in one.leaves if type(inner) is Static]
+        for one in reversed(order):
+            if id(one) in self.statics:
+                continue
+            name = f"vlad_static_{len(self.statics)}"
+            self.statics[id(one)] = one, name
+            tag = f"{self.box_tag(one.member)}, " if one.member.tagged else ""
+            leaves = ", ".join([self.static_leaf(inner) for inner in one.leaves])
+            self.static_lines.append(f"static const {self.box_type(one.member)} {name} = {{{tag}{leaves}}};")
+        return f"(void *)&{self.statics[id(leaf)][1]}"
+
+    def static_leaf(self, leaf: Leaf) -> str:
+        if type(leaf) is Data:
+            return self.data(leaf)
+        if type(leaf) is Static:
+            return f"(void *)&{self.statics[id(leaf)][1]}"
+        return constant_text(leaf)
+
+
+def _answers_made(entry: Function, facts: Facts) -> dict[Slot, int]:
+    """The arrays that are results of an entry, large enough not to be copied, and that it makes once in a call: the number of the
+    result."""
+    is_called = any(entry in callees for callees in facts.callees.values())
+    if is_called or entry in facts.loops or type(entry.body.end) is not Return:
+        return {}
+    made = {
+        slot
+        for statement in entry.body.statements
+        if type(statement) is Each and statement.is_loop
+        for slot, output in zip(statement.slots, statement.kernel.outputs, strict=True)
+        if output.base is None and (output.size or 0) >= LARGE_ANSWER
+    }
+    numbered = reversed(list(enumerate(entry.body.end.leaves)))
+    return {leaf: index for index, leaf in numbered if type(leaf) is Slot and leaf in made}

@@ -1,0 +1,436 @@
+"""A first-order function → the text of a C function.
+
+In: functions, and the definitions of their unit.  Out: `Body`, whose `text` is that of the
+function. Loops are labels and jumps; a kernel is a loop of its own (emit_kernels.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vlad.compile.c_text import (
+    C_TYPES,
+    LONGEST_NAME,
+    c_name,
+    c_string,
+    comment,
+    constant_text,
+    identifier,
+    number_list,
+    place_of,
+    place_of_result,
+    position,
+)
+from vlad.compile.definitions import Definitions
+from vlad.compile.emit_kernels import kernel_lines
+from vlad.compile.emit_routines import routine_lines
+from vlad.compile.facts import grows_only
+from vlad.compile.first_order import (
+    Block,
+    Box,
+    Branch,
+    Compute,
+    Data,
+    Each,
+    Effect,
+    Fail,
+    Function,
+    Invoke,
+    Leaf,
+    Load,
+    Member,
+    Return,
+    Slot,
+    Static,
+    Store,
+    Switch,
+    TailInvoke,
+    Unbox,
+    Unreachable,
+    Yield,
+    blocks,
+    leaves_read,
+    statements,
+)
+from vlad.compile.functions import applied
+from vlad.compile.products import as_product
+from vlad.compile.rewriting import leaf_kind
+from vlad.core.kernels import SIZES, Routine
+
+
+class Body:
+    """The text of a function, or of several that call each other in tail position: these are one C function with a place to
+    jump to for each, so that no C compiler has to see that their calls need no stack."""
+
+    def __init__(self, unit: Definitions, members: list[Function]) -> None:
+        self.unit = unit
+        self.members = members
+        self.function = members[0]
+        self.lines: list[str] = []
+        self.names: dict[Slot, str] = {}
+        self.used: dict[str, int] = {}
+        facts = unit.facts
+        self.allocates = any(f in facts.allocates for f in members)
+        keeps = any(
+            type(s) is Store and "p" in map(leaf_kind, s.leaves) for f in members for s in statements(f.body)
+        )
+        self.releases = self.allocates and "p" not in self.function.results and not keeps
+        self.loops = len(members) > 1 or self.function in facts.loops
+        self.indent = 1
+        self.here: str | None = None
+        self.only_readers: dict[Function, dict[Leaf, Each]] = {}
+
+    def text(self) -> str:
+        facts, members = self.unit.facts, self.members
+        pointed = any(slot.kind == "p" for f in members for slot in f.parameters)
+        if self.allocates and (self.releases or (self.loops and pointed)):
+            self.line("char *const mark = vlad_top;")
+        keeps_all = len(members) == 1 and grows_only(self.function, facts)
+        self.gathers = self.loops and self.allocates and pointed and not keeps_all
+        if self.gathers:
+            self.unit.collects = True
+            self.line("long limit = VLAD_NURSERY;")
+        if any(f in facts.recursive for f in members):
+            self.line("VLAD_ENTER();")
+            self.step()
+        return self._one() if len(members) == 1 else self._several()
+
+    def _one(self) -> str:
+        function = self.function
+        if self.loops:
+            self.lines.append(f"{place_of(function)}:;")
+        self.block(function.body, ())
+        return "\n".join(
+            [self._head(c_name(function), self._parameters(function), function), *self.lines, "}"]
+        )
+
+    def _several(self) -> str:
+        """One function with a place for each, and a function for each that goes there."""
+        together = f"{c_name(self.function)}_together"
+        texts = []
+        for number, function in enumerate(self.members):
+            actual = [
+                self.name(slot) if one is function else "0" for one in self.members for slot in one.parameters
+            ]
+            call = f"{together}({', '.join([str(number), *actual])});"
+            answer = f"return {call}" if function.results else call
+            texts.append(
+                f"{self._head(c_name(function), self._parameters(function), function)}\n  {answer}\n}}"
+            )
+        self.line("switch (which) {")
+        for number, function in enumerate(self.members):
+            self.line(f"{'default' if number == 0 else f'case {number}'}: goto {place_of(function)};")
+        self.line("}")
+        for function in self.members:
+            self.function = function
+            self.lines.append(f"{place_of(function)}:;")
+            self.line("{")
+            self.block(function.body, ())
+            self.line("}")
+        parameters = ["int which", *[self._parameters(f) for f in self.members if f.parameters]]
+        head = self._head(together, ", ".join(parameters), self.members[0])
+        prototype = f"{head.partition(' {')[0]};"
+        return "\n".join([prototype, *texts, head, *self.lines, "}"])
+
+    def _parameters(self, function: Function) -> str:
+        return ", ".join([f"{C_TYPES[s.kind]} {self.name(s)}" for s in function.parameters])
+
+    def _head(self, name: str, parameters: str, function: Function) -> str:
+        where = f" /* {position(function.span)} */" if function.span else ""
+        return f"static {self.unit.result_type(function.results)} {name}({parameters or 'void'}) {{{where}"
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * self.indent + text)
+
+    def step(self) -> None:
+        self.line("if (__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);")
+
+    def name(self, slot: Slot) -> str:
+        name = self.names.get(slot)
+        if name is None:
+            base = identifier(slot.name[:LONGEST_NAME])
+            count = self.used[base] = self.used.get(base, 0) + 1
+            name = self.names[slot] = f"{base}_{count}"
+        return name
+
+    def leaf(self, leaf: Leaf) -> str:
+        if type(leaf) is Slot:
+            return self.name(leaf)
+        if type(leaf) is Data:
+            return self.unit.data(leaf)
+        return self.unit.static(leaf) if type(leaf) is Static else constant_text(leaf)
+
+    def declare(self, slots: Iterable[Slot]) -> None:
+        for slot in slots:
+            self.line(f"{C_TYPES[slot.kind]} {self.name(slot)};")
+
+    # Blocks.
+
+    def block(self, block: Block, targets: tuple[Slot, ...]) -> None:
+        for statement in block.statements:
+            match statement:
+                case Compute():
+                    self.compute(statement)
+                case Each():
+                    self.each(statement)
+                case Invoke():
+                    self.invoke(statement)
+                case Effect():
+                    self.effect(statement)
+                case Load():
+                    names = self.unit.variable_names(statement.cell)
+                    for slot, name in zip(statement.slots, names, strict=True):
+                        self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {name};")
+                case Store():
+                    names = self.unit.variable_names(statement.cell)
+                    for name, leaf in zip(names, statement.leaves, strict=True):
+                        self.line(f"{name} = {self.leaf(leaf)};")
+                case Box():
+                    self.box(statement)
+                case Unbox():
+                    box = self.unit.box_type(statement.member)
+                    pointer = self.leaf(statement.pointer)
+                    for index, slot in enumerate(statement.slots):
+                        self.line(
+                            f"{C_TYPES[slot.kind]} {self.name(slot)} = ((const {box} *){pointer})->_{index};"
+                        )
+                case Branch():
+                    self.declare(statement.slots)
+                    test, consequent = self.leaf(statement.test), statement.consequent
+                    if not statement.slots and not consequent.statements and type(consequent.end) is Yield:
+                        self.arm(f"if (!{test}) {{", statement.alternative, ())
+                    else:
+                        self.arm(f"if ({test}) {{", consequent, statement.slots)
+                        self.arm("} else {", statement.alternative, statement.slots)
+                    self.line("}")
+                case Switch():
+                    self.switch(statement)
+        self.end(block, targets)
+
+    def arm(self, head: str, block: Block, targets: tuple[Slot, ...]) -> None:
+        self.line(head)
+        self.indent += 1
+        self.block(block, targets)
+        self.indent -= 1
+
+    def switch(self, statement: Switch) -> None:
+        self.declare(statement.slots)
+        pointer = self.leaf(statement.pointer)
+        cases = sorted(statement.cases, key=lambda case: case[0].boxed)
+        for index, (member, block) in enumerate(cases):
+            last = index == len(cases) - 1
+            if last and index == 0:
+                self.arm("{", block, statement.slots)
+                break
+            test = self.is_member(pointer, member)
+            head = "else {" if last else f"if ({test}) {{" if index == 0 else f"else if ({test}) {{"
+            self.arm(head if index == 0 else "} " + head, block, statement.slots)
+        self.line("}")
+
+    def is_member(self, pointer: str, member: Member) -> str:
+        if not member.boxed:
+            return f"{pointer} == (void *){member.index + 1}L"
+        if not member.tagged:
+            return f"(unsigned long){pointer} > 4095"
+        return f"*(long *){pointer} == {self.unit.box_tag(member)}"
+
+    def end(self, block: Block, targets: tuple[Slot, ...]) -> None:
+        end = block.end
+        match end:
+            case Yield():
+                for slot, leaf in zip(targets, end.leaves, strict=True):
+                    self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
+            case Return():
+                self.answer([self.leaf(leaf) for leaf in end.leaves])
+            case TailInvoke():
+                if end.function in self.members and self.loops:
+                    self.again(end)
+                else:
+                    self.tail_call(end)
+            case Fail():
+                number = self.unit.failure(end)
+                self.line(f"vlad_fail({number}); /* {comment(end.what)} */")
+            case Unreachable():
+                self.line("vlad_fail(VLAD_STOPPED);")
+
+    def answer(self, leaves: list[str]) -> None:
+        if self.releases:
+            self.line("vlad_top = mark;")
+        if not leaves:
+            self.line("return;")
+        elif len(leaves) == 1:
+            self.line(f"return {leaves[0]};")
+        else:
+            self.line(f"return ({self.unit.result_type(self.function.results)}){{{', '.join(leaves)}}};")
+
+    def tail_call(self, end: TailInvoke) -> None:
+        operands = ", ".join([self.leaf(leaf) for leaf in end.operands])
+        if self.releases and not any(slot.kind == "p" for slot in end.function.parameters):
+            self.line("vlad_top = mark;")
+        call = f"{c_name(end.function)}({operands});"
+        self.line(f"return {call}" if self.function.results else f"{call} return;")
+
+    def again(self, end: TailInvoke) -> None:
+        """A turn of a loop: the parameters change, what nothing reaches is freed."""
+        target = end.function
+        changed = [
+            (slot, leaf)
+            for slot, leaf in zip(target.parameters, end.operands, strict=True)
+            if leaf is not slot
+        ]
+        parameters = set(target.parameters)
+        read = {leaf for _, leaf in changed if type(leaf) is Slot and leaf in parameters}
+        moved = []
+        for slot, leaf in changed:
+            if len(changed) > 1 and slot in read:
+                self.used["next"] = self.used.get("next", 0) + 1
+                temporary = f"next_{self.used['next']}"
+                moved.append((self.name(slot), temporary, slot.kind, self.leaf(leaf)))
+        for _, temporary, kind, text in moved:
+            self.line(f"{C_TYPES[kind]} {temporary} = {text};")
+        later = {name for name, _, _, _ in moved}
+        for slot, leaf in changed:
+            if self.name(slot) not in later:
+                self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
+        for name, temporary, _, _ in moved:
+            self.line(f"{name} = {temporary};")
+        names = [self.name(slot) for slot in target.parameters if slot.kind == "p"]
+        if self.gathers and names:
+            numbers = [self.unit.cell_number(cell) for cell in target.parameter_cells if cell is not None]
+            self.line("if (__builtin_expect(vlad_top - mark > limit, 0)) {")
+            self.line(f"  void *roots[] = {{{', '.join(names)}}};")
+            self.line(f"  static const short cells[] = {{{number_list(numbers)}}};")
+            self.line(f"  limit = vlad_collect(mark, {len(names)}, roots, cells);")
+            for index, name in enumerate(names):
+                self.line(f"  {name} = roots[{index}];")
+            self.line("}")
+        elif self.allocates and not names and self.releases:
+            self.line("vlad_top = mark;")
+        self.step()
+        self.line(f"goto {place_of(target)};")
+
+    # Statements.
+
+    def compute(self, statement: Compute) -> None:
+        actual = {
+            name: self.leaf(leaf)
+            for name, leaf in zip(statement.row.operands, statement.operands, strict=True)
+        }
+        text = applied(statement.row.c, actual)
+        self.unit.expressions.append(statement.row.c)
+        slot = statement.slot
+        where = ""
+        if statement.span is not None:
+            here = position(statement.span)
+            if here != self.here:
+                self.here, where = here, f" /* {here} */"
+        self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {text};{where}")
+
+    def each(self, statement: Each) -> None:
+        self.unit.has_arrays |= statement.allocates
+        operands = [self.leaf(leaf) for leaf in statement.operands]
+        outputs = [self.name(slot) for slot in statement.slots]
+        if statement.span is not None:
+            self.here = position(statement.span)
+            self.line(f"/* {self.here} */")
+        for line in self.work(statement, operands, outputs):
+            self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
+
+    def work(self, statement: Each, operands: list[str], outputs: list[str]) -> list[str]:
+        unit = self.unit
+        if type(statement.work) is Routine:
+            unit.takes_apart = True
+            unit.expressions.append("exp() fabs() log() sqrt()")  # that runtime.c uses
+            return routine_lines(statement.work, operands, outputs)
+        kernel, places = statement.kernel, unit.places
+        unit.has_kernels = True
+        product = as_product(kernel)
+        if product is not None:
+            unit.multiplies.add(product.kind)
+        return kernel_lines(
+            kernel,
+            operands,
+            outputs,
+            constant_text,
+            unit.expressions,
+            self.given_up(statement),
+            {self.name(slot): place_of_result(places[slot]) for slot in statement.slots if slot in places},
+        )
+
+    def given_up(self, statement: Each) -> list[int]:
+        """The operands that are new arrays which only this statement reads, and only as what an output begins as."""
+        if self.function not in self.only_readers:
+            self.only_readers[self.function] = _only_readers(self.function)
+        only, reads = self.only_readers[self.function], {read.operand for read in statement.kernel.reads}
+        return [
+            output.base
+            for output in statement.kernel.outputs
+            if output.base is not None
+            and output.base not in reads
+            and only.get(statement.operands[output.base]) is statement
+        ]
+
+    def invoke(self, statement: Invoke) -> None:
+        call = f"{c_name(statement.function)}({', '.join([self.leaf(leaf) for leaf in statement.operands])})"
+        slots = statement.slots
+        if not slots:
+            self.line(f"{call};")
+        elif len(slots) == 1:
+            self.line(f"{C_TYPES[slots[0].kind]} {self.name(slots[0])} = {call};")
+        else:
+            self.used["both"] = self.used.get("both", 0) + 1
+            name = f"both_{self.used['both']}"
+            self.line(f"{self.unit.result_type(statement.function.results)} {name} = {call};")
+            for index, slot in enumerate(slots):
+                self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {name}._{index};")
+
+    def effect(self, statement: Effect) -> None:
+        match statement.what:
+            case "text":
+                data = statement.text.encode("utf-8", "surrogatepass")
+                if data:
+                    self.line(f"vlad_put({c_string(data)}, {len(data)});")
+            case "in":
+                (slot,) = statement.slots
+                status = ""
+                if self.unit.alone:
+                    status = str(self.unit.failure(Fail("Value read is not real", statement.span)))
+                self.line(f"double {self.name(slot)} = vlad_read({status});")
+            case "tensor":
+                kind, *lengths = statement.text.split()
+                shape = f"(const long[]){{{', '.join(lengths)}}}"
+                self.line(
+                    f"vlad_put_tensor({self.leaf(statement.operands[0])}, {shape}, {len(lengths)}, {list(SIZES).index(kind)});"
+                )
+            case "out":
+                self.line("vlad_out_line();")
+            case "quoted":
+                self.line(f"vlad_put_quoted({self.leaf(statement.operands[0])});")
+            case "step":
+                self.line(f"vlad_step({statement.operands[0]:.0f});")
+            case what:
+                self.line(f"vlad_put_{what}({self.leaf(statement.operands[0])});")
+
+    def box(self, statement: Box) -> None:
+        type_ = self.unit.box_type(statement.member)
+        name = self.name(statement.slot)
+        self.line(f"{type_} *{name} = vlad_allocate(sizeof({type_}));")
+        if statement.member.tagged:
+            self.line(f"{name}->tag = {self.unit.box_tag(statement.member)};")
+        for index, leaf in enumerate(statement.leaves):
+            self.line(f"{name}->_{index} = {self.leaf(leaf)};")
+
+
+def _only_readers(function: Function) -> dict[Leaf, Each]:
+    """For each array that a kernel makes and one kernel reads, that one."""
+    readers: dict[Leaf, list[object]] = {}
+    for block in blocks(function.body):
+        for node in (*block.statements, block.end):
+            for leaf in leaves_read(node):
+                readers.setdefault(leaf, []).append(node)
+    made = {slot for s in statements(function.body) if type(s) is Each for slot in s.slots}
+    found: dict[Leaf, Each] = {}
+    for leaf, nodes in readers.items():
+        if leaf in made and len(nodes) == 1 and type(nodes[0]) is Each:
+            found[leaf] = nodes[0]
+    return found

@@ -1,0 +1,132 @@
+"""What holds of first-order functions together: who allocates, who can fail, which loops keep all that they make.
+
+In: the functions of a program (first_order.py).  Out: `Facts`. Called by those who write them out as C or CUDA.
+"""
+
+from __future__ import annotations
+
+from vlad.compile.emit_kernels import looks
+from vlad.compile.first_order import (
+    Block,
+    Box,
+    Each,
+    Effect,
+    Fail,
+    Function,
+    Immediate,
+    Invoke,
+    Leaf,
+    Slot,
+    Statement,
+    Static,
+    TailInvoke,
+    Unbox,
+    Unreachable,
+    blocks,
+    components,
+    inner_blocks,
+    makes,
+    statements,
+)
+
+
+class Facts:
+    """What holds of functions together: who allocates, who calls itself outside tail position, who can fail."""
+
+    def __init__(self, functions: list[Function]) -> None:
+        calls: dict[Function, list[Function]] = {}
+        tails: dict[Function, list[Function]] = {}
+        self.allocates: set[Function] = set()
+        self.fails: set[Function] = set()
+        self.loops: set[Function] = set()
+        self.acts: set[Function] = set()
+        self.counts = self.quotes = self.shows_tensors = False
+        for function in functions:
+            all_statements = statements(function.body)
+            calls[function] = [s.function for s in all_statements if type(s) is Invoke]
+            ends = [block.end for block in blocks(function.body)]
+            tails[function] = [end.function for end in ends if type(end) is TailInvoke]
+            if any(makes(s) for s in all_statements):
+                self.allocates.add(function)
+            if function in tails[function]:
+                self.loops.add(function)
+            effects = {s.what for s in all_statements if type(s) is Effect}
+            self.counts |= "step" in effects
+            self.quotes |= "quoted" in effects
+            self.shows_tensors |= "tensor" in effects
+            if effects - {"step"}:
+                self.acts.add(function)
+            takes_long = any(type(s) is Each and s.is_loop and looks(s.kernel) for s in all_statements)
+            if effects or takes_long or any(type(end) in (Fail, Unreachable) for end in ends):
+                self.fails.add(function)
+        self.callees = {function: [*calls[function], *tails[function]] for function in functions}
+        self.component = components(functions, self.callees)
+        self.recursive = {
+            f for f in functions if any(self.component[f] == self.component[g] for g in calls[f])
+        }
+        by_number: dict[int, list[Function]] = {}
+        tail_component = components(functions, tails)
+        for function in functions:
+            by_number.setdefault(tail_component[function], []).append(function)
+        self.together = list(by_number.values())  # loops of several functions are one
+        self.loops |= {f for members in self.together if len(members) > 1 for f in members}
+        self._spread(self.allocates, functions)
+        self.fails |= self.loops | self.recursive | self.allocates
+        self._spread(self.fails, functions)
+
+    def _spread(self, has: set[Function], functions: list[Function]) -> None:
+        """To callers."""
+        grown = True
+        while grown:
+            grown = False
+            for function in functions:
+                if function not in has and any(callee in has for callee in self.callees[function]):
+                    has.add(function)
+                    grown = True
+
+
+def grows_only(function: Function, facts: Facts) -> bool:
+    """Does a loop keep all that it allocates, as one that writes a tape does? Then there is nothing to collect in it."""
+    parameters = [slot for slot in function.parameters if slot.kind == "p"]
+    turns: list[tuple[TailInvoke, list[Statement]]] = []
+    work: list[tuple[Block, list[Statement]]] = [(function.body, [])]
+    while work:
+        block, before = work.pop()
+        path = [*before, *block.statements]
+        for index, statement in enumerate(block.statements):
+            work += [(inner, [*before, *block.statements[: index + 1]]) for inner in inner_blocks(statement)]
+        if type(block.end) is TailInvoke and block.end.function is function:
+            turns.append((block.end, path))
+    outside = {slot: slot for slot in parameters}  # what leads only to boxes that were there before the loop
+    taken = {s.pointer: s for _, path in turns for s in path if type(s) is Unbox}
+    source = {slot: unbox.pointer for unbox in taken.values() for slot in unbox.slots}
+    changed = True
+    while changed:
+        changed = False
+        for end, _ in turns:
+            for slot, leaf in zip(function.parameters, end.operands, strict=True):
+                while type(leaf) is Slot and leaf in source:
+                    leaf = source[leaf]
+                if slot in outside and not (isinstance(leaf, Immediate | Static) or leaf in outside):
+                    del outside[slot]
+                    changed = True
+    for end, path in turns:
+        boxes: dict[Leaf, tuple[Leaf, ...]] = {s.slot: s.leaves for s in path if type(s) is Box}
+        boxes |= {slot: () for s in path if type(s) is Each for slot in s.slots if slot.kind == "p"}
+        inner = [s for s in path for block in inner_blocks(s) for s in statements(block)]
+        if any(
+            type(s) is Invoke and s.function in facts.allocates and "p" in s.function.results for s in path
+        ):
+            return False
+        if any(makes(s) for s in inner if s not in path):
+            return False
+        kept: set[Leaf] = set()
+        reach = [leaf for leaf in end.operands if type(leaf) is Slot]
+        while reach:
+            leaf = reach.pop()
+            if leaf not in kept:
+                kept.add(leaf)
+                reach += [inner for inner in boxes[leaf] if type(inner) is Slot] if leaf in boxes else []
+        if not kept.issuperset(boxes) or any(slot not in kept for slot in parameters if slot not in outside):
+            return False
+    return True
