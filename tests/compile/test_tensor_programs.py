@@ -283,6 +283,31 @@ def test_arrays_of_every_kind_cross_without_a_copy(kind: str) -> None:
     assert same(first, again) and again[2].dtype == kind and not again[2].flags.writeable
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64"])
+def test_reals_made_of_small_arrays_need_no_words(kind: str) -> None:
+    f = vlad.Session(tier="compile").eval(
+        "(lambda (x k y) (+ (* k (sum (as-type x 'float64))) (tensor-ref y 1)))"
+    )
+    x, y = A.astype(kind), np.array([0.25, 0.5])
+    assert f(x, 2.0, y) == 2 * x.sum() + 0.5
+    (entry,) = f.session.tiers.entries.values()
+    assert entry.variants[0].entry is not None
+    leaves = f.quicks[0].leaves
+    assert leaves((x, 2.0, y)) == (f(x, 2.0, y),)
+    wrong = [
+        (x, 2.0),
+        (x, 2, y),
+        (x.T, 2.0, y),
+        (x[:1], 2.0, y),
+        (x.astype(">i2"), 2.0, y),
+        (np.asfortranarray(x), 2.0, y),
+        (x, 2.0, "y"),
+    ]
+    for arguments in wrong:
+        assert leaves(arguments) is NotImplemented
+    assert f(np.asfortranarray(x), 2, y) == f(x, 2.0, y)
+
+
 def test_the_library_multiplies_floats() -> None:
     session, r = vlad.Session(tier="compile"), np.random.default_rng(0)
     f = session.eval("(lambda (a b) (matmul a b))")
@@ -318,6 +343,7 @@ def test_arrays_of_every_layout(name: str) -> None:
         "(lambda (x) (* 2 (+ x 1)))",
         "(lambda (x) (sum x #:axis 0))",
         "(lambda (x) (list x (sum x)))",
+        "(lambda (x) (sum (* x x)))",
     ]:
         agree(text, array)
     array.setflags(write=False)

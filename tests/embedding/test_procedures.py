@@ -247,6 +247,23 @@ def test_machine_code_for_one_structure_is_not_called_with_another() -> None:
         assert (f([1.0]), f(3.0), f(1.0, 2.0), f((4.0, 5.0)), f(2)) == (1.0, 300.0, 1.0, 4.0, 200.0)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(cons 3 (* 2 x))", "(cons (* 2 x) 3)", "(list 3 (* 2 x))", "(list (* 2 x))", "(list (* 2 x) #t)", "(cons '() (* 2 x))",
+        "(list (list (* 2 x)))", "(cons 3 (cons 4 (* 2 x)))", "(list 3)", "3", "(> x 3)", "(list x 3 x)", "(cons x (cons 3 x))",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("x", [0.5, np.array(0.5), np.array([0.5, 1.5])], ids=["real", "scalar", "array"])
+def test_what_is_known_of_an_answer_is_part_of_it(text: str, x: Any) -> None:
+    """However often it is called: machine code gives the other parts only."""
+    for inside in (text, text.replace("x", "(sum x)")):
+        expected = vlad.Session(tier="evaluate").eval(f"(lambda (x) {inside})")(x)
+        f = vlad.Session(tier="compile").eval(f"(lambda (x) {inside})")
+        for _ in range(3):
+            same(f(x), expected)
+
+
 def test_sensitivities_come_straight_from_machine_code(compiling: vlad.Session) -> None:
     for name, point in [
         ("product", (1.0, 2.0, 3.0)),

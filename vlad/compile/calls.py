@@ -23,7 +23,7 @@ from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import arguments_of, quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
 from vlad.core.kernels import SIZES
-from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, value_of
+from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor, value_of
 from vlad.devices import device_named
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
@@ -355,13 +355,20 @@ class Compiled(Crossing):
         self._give_back: Callable[[], int] | None = _exported(handle, "vlad_give_back")
         self.handle = handle
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
-        self.direct: Any = None  # from reals to a real, without state
+        self.entry: Any = None  # from reals and entries of tensors to a real, without state
         arguments = arguments_of(interface)
-        if interface.direct and arguments is not None:
-            kinds = ", ".join(["double"] * len(arguments))
+        is_real = (
+            interface.result is not None and interface.layout.types.canonical(interface.result).kind == "real"
+        )
+        if (
+            interface.direct and arguments is not None and is_real
+        ):  # not a pair of which the other half is known
+            kinds = ", ".join(["void *" if is_tensor(type_) else "double" for type_ in arguments])
             pointer = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
             # keeps the library, for as long as somebody calls it
-            self.direct = ffi.gc(pointer, lambda _: handle)
+            self.entry = ffi.gc(pointer, lambda _: handle)
+        # where all are reals: Python's floats are what it takes
+        self.direct = self.entry if arguments and not any(map(is_tensor, arguments)) else None
         self.quick = quick(self, self._in, self._out)
 
     def fits(self) -> bool:

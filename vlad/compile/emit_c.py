@@ -2,9 +2,9 @@
 
 What is in its functions, emit_function.py writes.
 
-A unit for a session exports `vlad_call`, which takes and gives machine words, and where the entry maps doubles to one double
-also `vlad_direct`; one that stands alone is a program with a `main`, or a library with a procedure for each entry. A
-tail call within a loop is a jump; booleans are ints; strict floating point is the toolchain's flags.
+A unit for a session exports `vlad_call`, which takes and gives machine words, and where the entry maps its operands to a double
+and has no state also `vlad_direct`; one that stands alone is a program with a `main`, or a library with a procedure for each
+entry. A tail call within a loop is a jump; booleans are ints; strict floating point is the toolchain's flags.
 Statuses: 0 is an answer, those that abi.py names are limits, from FIRST_FAILURE on they number the program's own `fail`s.
 """
 
@@ -187,10 +187,13 @@ class Unit(Definitions):
         lines.append(
             "int vlad_call(union vlad_word const *in, union vlad_word *out) { return vlad_run(vlad_enter, in, out); }"
         )
-        if entry not in facts.fails and entry.results == "d" and all(p.kind == "d" for p in entry.parameters):
-            parameters = ", ".join([f"double x{index}" for index in range(len(entry.parameters))]) or "void"
-            names = ", ".join([f"x{index}" for index in range(len(entry.parameters))])
-            lines.append(f"double vlad_direct({parameters}) {{ return {c_name(entry)}({names}); }}")
+        words = facts.counts or self.multiplies or self.takes_apart or self.takes or self.places
+        if entry not in facts.fails and entry.results == "d" and not words:
+            kinds = [f"{C_TYPES[slot.kind]} x{index}" for index, slot in enumerate(entry.parameters)]
+            names = ", ".join([f"x{index}" for index in range(len(kinds))])
+            lines.append(
+                f"double vlad_direct({', '.join(kinds) or 'void'}) {{ return {c_name(entry)}({names}); }}"
+            )
         return "\n".join(lines)
 
     def main(self, told: Callable[[Fail], str]) -> str:

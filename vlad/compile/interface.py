@@ -22,9 +22,9 @@ class Unwritable(Exception):
 @dataclass(frozen=True, slots=True)
 class Interface:
     """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
-    abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is
-    `direct` has an entry from reals to a real; one that `counts` takes fuel as one more word, and gives back what is left; one
-    that `multiplies` matrices takes the library's products for that, and one that `takes_apart` matrices the addresses of its
+    abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is `direct` has an
+    entry without words, from its parameters to a real; one that `counts` takes fuel as one more word, and gives the rest back;
+    one that `multiplies` matrices takes the library's products for that, and one that `takes_apart` matrices the addresses of its
     routines (blas.py). `places`: the numbers of the results, tensors, for which the last words may say where their entries are to
     be written. `largest`: bytes of the largest array that it makes."""
 

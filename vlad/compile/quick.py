@@ -8,6 +8,7 @@ there only (tiers.py asks).
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -32,18 +33,14 @@ class Quick(NamedTuple):
 def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
     """For a calls.Compiled, if there can be one. `words` and `answers` are what machine code reads and writes."""
     interface = compiled.interface
-    if interface.acts or interface.counts or interface.result is None:
-        return None
+    if interface.acts or interface.counts or interface.result is None or compiled.direct is not None:
+        return None  # `direct` is quicker still
     arguments = arguments_of(interface)
     spine = _spine(interface.layout.types, interface.result)
     if spine is None or arguments is None:
         return None
     elements, shape = spine
-    if any(is_tensor(type_) for type_ in (*arguments, *elements)):
-        return Quick(_of_arrays(compiled, words, answers, arguments, elements), shape)
-    if compiled.direct is not None:
-        return None  # that is quicker still
-    return Quick(_of_reals(compiled, words, answers, len(arguments), elements), shape)
+    return Quick(_Writer(compiled, words, answers, arguments, elements).leaves(), shape)
 
 
 def arguments_of(interface: Interface) -> list[Type] | None:
@@ -57,156 +54,130 @@ def arguments_of(interface: Interface) -> list[Type] | None:
     return found if all(_is_number(type_) for type_ in found) else None
 
 
-def _of_reals(compiled: Any, words: Any, answers: Any, count: int, elements: Sequence[Type]) -> Leaves:
-    """From so many reals to reals."""
-    lock, busy, call = compiled.lock, compiled.busy, _caller(compiled)
-    operands, results = ffi.buffer(words), ffi.buffer(answers)
-    put = struct.Struct(f"{count}d").pack_into
-    take = struct.Struct(f"{len(compiled.interface.results)}d").unpack_from
-    constants = {index: value_of(type_) for index, type_ in enumerate(elements) if type_.kind == "constant"}
+class _Writer:
+    """Writes Python's text of `leaves` for given types: a loop over them would cost as much as a sum of a small array."""
 
-    def leaves(arguments: tuple[Any, ...]) -> Any:
-        if len(arguments) != count:
-            return NotImplemented
-        for argument in arguments:
-            if type(argument) is not float:
-                return NotImplemented
-        with lock:
-            if busy:  # in this very thread
-                return NotImplemented
-            try:
-                busy.append(lock)
-                put(operands, 0, *arguments)
-                return NotImplemented if call(words, answers) else take(results)
-            finally:
-                busy.clear()
+    def __init__(
+        self, compiled: Any, words: Any, answers: Any, types: Sequence[Type], elements: Sequence[Type]
+    ) -> None:
+        self.compiled = compiled
+        self.words, self.answers = words, answers
+        self.types, self.elements = types, elements
+        self.names: dict[str, Any] = {}  # what the text speaks of
+        self.operands = [f"x{index}" for index in range(len(types))]
 
-    if not constants:
+    def leaves(self) -> Leaves:
+        """From reals and arrays of the types to the reals and arrays of the elements."""
+        if self.compiled.entry is not None:
+            body = self._without_state()
+        elif any(map(is_tensor, (*self.types, *self.elements))):
+            body = self._in_turn(*self._word_by_word())
+        else:
+            body = self._in_turn(*self._at_once())
+        count = len(self.types)
+        lines = [f"if len(arguments) != {count}: return NotImplemented", *self._checks(), *body]
+        text = "\n    ".join(["def leaves(arguments):", *lines])
+        exec(text, self.names)
+        leaves: Leaves = self.names["leaves"]
         return leaves
 
-    def with_constants(arguments: tuple[Any, ...]) -> Any:
-        found = leaves(arguments)
-        if found is NotImplemented:
-            return found
-        rest = iter(found)
-        return tuple([constants[i] if i in constants else next(rest) for i in range(len(elements))])
+    def _checks(self) -> list[str]:
+        """Are the arguments of the types? Those that are arrays then are where their entries lie; whoever called holds them."""
+        lines = [f"{''.join([f'{x}, ' for x in self.operands])}= arguments"] if self.operands else []
+        for x, type_ in zip(self.operands, self.types, strict=True):
+            if not is_tensor(type_):
+                lines.append(f"if type({x}) is not float: return NotImplemented")
+                continue
+            import numpy
 
-    return with_constants
+            self.names.update({"ndarray": numpy.ndarray, "from_buffer": ffi.from_buffer})
+            dtype = self._named("dtype", numpy.dtype(type_.of.kind))
+            lines += [
+                f"if type({x}) is not ndarray or {x}.dtype is not {dtype}: return NotImplemented",
+                f"if {x}.shape != {type_.of.shape} or not {x}.flags.aligned: return NotImplemented",
+                f"try: {x} = from_buffer({x})",
+                "except ValueError: return NotImplemented  # its entries do not lie side by side",
+            ]
+        return lines
 
+    def _without_state(self) -> list[str]:
+        """To a real, and nobody has to wait for others."""
+        return [f"return ({self._named('entry', self.compiled.entry)}({', '.join(self.operands)}),)"]
 
-def _of_arrays(
-    compiled: Any, words: Any, answers: Any, types: Sequence[Type], elements: Sequence[Type]
-) -> Leaves:
-    """From reals and arrays of these types to reals and arrays."""
-    import numpy
+    def _in_turn(self, before: list[str], after: list[str]) -> list[str]:
+        """One at a time writes the words, calls, and reads the answers."""
+        self.names.update(
+            lock=self.compiled.lock, busy=self.compiled.busy, call=_caller(self.compiled),
+            words=self.words, answers=self.answers,
+        )  # fmt: skip
+        inside = [*before, "if call(words, answers): return NotImplemented", *after]
+        return [
+            "with lock:",
+            "    if busy: return NotImplemented  # in this very thread",
+            "    try:",
+            "        busy.append(lock)",
+            *[f"        {line}" for line in inside],
+            "    finally:",
+            "        busy.clear()",
+        ]
 
-    lock, busy, call = compiled.lock, compiled.busy, _caller(compiled)
-    aim, takers = _takers(compiled, words, answers, elements)
-    dtypes = {kind: numpy.dtype(kind) for kind in SIZES}
-    arrays = [
-        (index, words[index], type_.of.shape, dtypes[type_.of.kind])
-        for index, type_ in enumerate(types)
-        if is_tensor(type_)
-    ]
-    reals = [(index, words[index]) for index, type_ in enumerate(types) if not is_tensor(type_)]
-    count, ndarray, from_buffer = len(types), numpy.ndarray, ffi.from_buffer
-    only = takers[0] if len(takers) == 1 else None
+    def _at_once(self) -> tuple[list[str], list[str]]:
+        """What is done before and after a call from reals to reals."""
+        self.names["put"] = struct.Struct(f"{len(self.types)}d").pack_into
+        self.names["take"] = struct.Struct(f"{len(self.compiled.interface.results)}d").unpack_from
+        self.names.update(operands=ffi.buffer(self.words), results=ffi.buffer(self.answers))
+        before = [f"put({', '.join(['operands', '0', *self.operands])})"]
+        if not any(map(_is_constant, self.elements)):
+            return before, ["return take(results)"]
+        numbers = itertools.count()
+        found = [
+            self._named("constant", value_of(type_)) if _is_constant(type_) else f"found[{next(numbers)}]"
+            for type_ in self.elements
+        ]
+        return before, ["found = take(results)", f"return ({', '.join(found)},)"]
 
-    def leaves(arguments: tuple[Any, ...]) -> Any:
-        """In one piece, for each call within costs as much as a product of small arrays."""
-        if len(arguments) != count:
-            return NotImplemented
-        with lock:
-            if busy:  # in this very thread
-                return NotImplemented
-            try:
-                busy.append(lock)
-                for index, word in reals:
-                    argument = arguments[index]
-                    if type(argument) is not float:
-                        return NotImplemented
-                    word.d = argument
-                for index, word, shape, dtype in arrays:
-                    argument = arguments[index]
-                    if (
-                        type(argument) is not ndarray
-                        or argument.dtype is not dtype
-                        or argument.shape != shape
-                        or not argument.flags.aligned
-                    ):
-                        return NotImplemented
-                    try:  # the array outlives the call: the caller holds it
-                        word.p = from_buffer(argument)
-                    except ValueError:
-                        return NotImplemented  # its entries do not lie side by side
-                if aim is not None:
-                    aim()
-                if call(words, answers):
-                    return NotImplemented
-                return (only(),) if only is not None else tuple([take() for take in takers])
-            finally:
-                busy.clear()
+    def _word_by_word(self) -> tuple[list[str], list[str]]:
+        """What is done before and after a call with arrays."""
+        before, after, found = [], [], []
+        for index, (x, type_) in enumerate(zip(self.operands, self.types, strict=True)):
+            before.append(
+                f"{self._named('word', self.words[index])}.{'p' if is_tensor(type_) else 'd'} = {x}"
+            )
+        places = self.compiled.interface.places
+        targets = {index: self.compiled.behind + at for at, index in enumerate(places)}
+        number = 0  # of the word
+        for type_ in self.elements:
+            if _is_constant(type_):
+                found.append(self._named("constant", value_of(type_)))
+                continue
+            answer = self._named("answer", self.answers[number])
+            if not is_tensor(type_):
+                found.append(f"{answer}.d")
+            else:
+                y = f"y{number}"
+                made = self._new_array(y, type_)
+                if number in targets:  # the call writes its entries there itself
+                    target = self._named("word", self.words[targets[number]])
+                    before += [made, f"{target}.p = from_buffer({y})"]
+                    after.append(f"{target}.p = NULL")
+                else:
+                    size = type_.of.size * SIZES[type_.of.kind]
+                    after += [made, f"memmove(from_buffer({y}), {answer}.p, {size})"]
+                after.append(f"{y}.setflags(write=False)")
+                found.append(y)
+            number += 1
+        return before, [*after, f"return ({', '.join(found)},)"]
 
-    return leaves
+    def _new_array(self, y: str, type_: Type) -> str:
+        import numpy
 
+        self.names.update(empty=numpy.empty, from_buffer=ffi.from_buffer, memmove=ffi.memmove, NULL=ffi.NULL)
+        return f"{y} = empty({type_.of.shape}, {self._named('dtype', numpy.dtype(type_.of.kind))})"
 
-def _takers(
-    compiled: Any, words: Any, answers: Any, elements: Sequence[Type]
-) -> tuple[Callable[[], None] | None, list[Callable[[], Any]]]:
-    """What takes each element of an answer; and what first says where arrays are to be written, if the call can write to a place
-    of its caller's."""
-    import numpy
-
-    from_buffer, memmove, empty = ffi.from_buffer, ffi.memmove, numpy.empty
-    fresh: dict[int, Any] = {}  # the arrays to which the call under way writes itself
-
-    def taken(word: Any, type_: Type) -> Callable[[], Any]:
-        if not is_tensor(type_):
-            return lambda: word.d
-        shape, dtype, size = type_.of.shape, numpy.dtype(type_.of.kind), type_.of.size * SIZES[type_.of.kind]
-
-        def array() -> Any:
-            found = empty(shape, dtype)
-            memmove(from_buffer(found), word.p, size)
-            found.setflags(write=False)
-            return found
-
-        return array
-
-    def placed(target: int) -> Callable[[], Any]:
-        def array() -> Any:
-            words[target].p = ffi.NULL
-            found = fresh.pop(target)
-            found.setflags(write=False)
-            return found
-
-        return array
-
-    def constant(type_: Type) -> Callable[[], Any]:
-        value = value_of(type_)
-        return lambda: value
-
-    targets = {index: compiled.behind + at for at, index in enumerate(compiled.interface.places)}
-    takers: list[Callable[[], Any]] = []
-    number = 0  # of the word
-    aims = []
-    for type_ in elements:
-        if type_.kind == "constant":
-            takers.append(constant(type_))
-            continue
-        if number in targets:
-            takers.append(placed(targets[number]))
-            aims.append((targets[number], type_.of.shape, numpy.dtype(type_.of.kind)))
-        else:
-            takers.append(taken(answers[number], type_))
-        number += 1
-
-    def aim() -> None:
-        for target, shape, dtype in aims:
-            fresh[target] = found = empty(shape, dtype)
-            words[target].p = from_buffer(found)
-
-    return aim if aims else None, takers
+    def _named(self, kind: str, value: Any) -> str:
+        name = f"{kind}{len(self.names)}"
+        self.names[name] = value
+        return name
 
 
 def _caller(compiled: Any) -> Callable[[Any, Any], int]:
