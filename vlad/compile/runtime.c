@@ -453,8 +453,15 @@ static void vlad_open_stack(void) {
   vlad_fail(VLAD_OUT_OF_MEMORY);
 }
 int madvise(void *, unsigned long, int);
+#ifdef __SANITIZE_ADDRESS__ /* what left its procedures by a jump has left marks around their variables, too */
+void __asan_unpoison_memory_region(void const volatile *, unsigned long);
+#else
+#define __asan_unpoison_memory_region(area, size) (void)0
+#endif
 static void vlad_trim_stack(void) {
-  if (vlad_stack) madvise(vlad_stack_floor, vlad_stack - vlad_stack_floor - 65536, 4);
+  if (!vlad_stack) return;
+  madvise(vlad_stack_floor, vlad_stack - vlad_stack_floor - 65536, 4);
+  __asan_unpoison_memory_region(vlad_stack_floor, vlad_stack - vlad_stack_floor);
 }
 int munmap(void *, unsigned long);
 __attribute__((destructor)) static void vlad_close_stack(void) {
