@@ -8,12 +8,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import vlad
-from vlad.evaluate.calls import install
 
 ROOT = Path(__file__).parents[2]
 LOOP = "(define ((loop n) x) (let go ((i 0) (y x)) (if (= i n) y (go (+ i 1) (sin (* y x))))))"
@@ -186,22 +184,6 @@ def test_adapters_follow_the_tuple_rule() -> None:
                     rest = (float(i), rest)
                 expected[-1] = rest
             assert session.eval(text) == expected, text
-
-
-def test_a_wrong_number_of_arguments_for_a_procedure_that_is_watched() -> None:
-    """The compiler may have put a function of its own in the place of a procedure's."""
-    session = vlad.Session(tier="evaluate")
-    session.eval("(define (two a b) (+ a b)) (two 1 2)")
-    code = session["two"].value[0]
-
-    def watcher(*operands: Any) -> Any:
-        return watcher.__wrapped__(*operands)
-
-    watcher.__wrapped__ = code.native  # type: ignore[attr-defined]
-    install(code, watcher)
-    for call in ("(two 1)", "(two 1 2 3)"):
-        with pytest.raises(vlad.VladError, match=f"two takes 2 arguments and got {len(call.split()) - 1}"):
-            session.eval(call)
 
 
 def test_redefinitions_are_seen_by_old_code() -> None:
