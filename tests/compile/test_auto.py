@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis.strategies import sampled_from
 
 import vlad
-from vlad.compile import tiers
-from vlad.compile.beside import BESIDE
+from vlad.compile import calls, tiers
+from vlad.compile.beside import BESIDE, TURN, Abandoned
+from vlad.compile.refusals import Unbounded
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions
@@ -134,3 +135,30 @@ def test_what_is_handed_through_stays_the_same() -> None:
     f = session.eval(text)
     assert [f(1500.0) for _ in range(3)] == [1500.0] * 3
     assert session.tiers.entries[id(f.value)].reason is not None
+
+
+@pytest.mark.parametrize("ends_by", [None, Abandoned(), ValueError("not at fault")])
+def test_who_evaluates_waits_less_for_the_compiler(
+    ends_by: BaseException | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only while it is at work, however that ends."""
+    turns: list[float] = []
+
+    def compile_call(*operands: Any, **columns: Any) -> Any:
+        turns.append(sys.getswitchinterval())
+        if ends_by is not None:
+            raise ends_by
+        raise Unbounded("it is only asked how long turns are")
+
+    BESIDE.rest()
+    monkeypatch.setattr(calls, "compile_call", compile_call)
+    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    monkeypatch.setattr(tiers, "RAISING", False)
+    usual = sys.getswitchinterval()
+    side = Outside(tier="auto")
+    f = side.session.eval("(lambda (n) (let turning ((i 0)) (if (< i n) (turning (+ i 1)) i)))")
+    while not turns:
+        f(10000.0)
+    BESIDE.rest()
+    assert turns[0] == TURN < usual
+    assert sys.getswitchinterval() == usual
