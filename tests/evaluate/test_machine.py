@@ -124,8 +124,8 @@ def test_fuel_is_the_same_every_time() -> None:
 )
 def test_an_interrupt_ends_the_command_at_once(program: str, tmp_path: Path) -> None:
     path = tmp_path / "endless.vlad"
-    path.write_text(program, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    path.write_text(f'(display "begun\\n") {program}', encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     if "(f 1)" in program:
         environment["VLAD_TIER"] = (
             "evaluate"  # compiled, the recursion has met its limit before anybody can interrupt
@@ -136,7 +136,9 @@ def test_an_interrupt_ends_the_command_at_once(program: str, tmp_path: Path) -> 
         stdout=subprocess.PIPE,
         env=environment,
     )
-    time.sleep(0.8)
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     begin = time.monotonic()
     _, errors = process.communicate(timeout=20)
