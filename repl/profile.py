@@ -9,16 +9,17 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from types import FrameType
 
-from vlad.compile.hot import codes_on
-from vlad.evaluate.explain import tell
+from vlad.evaluate.explain import emission_of, tell
 from vlad.session import Session
 from vlad.values import Code
 
 from .display import place_of
 
 PAUSE = 0.002  # seconds between two looks
+DEEPEST_LOOK = 400  # frames, from the innermost
 MOST_SHOWN = 20
 
 
@@ -36,6 +37,21 @@ class Looks:
         if codes:
             self.own[codes[-1]] += 1
             self.all.update(codes)
+
+
+def codes_on(frame: FrameType | None) -> Iterable[Code]:
+    """The codes of the procedures on a stack, outermost first, each once."""
+    found: dict[Code, None] = {}
+    for _ in range(DEEPEST_LOOK):
+        if frame is None:
+            break
+        if frame.f_code.co_filename == "<vlad>":
+            emission = emission_of(frame)
+            if emission is not None:
+                found.pop(emission.code, None)
+                found[emission.code] = None
+        frame = frame.f_back
+    return reversed(found)
 
 
 def profiled(session: Session, work: Callable[[], object]) -> list[str]:

@@ -314,21 +314,6 @@ def test_what_runs_long_is_taken_over(cupy: Any) -> None:
     assert len(variants) == 1
 
 
-def test_parts_of_what_is_left_to_tier_0_are_taken_over(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop that keeps its turns in a list, with work in each that has kernels."""
-    monkeypatch.setattr(tiers, "HOT", True)
-    session = vlad.Session(device="cuda", tier="auto")
-    session.eval("(define (turn x) (let loop ((x x) (n 20)) (if (= n 0) x (loop (sin (+ x 0.1)) (- n 1)))))")
-    f = session.eval(
-        "(lambda (x n) (let loop ((n n) (l '())) (if (= n 0) (length l) (loop (- n 1) (cons (turn x) l)))))"
-    )
-    pretended_cupy.launched.clear()
-    begun = time.monotonic()
-    while not pretended_cupy.launched and time.monotonic() - begun < 100:
-        assert f(cupy.asarray(np.ones(10000)), 100.0) == 100
-    assert pretended_cupy.launched and session.tiers.entries[id(f.value)].reason is not None
-
-
 def test_nothing_is_built_of_it(cupy: Any, tmp_path: Path) -> None:
     """A program that stands alone has its tensors in memory."""
     path = tmp_path / "program.vlad"

@@ -8,7 +8,11 @@ machine's own `apply`.
     auto       everything starts on tier 0. What runs longer than a moment is compiled beside it, in another thread, and
                once that is done starts again, compiled: code is pure, so nobody can tell
 
-Of what cannot be compiled as a whole, and so runs on tier 0, the procedures that take its time could be (hot.py; see HOT).
+A call runs on one tier from its beginning to its end. What cannot be compiled as a whole is left to tier 0, the procedures that
+take its time, too: to change over in the middle was tried, and people can tell. Tiers differ in the last bit of a sum, so that
+answers would depend on the clock; and of a pair that machine code was handed and answers, another copy comes back, so that `eq?`
+would. (Measured, too: what the examples have to leave to tier 0 took up to twice as long, for programs of tensors make their
+analysis cost more than the calls did.)
 
 An error of the program makes compiled code give up, and tier 0 runs the call again to say what it is: there is one place
 that words errors. Whoever runs a call again goes through the effects that it had already without having them: what
@@ -38,12 +42,7 @@ from vlad.values import Code, Global, Value, is_procedure, look
 
 Options = tuple[int, bool]  # of the C compiler: how hard it tries, and whether it may reorder sums
 POLICIES = ("auto", "compile", "evaluate")
-# Off, but for its own tests: a backpropagator of tensors that machine code was handed gave wrong sums with it (since cured). The
-# whole suite is to be run with it, beside limits and sessions that are closed, before it is on for everybody.
-HOT = False
 A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
-# What is not compiled as a whole, and takes less than this, in seconds, is not watched after so many calls.
-SEVERAL_CALLS, A_GLANCE = 8, 0.001
 MOST_PROCEDURES = 512
 NEVER = "it never answers for arguments of these types"
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
@@ -59,7 +58,7 @@ class Entry:
     stays its own. `options`: how hard the C compiler tries, and whether it may reorder sums."""
 
     __slots__ = (
-        "f", "options", "variants", "reason", "place", "disagrees", "seconds", "calls", "cells", "callables", "quicks",
+        "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -70,7 +69,6 @@ class Entry:
         self.place: Span | None = None  # and where that is
         self.disagrees = False  # did tier 0 know better?
         self.seconds = 0.0
-        self.calls = 0
         self.cells: set[Global] = set()
         # Python's callables, by their ids, which call machine code themselves
         self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -111,16 +109,15 @@ class Job:
     """A call that runs on tier 0 and may be overtaken."""
 
     __slots__ = (
-        "tiers", "entry", "whole", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
+        "tiers", "entry", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
         "budget",
     )  # fmt: skip
 
     def __init__(
-        self, tiers: Tiers, entry: Entry, operands: tuple[Value, ...], steps: float, whole: bool, due: float
+        self, tiers: Tiers, entry: Entry, operands: tuple[Value, ...], steps: float, due: float
     ) -> None:
         self.tiers = tiers
         self.entry = entry
-        self.whole = whole  # is it worth trying to compile all of it?
         self.steps = steps  # at its beginning
         self.operands = operands
         self.known = len(entry.variants)  # which did not fit
@@ -133,15 +130,12 @@ class Job:
         self.budget = budget()  # what is done for it counts as its own
 
     def look(self) -> float | None:
-        """It takes longer than a moment: compile it, or else what it spends its time in."""
+        """It takes longer than a moment: compile it."""
         if self.compiled is None:
-            if not self.whole:
-                return self.tiers.look(self)
             with on_behalf(self.budget):
                 self.compiled = self._made_meanwhile() or self.tiers.compile(self.entry, self.operands)
             if self.compiled is None:
-                self.whole = False
-                return 0.0 if HOT else None
+                return None
         # again and again: what is raised while Python tidies up is lost
         return AGAIN_SECONDS if self.tiers.give(self) else A_MOMENT
 
@@ -188,7 +182,6 @@ class Tiers:
         self.policy = "evaluate" if machine.metered else policy
         self.is_watched = machine.limits.are_watched  # always; `unhurried` is for limits of a single call
         self.entries: dict[Any, Entry] = {}  # by the id of a procedure, or that and options
-        self.hot: Any = None  # hot.HotSpots, once there is a call that is not compiled as a whole
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
         self.closed = False
         self._lock = threading.RLock()
@@ -275,17 +268,14 @@ class Tiers:
                 return self._run(compiled, operands, f, argument, entry)
             except Mismatch:
                 continue
-        whole = entry.reason is None and len(entry.variants) < MOST_VARIANTS
-        if whole and self.policy == "compile":
-            fresh = self.compile(entry, operands)
-            if fresh is not None:
-                return self._run(fresh, operands, f, argument, entry)
-            whole = False
-        if not whole and not HOT:
+        if entry.reason is not None or len(entry.variants) >= MOST_VARIANTS:
             return self.machine.apply(f, argument)
-        if not whole and entry.calls > SEVERAL_CALLS and entry.seconds < entry.calls * A_GLANCE:
+        if self.policy == "auto":
+            return self._watched(entry, operands, f, argument)
+        fresh = self.compile(entry, operands)
+        if fresh is None:
             return self.machine.apply(f, argument)
-        return self._watched(entry, operands, f, argument, whole)
+        return self._run(fresh, operands, f, argument, entry)
 
     def _surely(self, f: Value, argument: Value, options: Options) -> Value:
         operands = operands_of(f[0], argument)
@@ -445,8 +435,6 @@ class Tiers:
         for key, entry in list(self.entries.items()):
             if cell in entry.cells or entry.reason is not None:
                 self.entries.pop(key).forgotten()
-        if self.hot is not None:
-            self.hot.redefined(cell)
 
     def forget(self) -> None:
         """Start anew: nothing that was compiled is right any longer."""
@@ -454,8 +442,6 @@ class Tiers:
             self._meanings += 1
         for key in list(self.entries):
             self.entries.pop(key).forgotten()
-        if self.hot is not None:
-            self.hot.redefined(None)
 
     def close(self) -> None:
         """Forget everything for good, and what the compiler's thread is at for us, too."""
@@ -467,7 +453,6 @@ class Tiers:
             if thread is not None:
                 toolchain.give_up(thread)
         self.forget()
-        self.hot = None
 
     def is_compiling_here(self) -> bool:
         """Is this the compiler's thread, at work for us?"""
@@ -504,16 +489,13 @@ class Tiers:
             self.disagreements += 1
             return answer
 
-    def _watched(
-        self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value, whole: bool
-    ) -> Value:
+    def _watched(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
         """On tier 0, while the compiler has an eye on it."""
         if self._job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
         begun, effects = time.monotonic(), self._effects.at
-        waiting = A_MOMENT if whole and entry.seconds <= A_MOMENT else 0.0
-        job = Job(self, entry, operands, self.machine.steps[0], whole, begun + waiting)
-
+        waiting = A_MOMENT if entry.seconds <= A_MOMENT else 0.0
+        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting)
         try:
             try:
                 self._job = job
@@ -525,7 +507,6 @@ class Tiers:
             finally:
                 self._finish(job)
                 entry.seconds += time.monotonic() - begun
-                entry.calls += 1
         except Switch as switch:
             _give_way(switch)
             assert job.compiled is not None
@@ -566,14 +547,6 @@ class Tiers:
                 if not job.acting:  # else it gives way itself, when it is done
                     raise_in(job.thread, Switch)
             return job.active
-
-    def look(self, job: Job) -> float:
-        """Where does the time of a call go that is not compiled as a whole? Answers how long to wait until the next look."""
-        if self.hot is None:
-            from vlad.compile.hot import HotSpots
-
-            self.hot = HotSpots(self.machine, self._new_entry, self.compile)
-        return self.hot.look(job.thread)
 
 
 def _give_way(switch: Switch) -> None:

@@ -226,7 +226,7 @@ def _at_adapter(
     there what was wrong later?"""
     frame = frames[index][0]
     operands = frame.f_locals
-    native = getattr(operands["native"], "__wrapped__", operands["native"])  # the compiler may watch it
+    native = operands["native"]
     code: Code = native.__globals__["FAMILY"].emissions[native.__name__].code
     taken = signature(machine, code)
     given = int(frame.f_code.co_name[-1:])

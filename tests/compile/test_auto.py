@@ -1,0 +1,164 @@
+"""Tier auto beside tier 0: nobody can tell that a call started again, compiled, when it was half done, nor that another was not
+compiled at all, however long it took."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import sampled_from
+
+import vlad
+from vlad.compile import calls, tiers
+from vlad.compile.beside import BESIDE, TURN, Abandoned
+from vlad.compile.refusals import Unbounded
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
+from programs import functions
+
+TURNS, OVERTAKEN = 40.0, 20.0
+# Calls a procedure in each turn, tells when it may be overtaken, and fails in a turn that is chosen.
+DRIVER = f"""(lambda (n bad)
+  (let turning ((i 0) (total 0) (kept '()))
+    (if (= i n)
+        (list total (length kept))
+        (let* ((done (if (= i {OVERTAKEN}) (display "|") (when (= (modulo i 8) 0) (write i))))
+               (x (- (/ i 16) 1))
+               (y MODE))
+          (turning (+ i 1)
+                   (+ total (if (= i bad) (car y) y))
+                   (if (> y 0) (cons y kept) kept))))))"""
+MODES = [
+    "(f x (- 1 x))",
+    "((derivative-R (lambda (v) (f x v))) (- 1 x))",
+    "((derivative-F (lambda (v) (f v x))) (- 1 x))",
+]
+
+# The length of a tensor is known only when this runs, so what calls it is not compiled.
+UNSTEADY = "(define (unsteady i) (+ (/ i 1000) (sum (ones (list (+ 1 (modulo i 3)))))))"
+
+
+class Outside:
+    """What a session writes to. Where it writes a bar, it goes on when the compiler is done."""
+
+    def __init__(self, **columns: Any) -> None:
+        self.written: list[str] = []
+        self.session = vlad.Session(write=self.write, optimize=1, **columns)
+
+    def write(self, text: str) -> None:
+        self.written.append(text)
+        end = time.monotonic() + 30
+        while text == "|" and self.session.tiers.policy == "auto" and time.monotonic() < end:
+            entries = self.session.tiers.entries.values()
+            if any(entry.variants or entry.reason for entry in entries):
+                return
+            time.sleep(0.001)
+
+    def outcome(self, f: Any, *operands: float) -> tuple[Any, str]:
+        """What a call answers, or the facts of its error; and what it writes."""
+        self.written.clear()
+        try:
+            answer = f(*operands)
+        except vlad.VladError as error:
+            backtrace = [(line.procedure, str(line.span)) for line in error.backtrace]
+            answer = error.code, error.message, str(error.span), error.hint, backtrace
+        return answer, "".join(self.written)
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Up to the rounding of sums whose terms come in another order."""
+    if isinstance(a, float) and isinstance(b, float):
+        return (a != a and b != b) or a == b or math.isclose(a, b, rel_tol=1e-11, abs_tol=1e-12)
+    if isinstance(a, list | tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(map(alike, a, b))
+    return bool(a == b)
+
+
+@settings(max_examples=15, deadline=None)
+@given(functions(2), sampled_from(MODES), sampled_from([-1.0, 5.0, 30.0]))
+def test_random_programs_that_are_overtaken(text: str, mode: str, bad: float) -> None:
+    plain, overtaken = Outside(tier="evaluate"), Outside(tier="auto")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiers, "A_MOMENT", 0.0)
+        told = []
+        for side in (plain, overtaken):
+            f = side.session.eval(f"(define f {text}) {DRIVER.replace('MODE', mode)}")
+            told.append(
+                [
+                    side.outcome(f, TURNS, bad),  # overtaken on the way, if it comes so far
+                    side.outcome(f, TURNS, bad),  # machine code from the start
+                    side.outcome(f, TURNS, -1.0),
+                ]
+            )
+        BESIDE.rest()
+    expected, answer = told
+    assert alike(answer, expected)
+    assert "|" in expected[2][1]
+
+
+def test_what_is_not_compiled_answers_the_same_to_the_last_bit() -> None:
+    """What takes all of the time could be compiled by itself. But then the answer, which grows out of the last bit of
+    a sum, would tell when."""
+    text = f"""{UNSTEADY}
+      (define table (tensor (linear-range -2 2 10000)))
+      (define (smooth x) (sum (exp (sin (* x table)))))
+      (lambda (n)
+        (let turning ((i 0) (x 0.3))
+          (if (= i n)
+              x
+              (let ((s (smooth (* x (+ 1 (* 0 (unsteady i)))))))
+                (turning (+ i 1) (* 3.9 (* (abs (- s (floor s))) (- 1 (abs (- s (floor s)))))))))))"""
+    expected = vlad.Session(tier="evaluate").eval(text)(1500.0)
+    session = vlad.Session(tier="auto")
+    f = session.eval(text)
+    assert [f(1500.0) for _ in range(3)] == [expected] * 3
+    assert session.tiers.entries[id(f.value)].reason is not None
+
+
+def test_what_is_handed_through_stays_the_same() -> None:
+    """A pair that a procedure answers is the one it was given, however often it is called."""
+    text = f"""{UNSTEADY}
+      (define (slowly x n) (if (= n 0) x (slowly (sin (+ x 0.1)) (- n 1))))
+      (define (keep p) (if (> (slowly (car p) 300) -10) p (cons 0 0)))
+      (lambda (n)
+        (let turning ((i 0) (same 0))
+          (if (= i n)
+              same
+              (let ((p (cons (unsteady i) i)))
+                (turning (+ i 1) (if (eq? p (keep p)) (+ same 1) same))))))"""
+    session = vlad.Session(tier="auto")
+    f = session.eval(text)
+    assert [f(1500.0) for _ in range(3)] == [1500.0] * 3
+    assert session.tiers.entries[id(f.value)].reason is not None
+
+
+@pytest.mark.parametrize("ends_by", [None, Abandoned(), ValueError("not at fault")])
+def test_who_evaluates_waits_less_for_the_compiler(
+    ends_by: BaseException | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only while it is at work, however that ends."""
+    turns: list[float] = []
+
+    def compile_call(*operands: Any, **columns: Any) -> Any:
+        turns.append(sys.getswitchinterval())
+        if ends_by is not None:
+            raise ends_by
+        raise Unbounded("it is only asked how long turns are")
+
+    BESIDE.rest()
+    monkeypatch.setattr(calls, "compile_call", compile_call)
+    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    monkeypatch.setattr(tiers, "RAISING", False)
+    usual = sys.getswitchinterval()
+    side = Outside(tier="auto")
+    f = side.session.eval("(lambda (n) (let turning ((i 0)) (if (< i n) (turning (+ i 1)) i)))")
+    while not turns:
+        f(10000.0)
+    BESIDE.rest()
+    assert turns[0] == TURN < usual
+    assert sys.getswitchinterval() == usual
