@@ -11,26 +11,27 @@ what was compiled of it is found again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from vlad.compile.tiers import Options
-from vlad.convert import Direct, Procedure, from_python, like, parts_of, to_python, tuple_of
+from vlad.convert import Direct, Procedure, like, parts_of, to_python, tuple_of
 from vlad.errors import VladError
 from vlad.expand.arity import Signature
-from vlad.tensors import is_array
-from vlad.values import NIL, Value
+from vlad.tensors import Tensor, is_array
+from vlad.values import NIL, Value, is_pair, look
 
 Which = int | tuple[int, ...] | None
 
 MOST_KEPT = 512  # procedures that were made of others, in a session
 
-# What a procedure becomes by an operator of the library that takes more operands than the procedure.
+# What a procedure becomes by an operator of the library that takes more operands than the procedure, or answers less than is
+# needed here.
 WITH_OPERANDS = {
     "jvp": "(lambda (operator f) (lambda (x v) (operator f x v)))",
     "hvp": "(lambda (operator f) (lambda (x v) (operator f x v)))",
     "vjp": "(lambda (operator f) (lambda (x) (operator f x)))",
+    "jacobian": "(lambda (operator f) (lambda (x) (cons (f x) ((operator f) x))))",
 }
 
 
@@ -124,6 +125,68 @@ class ValueAndGradient(Gradient):
         return leaves[0], leaves[1:]
 
 
+class Jacobian(Gradient):
+    """The pair of the value and its derivatives, of which Python is told the second."""
+
+    __slots__ = ()
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        value, rows = parts_of(self.run(self.packed(arguments)), 2)
+        return self._over(value, rows, arguments)
+
+    def _over(self, value: Value, rows: Value, arguments: tuple[Any, ...]) -> Any:
+        """The value with each of its numbers replaced by what stands in its place in `rows`, a derivative by the arguments."""
+        value, rows = look(value), look(rows)
+        if type(value) is float or (type(value) is Tensor and value.is_real):
+            return self._sensitivities(arguments, rows)
+        if not is_pair(value):
+            return to_python(value, self._apply)
+        parts = []
+        while is_pair(value):
+            (first, value), (row, rows) = value, rows
+            parts.append(self._over(first, row, arguments))
+            value, rows = look(value), look(rows)
+        if value == NIL:
+            return parts
+        found = self._over(value, rows, arguments)
+        for part in reversed(parts):
+            found = (part, found)
+        return found
+
+    def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        return Gradient._shaped(self, leaves[1:])
+
+
+class Backpropagator(Derived):
+    """From a sensitivity of the value of a procedure at some arguments to theirs, with the structure that these have."""
+
+    __slots__ = ("primals",)
+
+    def __init__(
+        self, value: Value, of: Procedure, noun: str, options: Options | None, primals: tuple[Any, ...]
+    ) -> None:
+        self.primals = primals
+        super().__init__(value, of, noun, options)
+
+    def taken(self) -> Signature:
+        return Signature(self.__name__, "(sensitivity)", ("sensitivity",), False)
+
+    def _same(self, options: Options | None) -> Backpropagator:
+        return type(self)(self.value, self.of, self.noun, options, self.primals)
+
+    def __reduce__(self) -> Any:
+        again, facts = super().__reduce__()
+        return again, (*facts, self.primals)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Machine code is not asked for straight away: of what it answers, only the structure of the primals says the shape."""
+        return self._call(arguments)
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        sensitivities = _like_each(self.primals, self.run(self.packed(arguments)), self)
+        return sensitivities[0] if len(self.primals) == 1 else sensitivities
+
+
 def grad(f: Procedure, argnums: Which = None) -> Gradient:
     """The gradient of a procedure that answers a real: a procedure of the same arguments.
 
@@ -148,20 +211,24 @@ def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
     return to_python(value, along._apply), to_python(tangent, along._apply)
 
 
-def vjp(f: Procedure, *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The value of `f` and its backpropagator: a function from a sensitivity of the value to the tuple of those of the arguments,
-    or to the bare one for one argument. Raises VladError as `f` does."""
+def jacobian(f: Procedure, argnums: Which = None) -> Jacobian:
+    """All partial derivatives of a procedure: a procedure of the same arguments, chosen among by `argnums` as `grad` does.
+
+    It answers the value's structure, and in the place of each real the sensitivity that `grad` would answer for it: of an array
+    to an array, an array with the axes of the value before those of the argument. Reverse mode, once for each number in the
+    value; forward mode, once for each number in the argument, where that is one number, or an array smaller than the array it
+    is made into. Raises VladError where `f` is no procedure of a session or has no such argument.
+    """
+    return _gradient(Jacobian, f, "jacobian", "jacobian", argnums)
+
+
+def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
+    """The value of `f` and its backpropagator: a procedure from a sensitivity of the value to the tuple of those of the
+    arguments, or to the bare one for one argument. Raises VladError as `f` does."""
     both = _derived(f, "vjp")
     apply = both._apply
     value, back = parts_of(both.run(both.packed(primals)), 2)
-    return to_python(value, apply), partial(_sensitivities, Procedure(back, apply), primals)
-
-
-def _sensitivities(back: Procedure, primals: tuple[Any, ...], sensitivity: Any) -> Any:
-    """What a backpropagator answers. With `partial` it is what Python is handed, for pickle takes functions of modules only."""
-    answer = back.run(from_python(sensitivity, back._apply))
-    sensitivities = _like_each(primals, answer, back)
-    return sensitivities[0] if len(primals) == 1 else sensitivities
+    return to_python(value, apply), Backpropagator(look(back), f, "backpropagator", None, primals)
 
 
 def hessian(f: Procedure) -> Derived:
@@ -196,9 +263,9 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
 def _gradient(kind: type[Any], f: Any, operator: str, noun: str, by: Which) -> Any:
     f = session_procedure(f)
     if by is None:
-        return kind(_made(f, operator), f, noun, f.options)
+        return kind(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, noun, f.options)
     numbers, count = _numbers(f, by)
-    value = _made(f, operator, _partly(numbers, count))
+    value = _made(f, operator, _partly(operator, numbers, count))
     by = numbers[0] if isinstance(by, int) else numbers
     noun += f" by {' and '.join([f'argument {number}' for number in numbers])}"
     return kind(value, f, noun, f.options, by)
@@ -217,15 +284,20 @@ def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
         if len(set(found)) == len(found):
             return found, taken.count
         why, hint = f"has an argument that argnums names twice: {by}", None
-    raise VladError("invalid-argument", f"No gradient by argnums {by}: {taken.name} {why}", hint=hint)
+    raise VladError("invalid-argument", f"No derivative by argnums {by}: {taken.name} {why}", hint=hint)
 
 
-def _partly(numbers: tuple[int, ...], count: int) -> str:
+def _partly(operator: str, numbers: tuple[int, ...], count: int) -> str:
     """An operator on a procedure of so many arguments, as one of these alone."""
     names = [f"x{number}" for number in range(count)]
     chosen, all_of_them = " ".join([names[number] for number in numbers]), " ".join(names)
-    inner = f"(operator (lambda ({chosen}) (f {all_of_them})))"
-    return f"(lambda (operator f) (lambda ({all_of_them}) ({inner} {chosen})))"
+    partial = f"(lambda ({chosen}) (f {all_of_them}))"
+    applied = (
+        f"(({WITH_OPERANDS[operator]} operator {partial}) {chosen})"
+        if operator in WITH_OPERANDS
+        else f"((operator {partial}) {chosen})"
+    )
+    return f"(lambda (operator f) (lambda ({all_of_them}) {applied}))"
 
 
 def _derived(f: Any, operator: str) -> Derived:
