@@ -37,7 +37,7 @@ ROOMS = (
     ),
     (
         "vlad",
-        "hints library turns life asynchronous described convert saving restoring callables differences stating rules host "
+        "hints library turns life asynchronous described blame convert saving restoring callables differences stating rules host "
         "session help derivatives compiling",
     ),
     ("vlad.debugging", "origins frames instrumented tracing stepping finite debugger commands"),

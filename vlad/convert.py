@@ -23,11 +23,13 @@ from collections.abc import Callable, Sequence
 from operator import is_not
 from typing import Any, Protocol, TypeVar
 
+from vlad.blame import blame
 from vlad.compile.tiers import Options
-from vlad.described import code_of, doc_of, headline, python_signature
-from vlad.errors import NoCounterpart
+from vlad.described import code_of, doc_of, headline, place_of, python_signature
+from vlad.errors import NoCounterpart, VladError
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import Signature, signature
+from vlad.source import Span
 from vlad.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.values import (
     FALSE,
@@ -119,13 +121,23 @@ class Procedure:
 
     def _slowly(self, arguments: tuple[Any, ...]) -> Any:
         """On the way on which everything is converted, checked and explained."""
-        result = self._call(arguments)
+        try:
+            result = self._call(arguments)
+        except VladError as error:
+            self.blame(error, arguments)
+            raise
         if type(self.quicks) is tuple:
             self._apply.quicken(self)
         return result
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         return self._apply.answer(self.value, self.packed(arguments), self.options)
+
+    def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
+        """Tell an error that a call with these arguments ended with in the words of who called."""
+        if not isinstance(error, NoCounterpart):
+            operands = [_from_python(argument, self._apply) for argument in arguments]
+            blame(error, self.taken(), self.place(), operands)
 
     def go_directly(self, direct: Direct) -> None:
         """Call this from now on, with floats."""
@@ -164,6 +176,10 @@ class Procedure:
             return Signature(self.__name__, "arguments", ("arguments",), True)
         code = code_of(self.value)
         return signature(code.machine, code)
+
+    def place(self) -> Span | None:
+        """Where it is written, if anywhere."""
+        return None if self.session.closed else place_of(code_of(self.value))
 
     def _told(self) -> str:
         """The first line of what people are told."""

@@ -12,12 +12,13 @@ what was compiled of it is found again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from vlad.compile.tiers import Options
 from vlad.convert import Direct, Procedure, like, parts_of, to_python, tuple_of
 from vlad.errors import VladError
 from vlad.expand.arity import Signature
+from vlad.source import Span
 from vlad.tensors import Tensor, is_array
 from vlad.values import NIL, Value, is_pair, look
 
@@ -59,6 +60,9 @@ class Derived(Procedure):
     def taken(self) -> Signature:
         return self.of.taken()
 
+    def place(self) -> Span | None:
+        return self.of.place()
+
     def _same(self, options: Options | None) -> Derived:
         return type(self)(self.value, self.of, self.noun, options)
 
@@ -72,6 +76,9 @@ class Derived(Procedure):
 def _again(kind: type[Derived], procedure: Procedure, *more: Any) -> Derived:
     """One that was pickled."""
     return kind(procedure.value, *more)
+
+
+D = TypeVar("D", bound=Derived)
 
 
 class Gradient(Derived):
@@ -123,6 +130,26 @@ class ValueAndGradient(Gradient):
         if len(leaves) == 2 and type(self.by) is not tuple:
             return leaves
         return leaves[0], leaves[1:]
+
+
+class Along(Derived):
+    """A procedure's derivative in a direction: of a point and a direction."""
+
+    __slots__ = ()
+
+    def taken(self) -> Signature:
+        return Signature(self.__name__, "(x v)", ("x", "v"), False)
+
+    def at(self, points: tuple[Any, ...], directions: tuple[Any, ...]) -> Value:
+        """What it answers for the arguments of the procedure and as many tangents."""
+        try:
+            return self.run(tuple_of([self.packed(points), self.packed(directions)]))
+        except VladError as error:
+            self.of.blame(error, points)
+            raise
+
+    def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
+        self.of.blame(error, arguments[:1])
 
 
 class Jacobian(Gradient):
@@ -180,7 +207,7 @@ class Backpropagator(Derived):
 
     def __call__(self, *arguments: Any) -> Any:
         """Machine code is not asked for straight away: of what it answers, only the structure of the primals says the shape."""
-        return self._call(arguments)
+        return self._slowly(arguments)
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         sensitivities = _like_each(self.primals, self.run(self.packed(arguments)), self)
@@ -206,8 +233,8 @@ def value_and_grad(f: Procedure, argnums: Which = None) -> ValueAndGradient:
 def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """The value of `f` and its derivative along `tangents`, by forward mode. `primals` and `tangents` are tuples of as many as
     `f` has arguments; for one argument it may stand alone. Raises VladError where they do not conform."""
-    along, operands = _at(f, "jvp", primals, tangents)
-    value, tangent = parts_of(along.run(operands), 2)
+    along, points, directions = _along(f, "jvp", primals, tangents)
+    value, tangent = parts_of(along.at(points, directions), 2)
     return to_python(value, along._apply), to_python(tangent, along._apply)
 
 
@@ -225,27 +252,29 @@ def jacobian(f: Procedure, argnums: Which = None) -> Jacobian:
 def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
     """The value of `f` and its backpropagator: a procedure from a sensitivity of the value to the tuple of those of the
     arguments, or to the bare one for one argument. Raises VladError as `f` does."""
-    both = _derived(f, "vjp")
+    both = _derived(f, "vjp", Derived)
     apply = both._apply
-    value, back = parts_of(both.run(both.packed(primals)), 2)
+    try:
+        value, back = parts_of(both.run(both.packed(primals)), 2)
+    except VladError as error:
+        both.blame(error, primals)
+        raise
     return to_python(value, apply), Backpropagator(look(back), f, "backpropagator", None, primals)
 
 
 def hessian(f: Procedure) -> Derived:
     """The second derivatives of a procedure of one real, list of reals or tensor that answers a real: a real, a list of lists, a
     tensor of shape (*shape, *shape). Raises VladError where `f` is no procedure of a session."""
-    return _derived(f, "hessian")
+    return _derived(f, "hessian", Derived)
 
 
 def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
     """The Hessian of `f` times a vector, without the Hessian: forward mode over reverse mode. `primals` and `tangents` as for
     `jvp`; answers what `grad` answers. Raises VladError where they do not conform, or `f` answers no real."""
-    product = _derived(f, "hvp")
+    along, points, directions = _along(f, "hvp", primals, tangents)
     if type(primals) is float or is_array(primals):
-        return product(primals, tangents)
-    points = _as_tuple(primals)
-    along, operands = _at(f, "hvp", primals, tangents)
-    sensitivities = _like_each(points, along.run(operands), along)
+        return along(primals, tangents)
+    sensitivities = _like_each(points, along.at(points, directions), along)
     return sensitivities[0] if len(points) == 1 else sensitivities
 
 
@@ -300,9 +329,9 @@ def _partly(operator: str, numbers: tuple[int, ...], count: int) -> str:
     return f"(lambda (operator f) (lambda ({all_of_them}) {applied}))"
 
 
-def _derived(f: Any, operator: str) -> Derived:
+def _derived(f: Any, operator: str, kind: type[D]) -> D:
     f = session_procedure(f)
-    return Derived(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, operator, f.options)
+    return kind(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, operator, f.options)
 
 
 def _made(f: Procedure, operator: str, text: str = "") -> Value:
@@ -325,7 +354,9 @@ def _maker(f: Procedure, text: str) -> Value:
     return kept[text][1]
 
 
-def _at(f: Procedure, operator: str, primals: Any, tangents: Any) -> tuple[Derived, Value]:
+def _along(
+    f: Procedure, operator: str, primals: Any, tangents: Any
+) -> tuple[Along, tuple[Any, ...], tuple[Any, ...]]:
     """An operator on a procedure, as a procedure, and its operands: points and directions. Raises VladError."""
     points, directions = _as_tuple(primals), _as_tuple(tangents)
     if len(points) != len(directions):
@@ -334,8 +365,7 @@ def _at(f: Procedure, operator: str, primals: Any, tangents: Any) -> tuple[Deriv
             f"There are {len(points)} arguments and {len(directions)} tangents",
             hint="each argument has a tangent of its own structure",
         )
-    along = _derived(f, operator)
-    return along, tuple_of([along.packed(points), along.packed(directions)])
+    return _derived(f, operator, Along), points, directions
 
 
 def _like_each(models: Sequence[Any], value: Value, f: Procedure) -> tuple[Any, ...]:

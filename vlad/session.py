@@ -25,7 +25,7 @@ from vlad.devices import CURRENT, device_named
 from vlad.errors import NoCounterpart, UnknownAttribute, UnknownName, VladError, WrongOption
 from vlad.evaluate.calls import Machine
 from vlad.evaluate.limits import Limits, deep_recursion
-from vlad.evaluate.tail_calls import in_library
+from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.expand.forms import (
     KEYWORDS,
     Definition,
@@ -610,7 +610,7 @@ class Session:
             return evaluate(*operands)
         except VladError as error:
             if span is not None and (error.span is None or in_library(error.span)):
-                if error.span is not None and not error.backtrace:
+                if error.span is not None and in_stdlib(error.span) and not error.backtrace:
                     error.backtrace.append(Backtrace("the library", error.span))
                 error.span = span
             if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
