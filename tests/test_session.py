@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -104,3 +106,104 @@ def test_defined_names_are_those_of_the_program(session: vlad.Session) -> None:
     assert session.eval("(length (list (area 1)))") == 1
     session["rate"] = 0.5
     assert session.defined() == [*before, "area", "rate"]
+
+
+def test_keywords_cannot_be_defined() -> None:
+    session = vlad.Session()
+    for action in (lambda: session.eval("(define if 3)"), lambda: session.__setitem__("if", 3)):
+        with pytest.raises(vlad.VladError, match="if is a keyword and cannot be defined") as caught:
+            action()
+        assert caught.value.code == "reserved-name"
+    with pytest.raises(vlad.VladError, match="when is a keyword"):
+        session.eval("(define (when x) x)")
+    with pytest.raises(vlad.VladError, match="let is a keyword"):
+        session.define(let)
+    assert session.eval("(if #t 1 2)") == 1.0
+    assert session.eval("(define (f if) (+ if 1)) (f 2)") == 3.0  # a local name
+    session["list"] = session.eval("(lambda all 'mine)")
+    assert session.eval("(list 1 2)") == "mine"
+    session["a name"] = 4
+    assert session.eval("|a name|") == 4.0
+
+
+def let(x: float) -> float:
+    return x
+
+
+def test_attributes_are_written_as_they_are_read() -> None:
+    session = vlad.Session()
+    session.eval("(define half-life 3) (define (twice x) (* 2 half-life))")
+    session.foo = 3
+    assert session["foo"] == session.foo == session.eval("foo") == 3.0
+    session.half_life = 5
+    assert session["half-life"] == 5.0 and "half_life" not in session and session.twice(0.0) == 10.0
+    session.new_name = 1
+    assert session["new_name"] == session.new_name == 1.0
+    session.path = ["/somewhere"]
+    assert "path" not in session and session.path == ["/somewhere"]
+    with pytest.raises(AttributeError, match="A session has an attribute eval of its own") as caught:
+        session.eval = 3  # type: ignore[method-assign, assignment]
+    assert isinstance(caught.value, vlad.VladError) and caught.value.hint is not None
+    assert 'session["eval"]' in caught.value.hint
+    with pytest.raises(TypeError, match="has no counterpart"):
+        session.limits = object()
+    del session.foo
+    assert "foo" not in session
+    with pytest.raises(AttributeError, match="of its own"):
+        del session.path
+
+
+def test_subclasses_may_declare_attributes_of_their_own() -> None:
+    class Notebook(vlad.Session):
+        cells: list[str]
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.cells = []
+
+    book = Notebook()
+    book.cells.append("(+ 1 2)")
+    assert book.cells == ["(+ 1 2)"] and "cells" not in book
+
+
+def test_the_names_of_a_program_are_those_of_a_mapping() -> None:
+    session = vlad.Session()
+    assert list(session) == [] and len(session) == 0 and session
+    session.eval("(define a 1) (define (f x) (* a x))")
+    session["b"] = [1, 2]
+    assert list(session) == session.keys() == ["a", "f", "b"] and len(session) == 3
+    assert "a" in session and "car" in session
+    values = dict(session)
+    assert values["a"] == 1.0 and values["b"] == [1.0, 2.0] and values["f"](3.0) == 3.0
+    assert repr(session) == "<vlad session of 3 definitions>"
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_definitions_can_be_deleted(tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    session.eval("(define a 1) (define (f x) (* a x)) (define (square x) 'mine) (define (g x) (square x))")
+    assert session["f"](3.0) == 3.0 and session["g"](3.0) == "mine"
+    del session["a"]
+    assert "a" not in session and list(session) == ["f", "square", "g"]
+    with pytest.raises(vlad.VladError, match="Unbound variable: a"):
+        session["f"](3.0)
+    session["a"] = 2
+    assert session["f"](3.0) == 6.0
+    del session["square"]
+    assert session["g"](3.0) == 9.0  # as in every program
+    session["car"] = 1
+    del session["car"]
+    assert session.eval("(car '(5))") == 5.0
+    with pytest.raises(KeyError, match="Unbound variable: nope"):
+        del session["nope"]
+    with pytest.raises(KeyError, match="Not defined by the program: car"):
+        del session["car"]
+
+
+def test_sessions_are_neither_copied_nor_pickled() -> None:
+    session = vlad.Session()
+    for action in (pickle.dumps, copy.copy, copy.deepcopy):
+        for kind in (vlad.VladError, TypeError):
+            with pytest.raises(kind, match="Cannot be saved or copied: a session") as caught:
+                action(session)
+        assert caught.value.code == "cannot-save"
