@@ -38,7 +38,7 @@ ROOMS = (
     (
         "vlad",
         "hints library turns life asynchronous described blame convert saving restoring callables differences stating rules host "
-        "namespace session help derivatives compiling",
+        "namespace session derivatives compiling public help",
     ),
     ("vlad.debugging", "origins frames instrumented tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
