@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from vlad.errors import VladError
 from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.expand.arity import Signature, wrong_number
+from vlad.hints import speak_of
 from vlad.source import Span
 from vlad.values import NIL, Backtrace, Value
 from vlad.write import written
@@ -31,6 +32,8 @@ def blame(error: VladError, taken: Signature, place: Span | None, operands: Sequ
         if not error.backtrace and in_stdlib(error.span):
             error.backtrace.append(Backtrace("the library", error.span))
         error.span = place
+        if place is None and error.backtrace:
+            speak_of(taken.name, error)
 
 
 def _is_of_number(error: VladError, taken: Signature, operands: Sequence[Value]) -> bool:

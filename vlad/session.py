@@ -29,7 +29,7 @@ from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.expand.forms import KEYWORDS, expand_form, made
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
-from vlad.hints import clarify
+from vlad.hints import clarify, speak_of_call
 from vlad.library import the_library
 from vlad.life import born, close, expect_open, is_gone
 from vlad.namespace import Namespace
@@ -524,6 +524,8 @@ class Session(Namespace):
                 error.span = span
             if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
                 clarify(error, self.known_names(), KEYWORDS, self._means_something)
+            elif error.code == "invalid-argument":
+                speak_of_call(error, self._is_of_library)
             raise
         finally:
             if before is not None:
@@ -531,6 +533,9 @@ class Session(Namespace):
 
     def _means_something(self, name: str) -> bool:
         return name in KEYWORDS or self.module.macro(name) is not None or name in self
+
+    def _is_of_library(self, name: str) -> bool:
+        return self.module.is_inherited(name) and self._library.definition(name) is not None
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:

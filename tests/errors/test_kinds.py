@@ -32,12 +32,10 @@ CLASSES = {
     "MissingPackage",
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# What no short example can provoke, on this machine or on another: where it is tested with something in a GPU's place, say, or
-# with threads.
+# What no short example can provoke, on this machine: where it is tested with something in a GPU's place, say, or with threads.
 PRETENDED = {
     "deadlock": "tests/embedding/test_threads.py",
     "cancelled": "tests/embedding/test_threads.py",
-    "missing-package": "tests/embedding/test_bridges.py",
     "internal-error": "tests/repl/test_shell.py",
     "wrong-device": "tests/primitives/test_array_libraries.py",
     "device-failed": "tests/compile/test_cuda_programs.py",
