@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,8 @@ WRONG: dict[str, Callable[[vlad.Session], Any]] = {
     "optimize is one of 0, 1, 2, 3; not 4": lambda _: vlad.Session(optimize=4),
     "There is no device tpu": lambda _: vlad.Session(device="tpu"),
     "path is a list of folders, not 'here'": lambda _: vlad.Session("here"),
+    "path is a list of folders, not PosixPath('/here')": lambda _: vlad.Session(Path("/here")),  # type: ignore[arg-type]
+    "capabilities are a list of names, not 'files'": lambda _: vlad.Session(capabilities="files"),
     "limits are vlad.Limits, not 3": lambda _: vlad.Session(limits=3),  # type: ignore[arg-type]
     "The limit seconds is 0 or more, not nan": lambda _: vlad.Limits(seconds=float("nan")),
     "The limit memory is 0 or more, not -1": lambda _: vlad.Limits(memory=-1),
@@ -207,3 +210,24 @@ def test_sessions_are_neither_copied_nor_pickled() -> None:
             with pytest.raises(kind, match="Cannot be saved or copied: a session") as caught:
                 action(session)
         assert caught.value.code == "cannot-save"
+
+
+def test_paths_may_be_those_of_pathlib(tmp_path: Path) -> None:
+    (tmp_path / "area.vlad").write_text("(define (area r) (* pi r r))", encoding="utf-8")
+    (tmp_path / "main.vlad").write_text('(import "area")\n(area 1)', encoding="utf-8")
+    printed: list[str] = []
+    session = vlad.Session([tmp_path], write=printed.append)
+    session.load(tmp_path / "area.vlad")
+    assert "area" in session
+    session.run(tmp_path / "main.vlad")
+    assert printed and session.path == [str(tmp_path)]
+    session.eval('(import "area")')
+    assert vlad.Session().check(tmp_path / "area.vlad")[1] == []
+    assert list(vlad.Session().expand(tmp_path / "area.vlad"))
+
+
+def test_limits_are_shown_as_they_are_written() -> None:
+    assert (
+        repr(vlad.Limits(seconds=1, fuel=10)) == "Limits(fuel=10, seconds=1)"
+        and repr(vlad.Limits()) == "Limits()"
+    )

@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from vlad.compile.tiers import Options
-from vlad.convert import Direct, Procedure, like, parts_of, to_python, tuple_of
+from vlad.convert import Direct, Leaf, Procedure, from_python, like, parts_of, to_python, tuple_of
 from vlad.errors import VladError
 from vlad.expand.arity import Signature
 from vlad.source import Span
 from vlad.tensors import Tensor, is_array
 from vlad.values import NIL, Value, is_pair, look
 
-Which = int | tuple[int, ...] | None
+Which = int | Sequence[int] | None
 
 MOST_KEPT = 512  # procedures that were made of others, in a session
 
@@ -104,10 +104,12 @@ class Gradient(Derived):
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         return self._sensitivities(arguments, self.run(self.packed(arguments)))
 
-    def _sensitivities(self, arguments: tuple[Any, ...], value: Value) -> Any:
+    def _sensitivities(self, arguments: tuple[Any, ...], value: Value, leaf: Leaf | None = None) -> Any:
+        return Gradient._shaped(self, _like_each(self._chosen(arguments), value, self, leaf))
+
+    def _chosen(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         by = (self.by,) if isinstance(self.by, int) else self.by
-        chosen = arguments if by is None else tuple([arguments[number] for number in by])
-        return Gradient._shaped(self, _like_each(chosen, value, self))
+        return arguments if by is None else tuple([arguments[number] for number in by])
 
     def go_directly(self, direct: Direct) -> None:
         if type(self.by) is not tuple:  # whose answer is a tuple, though it be of one
@@ -182,6 +184,24 @@ class Jacobian(Gradient):
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
         return Gradient._shaped(self, leaves[1:])
+
+
+class Hessian(Gradient):
+    """The gradient of a gradient: in the place of each number of the arguments, what has their structure."""
+
+    __slots__ = ()
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        def row(model: Any, part: Value) -> Any:
+            point = from_python(model, self._apply)
+            has_tangents = type(point) is float or (type(point) is Tensor and point.is_real)
+            return self._sensitivities(arguments, part) if has_tangents else to_python(part, self._apply)
+
+        return self._sensitivities(arguments, self.run(self.packed(arguments)), row)
+
+    def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        (leaf,) = leaves
+        return ((leaf,),) if type(self.by) is tuple else leaf
 
 
 class Backpropagator(Derived):
@@ -262,10 +282,11 @@ def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
     return to_python(value, apply), Backpropagator(look(back), f, "backpropagator", None, primals)
 
 
-def hessian(f: Procedure) -> Derived:
-    """The second derivatives of a procedure of one real, list of reals or tensor that answers a real: a real, a list of lists, a
-    tensor of shape (*shape, *shape). Raises VladError where `f` is no procedure of a session."""
-    return _derived(f, "hessian", Derived)
+def hessian(f: Procedure, argnums: Which = None) -> Hessian:
+    """The second derivatives of a procedure that answers a real: a procedure of the same arguments, chosen among by `argnums` as
+    `grad` does. It answers the gradient, and in the place of each real what has the structure of the gradient; of an array, an
+    array of shape (*shape, *shape). Raises VladError as `grad` does."""
+    return _gradient(Hessian, f, "hessian", "hessian", argnums)
 
 
 def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
@@ -303,11 +324,14 @@ def _gradient(kind: type[Any], f: Any, operator: str, noun: str, by: Which) -> A
 def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
     """The arguments that are chosen, from 0 on, and how many there are. Raises VladError where there are no such."""
     taken = f.taken()
-    numbers = by if isinstance(by, tuple) else (by,)
+    numbers = tuple(by) if isinstance(by, list | tuple) else (by,)
     if taken.rest:
         why, hint = "takes any number of arguments", "wrap it in a lambda of so many"
     elif not numbers or not all(isinstance(n, int) and -taken.count <= n < taken.count for n in numbers):
-        why, hint = f"takes {taken.takes}", "argnums counts from 0"
+        why, hint = (
+            f"takes {taken.takes}",
+            "argnums is the number of an argument, counted from 0, or a tuple of such",
+        )
     else:
         found = tuple([number % taken.count for number in numbers])
         if len(set(found)) == len(found):
@@ -368,9 +392,11 @@ def _along(
     return _derived(f, operator, Along), points, directions
 
 
-def _like_each(models: Sequence[Any], value: Value, f: Procedure) -> tuple[Any, ...]:
+def _like_each(
+    models: Sequence[Any], value: Value, f: Procedure, leaf: Leaf | None = None
+) -> tuple[Any, ...]:
     parts = parts_of(value, len(models))
-    return tuple([like(model, part, f._apply) for model, part in zip(models, parts, strict=True)])
+    return tuple([like(model, part, f._apply, leaf) for model, part in zip(models, parts, strict=True)])
 
 
 def _as_tuple(points: Any) -> tuple[Any, ...]:

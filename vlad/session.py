@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from vlad.compile.tiers import POLICIES, Options, Tiers
 from vlad.convert import Procedure, tuple_of
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from vlad.compile.whole import Steps
 
 Answer = TypeVar("Answer")
+Path: TypeAlias = str | os.PathLike[str]
 F = TypeVar("F")
 
 CAPABILITIES = ("files", "imports", "streams")
@@ -182,7 +183,7 @@ class Session(Namespace):
 
     def __init__(
         self,
-        path: Iterable[str] = (),
+        path: Iterable[Path] = (),
         *,
         arguments: Iterable[str] = (),
         limits: Limits | None = None,
@@ -195,17 +196,22 @@ class Session(Namespace):
         write: Callable[[str], object] | None = None,
         read: Callable[[], str] | None = None,
     ) -> None:
-        if isinstance(path, str):
+        if isinstance(path, str | os.PathLike):
             raise WrongOption(
                 "invalid-argument", f"path is a list of folders, not {path!r}", hint=f"path=[{path!r}]"
             )
+        if isinstance(capabilities, str):
+            raise WrongOption(
+                "invalid-argument", f"capabilities are a list of names, not {capabilities!r}",
+                hint=f"capabilities=[{capabilities!r}]",
+            )  # fmt: skip
         if tier not in (None, *POLICIES):
             raise WrongOption("invalid-argument", f"tier is one of {', '.join(POLICIES)}; not {tier!r}")
         if limits is not None and not isinstance(limits, Limits):
             raise WrongOption("invalid-argument", f"limits are vlad.Limits, not {limits!r}")
         if optimize not in range(4):
             raise WrongOption("invalid-argument", f"optimize is one of 0, 1, 2, 3; not {optimize!r}")
-        self.path = list(path)
+        self.path = [os.fspath(folder) for folder in path]
         self.capabilities = frozenset(capabilities)
         for name in sorted(self.capabilities - set(CAPABILITIES)):
             raise VladError(
@@ -399,11 +405,11 @@ class Session(Namespace):
             )
         return await evaluated(self, lambda: function(*arguments), limits)
 
-    def run(self, path: str) -> None:
+    def run(self, path: Path) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
         self._run_file(path, self._print)
 
-    def load(self, path: str) -> None:
+    def load(self, path: Path) -> None:
         """Evaluate a file's forms without printing their values."""
         self._run_file(path, None)
 
@@ -416,7 +422,7 @@ class Session(Namespace):
                 self._import(item, self.module)
             return [item.path for item in imports]
 
-    def _run_file(self, path: str, show: Callable[[Value], None] | None) -> None:
+    def _run_file(self, path: Path, show: Callable[[Value], None] | None) -> None:
         with self._lock:
             source = load(self._find(path, [""], None))
             self._including.append(os.path.realpath(source.name))
@@ -625,7 +631,8 @@ class Session(Namespace):
         """Where to look for a file named in a text: the text's own folder, the working folder, `-I`."""
         return [os.path.dirname(span.source.name), "", *self.path]
 
-    def _find(self, name: str, folders: list[str], span: Span | None) -> str:
+    def _find(self, name: Path, folders: list[str], span: Span | None) -> str:
+        name = os.fspath(name) if isinstance(name, os.PathLike) else name
         if not isinstance(name, str):
             raise NoCounterpart("invalid-argument", f"The path of a file is a string, not {name!r}")
         # what stands beside `fit.vlad` as `fit` may be the program that was built of it
@@ -672,7 +679,7 @@ class Session(Namespace):
         thunk = self.machine.top_level(make_lambda((Variable("nothing"),), item.body, "", item.span))
         self._steps.steps.append(Step(cell, thunk, item.span, shown and cell is None))
 
-    def _read_whole(self, path: str) -> tuple[Source, Steps]:
+    def _read_whole(self, path: Path) -> tuple[Source, Steps]:
         """All that a file does, in order, without doing it."""
         from vlad.compile.whole import Steps
 
@@ -686,7 +693,7 @@ class Session(Namespace):
             self._including.pop()
             self._steps = None
 
-    def check(self, path: str) -> tuple[list[str], list[VladError]]:
+    def check(self, path: Path) -> tuple[list[str], list[VladError]]:
         """The types of a file's definitions and expressions, a line each, and the type errors in it. Nothing is run."""
         from vlad.compile.whole import check
 
@@ -697,8 +704,8 @@ class Session(Namespace):
 
     def build(
         self,
-        path: str,
-        output: str,
+        path: Path,
+        output: Path,
         *,
         exports: Mapping[str, bool] | None = None,
         library: bool = False,
@@ -710,6 +717,7 @@ class Session(Namespace):
         from vlad.compile import toolchain, whole
         from vlad.compile.refusals import Unavailable
 
+        output = os.fspath(output)
         with self._lock:
             source, steps = self._read_whole(path)
             if os.path.realpath(output) == os.path.realpath(source.name):
@@ -783,7 +791,7 @@ class Session(Namespace):
             argument = tuple_of(list(variables.values()))
             return self._suggesting(self.machine.apply, procedure, argument)
 
-    def expand(self, path: str) -> Iterator[str]:
+    def expand(self, path: Path) -> Iterator[str]:
         """The core of each top-level form of a file."""
         return self.expand_source(load(self._find(path, [""], None)))
 
@@ -798,7 +806,7 @@ class Session(Namespace):
                 else:
                     self._execute(item, self.module, None)
 
-    def show(self, path: str, stage: str, name: str | None = None) -> Iterator[str]:
+    def show(self, path: Path, stage: str, name: str | None = None) -> Iterator[str]:
         """The code of a file's procedures at a stage: core, reverse, forward; types and c, compiled for real operands."""
         with self._lock:
             source = load(self._find(path, [""], None))

@@ -228,6 +228,49 @@ def test_jacobians_nest(session: vlad.Session) -> None:
     assert vlad.jacobian(vlad.grad(energy))(t) == pytest.approx(vlad.hessian(energy)(t))
 
 
+def test_jacobians_by_integers_are_refused(session: vlad.Session) -> None:
+    for derivative in (vlad.jacobian, vlad.grad, vlad.hessian):
+        with pytest.raises(
+            vlad.VladError, match="A derivative is by reals; `as-type` makes them of a tensor of int64"
+        ):
+            derivative(session["energy"])(np.array([1, 2]))
+
+
+# Hessians.
+
+
+def test_hessians_have_the_structure_of_the_arguments_twice(session: vlad.Session) -> None:
+    q = session.eval("(lambda (d) (let ((a (cdr (car d))) (b (cdr (cadr d)))) (* a a b)))")
+    assert vlad.hessian(q)({"a": 1.0, "b": 2.0}) == {"a": {"a": 4.0, "b": 2.0}, "b": {"a": 2.0, "b": 0.0}}
+    product = session.eval("(lambda (x y z) (* x y z))")
+    assert vlad.hessian(product)(1.0, 2.0, 3.0) == ((0, 3, 2), (3, 0, 1), (2, 1, 0))
+    assert vlad.hessian(product, 1)(1.0, 2.0, 3.0) == 0.0
+    assert vlad.hessian(product, (0, 2))(1.0, 2.0, 3.0) == ((0.0, 2.0), (2.0, 0.0))
+    assert vlad.hessian(product, [1])(1.0, 2.0, 3.0) == ((0.0,),)
+    point = session.eval("(lambda ((cons x y)) (* x x y))")
+    assert vlad.hessian(point)(Point(2.0, 3.0)) == Point(Point(6.0, 4.0), Point(4.0, 0.0))
+    layer = vlad.hessian(session["layer"])(Layer(np.array([1.0, 2.0]), 3.0), np.array([1.0, 1.0]))
+    assert (
+        layer[0].bias[0].bias == 2.0 and layer[0].weights[1].shape == (2, 2) and layer[1][1].shape == (2, 2)
+    )
+    assert np.array_equal(layer[0].weights[1], np.eye(2)) and layer[0].bias[0].weights.shape == (2,)
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_hessians_on_every_tier(tier: str) -> None:
+    with vlad.Session(tier=tier) as session:
+        f, g = session.eval("(lambda (x y) (* x x (sin y)))"), session.eval("(lambda (t) (sum (* t t t)))")
+        t = np.array([1.0, 2.0])
+        for _ in range(3):  # the later ones go straight to machine code
+            assert vlad.hessian(g)(t) == pytest.approx(np.diag(6 * t))
+            assert vlad.hessian(f, (0,))(2.0, 0.5) == ((pytest.approx(2 * math.sin(0.5)),),)
+            assert vlad.hessian(f, 0)(2.0, 0.5) == pytest.approx(2 * math.sin(0.5))
+            (xx, xy), (yx, yy) = vlad.hessian(f)(2.0, 0.5)
+            assert (xx, xy, yx, yy) == pytest.approx(
+                (2 * math.sin(0.5), 4 * math.cos(0.5), 4 * math.cos(0.5), -4 * math.sin(0.5))
+            )
+
+
 # Backpropagators are procedures.
 
 
