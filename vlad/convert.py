@@ -136,7 +136,7 @@ class Procedure:
     def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
         """Tell an error that a call with these arguments ended with in the words of who called."""
         if not isinstance(error, NoCounterpart):
-            operands = [_from_python(argument, self._apply) for argument in arguments]
+            operands = [from_python(argument, self._apply) for argument in arguments]
             blame(error, self.taken(), self.place(), operands)
 
     def go_directly(self, direct: Direct) -> None:
@@ -402,6 +402,8 @@ Leaf = Callable[[Any, Value], Any]
 def like(model: Any, value: Value, apply: Apply, leaf: Leaf | None = None) -> Any:
     """A tangent or sensitivity of a Python value, as a Python value of the same structure; `leaf` says what becomes of what
     stands in the place of a part without parts, from that part and the value."""
+    if leaf is None and type(model) is float:
+        return to_python(value, apply)
     return _however_deep(_like, model, value, leaf or (lambda _, part: _to_python(part, apply)))
 
 

@@ -197,7 +197,10 @@ class Hessian(Gradient):
             has_tangents = type(point) is float or (type(point) is Tensor and point.is_real)
             return self._sensitivities(arguments, part) if has_tangents else to_python(part, self._apply)
 
-        return self._sensitivities(arguments, self.run(self.packed(arguments)), row)
+        rows, chosen = self.run(self.packed(arguments)), self._chosen(arguments)
+        if len(chosen) == 1 and (type(chosen[0]) is float or is_array(chosen[0])):
+            return self._shaped((to_python(rows, self._apply),))
+        return self._sensitivities(arguments, rows, row)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
         (leaf,) = leaves

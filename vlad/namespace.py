@@ -10,7 +10,7 @@ program. Attributes are the same in Python's spelling, underscores for hyphens, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from vlad.convert import from_python, to_python
 from vlad.errors import NoCounterpart, UnknownAttribute, UnknownName
@@ -36,6 +36,12 @@ class Namespace:
     _lock: Any
     _calls: Any
     _library: Library
+    _own: ClassVar[
+        frozenset[str]
+    ]  # the attributes that the class and those above it declare; they are no globals
+
+    def __init_subclass__(cls) -> None:
+        cls._own = frozenset().union(*[getattr(base, "__annotations__", {}) for base in cls.__mro__])
 
     # Items.
 
@@ -112,15 +118,15 @@ class Namespace:
         """The value of a global as an attribute, where the session has none of that name; underscores stand for hyphens, too.
         Raises UnknownAttribute, which is an AttributeError."""
         if not name.startswith("_") and "module" in self.__dict__:
-            known = self._spelled(name)
-            if known in self:
-                return self[known]
+            for known in (name, name.replace("_", "-")):
+                if known in self:
+                    return self[known]
         raise UnknownAttribute("unbound-variable", f"A session has no attribute or global {name}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Define the global that the attribute is read as, or one of that very name. Raises UnknownAttribute where the session
         has a method of that name."""
-        if name.startswith("_") or name in _own_attributes(type(self)):
+        if name[0] == "_" or name in self._own:
             object.__setattr__(self, name, value)
         elif hasattr(type(self), name):
             raise _is_its_own(name, f'`session["{name}"] = …` defines the global of that name')
@@ -131,7 +137,7 @@ class Namespace:
         """Take the definition back that the attribute is read as."""
         if name.startswith("_"):
             object.__delattr__(self, name)
-        elif name in _own_attributes(type(self)) or hasattr(type(self), name):
+        elif name in self._own or hasattr(type(self), name):
             raise _is_its_own(name, f'`del session["{name}"]` takes a definition of that name back')
         else:
             del self[self._spelled(name)]
@@ -198,11 +204,6 @@ class Namespace:
 
         is_watched = self.machine.limits.are_watched and not self.machine.watch.active
         return self.machine.guarded(convert) if is_watched else convert()
-
-
-def _own_attributes(kind: type) -> frozenset[str]:
-    """The attributes that a class and those above it declare: they are the session's, and no globals."""
-    return frozenset().union(*[getattr(base, "__annotations__", {}) for base in kind.__mro__])
 
 
 def _is_its_own(name: str, hint: str) -> UnknownAttribute:
