@@ -19,7 +19,7 @@ from vlad.compile.tiers import POLICIES
 from vlad.devices import DEVICES, device_named
 from vlad.errors import VladError, WrongOption
 from vlad.evaluate.limits import Limits
-from vlad.help import KINDS, Entry, kinds, lines_of, told
+from vlad.help import KINDS, Entry, is_elsewhere, lines_of, told
 from vlad.hints import hint_for
 from vlad.primitives.table import TABLE
 from vlad.reader.parser import read
@@ -135,7 +135,7 @@ def _help(shell: Shell, argument: str) -> None:
 @command("doc", "NAME", "what a name, or the code of an error, means", NAMES)
 def _doc(shell: Shell, argument: str) -> None:
     name = needs(argument, "doc")
-    if known(shell.session, name) is None and name in kinds():
+    if known(shell.session, name) is None and is_elsewhere(name):
         shell.terminal.line(told(name))
         return
     first, *others = lines_of(wanted(shell, name))

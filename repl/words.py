@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from vlad.expand.forms import KEYWORDS
+from vlad.expand.forms import KEYWORDS, PROCEDURE_KEYWORDS
 from vlad.library import the_library
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.reader.parser import number, prefixed_number
@@ -25,7 +25,6 @@ CLASSES = {
     "keyword": "operand",
 }
 SPECIAL = ("else", "=>", "as")  # names that mean something inside a form
-PROCEDURE_KEYWORDS = ("list", "cons*")  # that look like any procedure
 
 
 def class_of(kind: str, text: str) -> str:

@@ -16,6 +16,7 @@ from vlad.__main__ import main
 from vlad.expand.forms import KEYWORDS
 from vlad.help import ALIASES, Entry, entries, entry_of, kinds, listing, public, themes, told
 from vlad.primitives.table import TABLE
+from vlad.public import members, public_names
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -159,7 +160,7 @@ def test_a_public_name_of_python_is_documented(name: str) -> None:
     assert re.search(rf"\bvlad\.{name}\b", RUN)
 
 
-MEMBERS = [name for name in vars(vlad.Session) if not name.startswith("_")]
+MEMBERS = [name for name in dir(vlad.Session) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("name", MEMBERS)
@@ -167,3 +168,31 @@ def test_a_public_member_of_a_session_is_documented(name: str) -> None:
     assert inspect.getdoc(getattr(vlad.Session, name))
     assert re.search(rf"[sS]ession(\(\))?\.{name}\b", PYTHON)
     assert re.search(rf"\.{name}\b", RUN)
+
+
+def test_names_of_python_are_told() -> None:
+    text = told("vlad.grad")
+    assert text.startswith(
+        "vlad.grad(f, argnums=None)    Python: a function\n\n  The gradient of a procedure"
+    )
+    assert told("vlad.compile").startswith(
+        "vlad.compile(f, *examples, optimize=None, fast_math=None)    Python"
+    )
+    text = told("vlad.Session")
+    assert text.startswith("vlad.Session(path=(), *, arguments=()") and "    Python: a class\n" in text
+    assert "\n  vlad.Session.close " in text and "_lock" not in text
+    assert "Evaluate every form of a text" in told("vlad.Session.eval")
+    assert "vlad.jacobian " in told("vlad") and " vlad.grad " in listing()
+    assert told("vlad.VladError").splitlines()[0].endswith("    Python: an exception")
+    for name in (*public_names(), *members("vlad.Session")):
+        assert len(told(name).splitlines()) > 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("vlad.gard", "vlad.grad"), ("vlad.Session.evl", "vlad.Session.eval"), ("vlad.Sesion", "vlad.Session")],
+)
+def test_an_unknown_name_of_python_is_told_with_the_nearest(wrong: str, right: str) -> None:
+    with pytest.raises(vlad.VladError) as caught:
+        told(wrong)
+    assert caught.value.hint is not None and f"`{right}`" in caught.value.hint

@@ -21,7 +21,7 @@ ROOMS = (
     ("vlad", "budget source spelling values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
-    ("vlad.expand", "scope macros normalize patterns arity forms"),
+    ("vlad.expand", "scope macros normalize patterns arity items forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
     (
         "vlad.primitives",
@@ -37,8 +37,8 @@ ROOMS = (
     ),
     (
         "vlad",
-        "hints library turns life asynchronous described convert saving restoring callables differences stating rules host "
-        "session help derivatives compiling",
+        "hints library turns life asynchronous described blame convert saving restoring callables differences stating rules host "
+        "namespace session derivatives compiling public help",
     ),
     ("vlad.debugging", "origins frames instrumented tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),

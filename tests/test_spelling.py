@@ -83,6 +83,10 @@ def test_words_of_other_languages() -> None:
         ("(lamda (x) x)", "did you mean `lambda`?"),
         ("(print 1)", "write `(write x)`"),
         ("(set! x 1)", "no value ever changes"),
+        ("(values 1 2)", "write `(cons a b)`"),
+        ("(exit)", "a program ends with its last form"),
+        ("(raise 'wrong)", "write `(error MESSAGE VALUE ...)`"),
+        ("(let-values (((a b) (cons 1 2))) a)", "write `(let (((cons a b) VALUE)) BODY)`"),
     ],
 )
 def test_what_a_program_is_told(program: str, hint: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vlad.compiling import compile
     from vlad.convert import Procedure
     from vlad.debugging.debugger import Debugger
-    from vlad.derivatives import grad, hessian, hvp, jvp, value_and_grad, vjp
+    from vlad.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
     from vlad.errors import Incomplete, LimitExceeded, VladError
     from vlad.evaluate.limits import Limits
     from vlad.restoring import loads
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Debugger", "Incomplete", "LimitExceeded", "Limits", "Opaque", "Procedure", "Session", "VladError", "__version__",
-    "compile", "dumps", "grad", "hessian", "hvp", "install_importer", "jvp", "loads", "primitive", "to_jax", "to_torch",
-    "value_and_grad", "vjp",
+    "compile", "dumps", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive", "to_jax",
+    "to_torch", "value_and_grad", "vjp",
 ]  # fmt: skip
 
 _HOMES = {
@@ -48,7 +48,9 @@ _HOMES = {
     "to_jax": "vlad.bridges.jax",
     "to_torch": "vlad.bridges.torch",
     "primitive": "vlad.stating",
-    **dict.fromkeys(("grad", "hessian", "hvp", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"),
+    **dict.fromkeys(
+        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"
+    ),
 }
 
 

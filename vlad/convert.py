@@ -23,11 +23,13 @@ from collections.abc import Callable, Sequence
 from operator import is_not
 from typing import Any, Protocol, TypeVar
 
+from vlad.blame import blame
 from vlad.compile.tiers import Options
-from vlad.described import code_of, doc_of, headline, python_signature
-from vlad.errors import NoCounterpart
+from vlad.described import code_of, doc_of, headline, place_of, python_signature
+from vlad.errors import NoCounterpart, VladError
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import Signature, signature
+from vlad.source import Span
 from vlad.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.values import (
     FALSE,
@@ -119,13 +121,23 @@ class Procedure:
 
     def _slowly(self, arguments: tuple[Any, ...]) -> Any:
         """On the way on which everything is converted, checked and explained."""
-        result = self._call(arguments)
+        try:
+            result = self._call(arguments)
+        except VladError as error:
+            self.blame(error, arguments)
+            raise
         if type(self.quicks) is tuple:
             self._apply.quicken(self)
         return result
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         return self._apply.answer(self.value, self.packed(arguments), self.options)
+
+    def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
+        """Tell an error that a call with these arguments ended with in the words of who called."""
+        if not isinstance(error, NoCounterpart):
+            operands = [from_python(argument, self._apply) for argument in arguments]
+            blame(error, self.taken(), self.place(), operands)
 
     def go_directly(self, direct: Direct) -> None:
         """Call this from now on, with floats."""
@@ -165,6 +177,10 @@ class Procedure:
         code = code_of(self.value)
         return signature(code.machine, code)
 
+    def place(self) -> Span | None:
+        """Where it is written, if anywhere."""
+        return None if self.session.closed else place_of(code_of(self.value))
+
     def _told(self) -> str:
         """The first line of what people are told."""
         return f"{self.__name__} of a closed session" if self.session.closed else headline(self.value)
@@ -174,6 +190,15 @@ class Procedure:
 
     def __repr__(self) -> str:
         return f"<vlad {'compiled ' if self.options else ''}procedure {self._told()}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Is it the same procedure of the same session, run in the same way?"""
+        if not isinstance(other, Procedure) or type(self) is not type(other):
+            return NotImplemented
+        return self.value is other.value and self._apply is other._apply and self.options == other.options
+
+    def __hash__(self) -> int:
+        return hash((id(self.value), self.options))
 
     def __copy__(self) -> Procedure:
         return self
@@ -371,42 +396,48 @@ def parts_of(value: Value, count: int) -> list[Value]:
     return [*parts, value] if count else []
 
 
-def like(model: Any, value: Value, apply: Apply) -> Any:
-    """A tangent or sensitivity of a Python value, as a Python value of the same structure."""
-    return _however_deep(_like, model, value, apply)
+Leaf = Callable[[Any, Value], Any]
 
 
-def _like(model: Any, value: Value, apply: Apply) -> Any:
+def like(model: Any, value: Value, apply: Apply, leaf: Leaf | None = None) -> Any:
+    """A tangent or sensitivity of a Python value, as a Python value of the same structure; `leaf` says what becomes of what
+    stands in the place of a part without parts, from that part and the value."""
+    if leaf is None and type(model) is float:
+        return to_python(value, apply)
+    return _however_deep(_like, model, value, leaf or (lambda _, part: _to_python(part, apply)))
+
+
+def _like(model: Any, value: Value, leaf: Leaf) -> Any:
     if isinstance(model, list):
         parts = []
         for item in model:
             part, value = look(value)
-            parts.append(_like(item, part, apply))
+            parts.append(_like(item, part, leaf))
         return parts
     if isinstance(model, dict):
         named = {}
         for key, item in model.items():
             pair, value = look(value)
-            named[key] = _like(item, look(pair)[1], apply)
+            named[key] = _like(item, look(pair)[1], leaf)
         return named
     if isinstance(model, tuple):
-        parts = _like_each(model, value, apply)
+        parts = _like_each(model, value, leaf)
         return model._make(parts) if hasattr(model, "_make") else tuple(parts)
     if hasattr(type(model), "__dataclass_fields__"):
         fields = _fields(model)
         from copy import copy
 
         record = copy(model)
-        for name, part in zip(fields, _like_each(tuple(fields.values()), value, apply), strict=True):
+        for name, part in zip(fields, _like_each(tuple(fields.values()), value, leaf), strict=True):
             object.__setattr__(record, name, part)  # of a frozen one, too
         return record
-    return _to_python(value, apply)
+    return leaf(model, value)
 
 
-def _like_each(models: tuple[Any, ...], value: Value, apply: Apply) -> list[Any]:
+def _like_each(models: tuple[Any, ...], value: Value, leaf: Leaf) -> list[Any]:
     parts = []
     for model, part in zip(models, parts_of(value, len(models)), strict=True):
-        parts.append(_like(model, part, apply))
+        parts.append(_like(model, part, leaf))
     return parts
 
 

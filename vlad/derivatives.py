@@ -11,26 +11,28 @@ what was compiled of it is found again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from vlad.compile.tiers import Options
-from vlad.convert import Direct, Procedure, from_python, like, parts_of, to_python, tuple_of
+from vlad.convert import Direct, Leaf, Procedure, from_python, like, parts_of, to_python, tuple_of
 from vlad.errors import VladError
 from vlad.expand.arity import Signature
-from vlad.tensors import is_array
-from vlad.values import NIL, Value
+from vlad.source import Span
+from vlad.tensors import Tensor, is_array
+from vlad.values import NIL, Value, is_pair, look
 
-Which = int | tuple[int, ...] | None
+Which = int | Sequence[int] | None
 
 MOST_KEPT = 512  # procedures that were made of others, in a session
 
-# What a procedure becomes by an operator of the library that takes more operands than the procedure.
+# What a procedure becomes by an operator of the library that takes more operands than the procedure, or answers less than is
+# needed here.
 WITH_OPERANDS = {
     "jvp": "(lambda (operator f) (lambda (x v) (operator f x v)))",
     "hvp": "(lambda (operator f) (lambda (x v) (operator f x v)))",
     "vjp": "(lambda (operator f) (lambda (x) (operator f x)))",
+    "jacobian": "(lambda (operator f) (lambda (x) (cons (f x) ((operator f) x))))",
 }
 
 
@@ -58,6 +60,9 @@ class Derived(Procedure):
     def taken(self) -> Signature:
         return self.of.taken()
 
+    def place(self) -> Span | None:
+        return self.of.place()
+
     def _same(self, options: Options | None) -> Derived:
         return type(self)(self.value, self.of, self.noun, options)
 
@@ -71,6 +76,9 @@ class Derived(Procedure):
 def _again(kind: type[Derived], procedure: Procedure, *more: Any) -> Derived:
     """One that was pickled."""
     return kind(procedure.value, *more)
+
+
+D = TypeVar("D", bound=Derived)
 
 
 class Gradient(Derived):
@@ -96,10 +104,12 @@ class Gradient(Derived):
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         return self._sensitivities(arguments, self.run(self.packed(arguments)))
 
-    def _sensitivities(self, arguments: tuple[Any, ...], value: Value) -> Any:
+    def _sensitivities(self, arguments: tuple[Any, ...], value: Value, leaf: Leaf | None = None) -> Any:
+        return Gradient._shaped(self, _like_each(self._chosen(arguments), value, self, leaf))
+
+    def _chosen(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         by = (self.by,) if isinstance(self.by, int) else self.by
-        chosen = arguments if by is None else tuple([arguments[number] for number in by])
-        return Gradient._shaped(self, _like_each(chosen, value, self))
+        return arguments if by is None else tuple([arguments[number] for number in by])
 
     def go_directly(self, direct: Direct) -> None:
         if type(self.by) is not tuple:  # whose answer is a tuple, though it be of one
@@ -124,6 +134,109 @@ class ValueAndGradient(Gradient):
         return leaves[0], leaves[1:]
 
 
+class Along(Derived):
+    """A procedure's derivative in a direction: of a point and a direction."""
+
+    __slots__ = ()
+
+    def taken(self) -> Signature:
+        return Signature(self.__name__, "(x v)", ("x", "v"), False)
+
+    def at(self, points: tuple[Any, ...], directions: tuple[Any, ...]) -> Value:
+        """What it answers for the arguments of the procedure and as many tangents."""
+        try:
+            return self.run(tuple_of([self.packed(points), self.packed(directions)]))
+        except VladError as error:
+            self.of.blame(error, points)
+            raise
+
+    def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
+        self.of.blame(error, arguments[:1])
+
+
+class Jacobian(Gradient):
+    """The pair of the value and its derivatives, of which Python is told the second."""
+
+    __slots__ = ()
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        value, rows = parts_of(self.run(self.packed(arguments)), 2)
+        return self._over(value, rows, arguments)
+
+    def _over(self, value: Value, rows: Value, arguments: tuple[Any, ...]) -> Any:
+        """The value with each of its numbers replaced by what stands in its place in `rows`, a derivative by the arguments."""
+        value, rows = look(value), look(rows)
+        if type(value) is float or (type(value) is Tensor and value.is_real):
+            return self._sensitivities(arguments, rows)
+        if not is_pair(value):
+            return to_python(value, self._apply)
+        parts = []
+        while is_pair(value):
+            (first, value), (row, rows) = value, rows
+            parts.append(self._over(first, row, arguments))
+            value, rows = look(value), look(rows)
+        if value == NIL:
+            return parts
+        found = self._over(value, rows, arguments)
+        for part in reversed(parts):
+            found = (part, found)
+        return found
+
+    def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        return Gradient._shaped(self, leaves[1:])
+
+
+class Hessian(Gradient):
+    """The gradient of a gradient: in the place of each number of the arguments, what has their structure."""
+
+    __slots__ = ()
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        def row(model: Any, part: Value) -> Any:
+            point = from_python(model, self._apply)
+            has_tangents = type(point) is float or (type(point) is Tensor and point.is_real)
+            return self._sensitivities(arguments, part) if has_tangents else to_python(part, self._apply)
+
+        rows, chosen = self.run(self.packed(arguments)), self._chosen(arguments)
+        if len(chosen) == 1 and (type(chosen[0]) is float or is_array(chosen[0])):
+            return self._shaped((to_python(rows, self._apply),))
+        return self._sensitivities(arguments, rows, row)
+
+    def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        (leaf,) = leaves
+        return ((leaf,),) if type(self.by) is tuple else leaf
+
+
+class Backpropagator(Derived):
+    """From a sensitivity of the value of a procedure at some arguments to theirs, with the structure that these have."""
+
+    __slots__ = ("primals",)
+
+    def __init__(
+        self, value: Value, of: Procedure, noun: str, options: Options | None, primals: tuple[Any, ...]
+    ) -> None:
+        self.primals = primals
+        super().__init__(value, of, noun, options)
+
+    def taken(self) -> Signature:
+        return Signature(self.__name__, "(sensitivity)", ("sensitivity",), False)
+
+    def _same(self, options: Options | None) -> Backpropagator:
+        return type(self)(self.value, self.of, self.noun, options, self.primals)
+
+    def __reduce__(self) -> Any:
+        again, facts = super().__reduce__()
+        return again, (*facts, self.primals)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Machine code is not asked for straight away: of what it answers, only the structure of the primals says the shape."""
+        return self._slowly(arguments)
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        sensitivities = _like_each(self.primals, self.run(self.packed(arguments)), self)
+        return sensitivities[0] if len(self.primals) == 1 else sensitivities
+
+
 def grad(f: Procedure, argnums: Which = None) -> Gradient:
     """The gradient of a procedure that answers a real: a procedure of the same arguments.
 
@@ -143,42 +256,49 @@ def value_and_grad(f: Procedure, argnums: Which = None) -> ValueAndGradient:
 def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """The value of `f` and its derivative along `tangents`, by forward mode. `primals` and `tangents` are tuples of as many as
     `f` has arguments; for one argument it may stand alone. Raises VladError where they do not conform."""
-    along, operands = _at(f, "jvp", primals, tangents)
-    value, tangent = parts_of(along.run(operands), 2)
+    along, points, directions = _along(f, "jvp", primals, tangents)
+    value, tangent = parts_of(along.at(points, directions), 2)
     return to_python(value, along._apply), to_python(tangent, along._apply)
 
 
-def vjp(f: Procedure, *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The value of `f` and its backpropagator: a function from a sensitivity of the value to the tuple of those of the arguments,
-    or to the bare one for one argument. Raises VladError as `f` does."""
-    both = _derived(f, "vjp")
+def jacobian(f: Procedure, argnums: Which = None) -> Jacobian:
+    """All partial derivatives of a procedure: a procedure of the same arguments, chosen among by `argnums` as `grad` does.
+
+    It answers the value's structure, and in the place of each real the sensitivity that `grad` would answer for it: of an array
+    to an array, an array with the axes of the value before those of the argument. Reverse mode, once for each number in the
+    value; forward mode, once for each number in the argument, where that is one number, or an array smaller than the array it
+    is made into. Raises VladError where `f` is no procedure of a session or has no such argument.
+    """
+    return _gradient(Jacobian, f, "jacobian", "jacobian", argnums)
+
+
+def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
+    """The value of `f` and its backpropagator: a procedure from a sensitivity of the value to the tuple of those of the
+    arguments, or to the bare one for one argument. Raises VladError as `f` does."""
+    both = _derived(f, "vjp", Derived)
     apply = both._apply
-    value, back = parts_of(both.run(both.packed(primals)), 2)
-    return to_python(value, apply), partial(_sensitivities, Procedure(back, apply), primals)
+    try:
+        value, back = parts_of(both.run(both.packed(primals)), 2)
+    except VladError as error:
+        both.blame(error, primals)
+        raise
+    return to_python(value, apply), Backpropagator(look(back), f, "backpropagator", None, primals)
 
 
-def _sensitivities(back: Procedure, primals: tuple[Any, ...], sensitivity: Any) -> Any:
-    """What a backpropagator answers. With `partial` it is what Python is handed, for pickle takes functions of modules only."""
-    answer = back.run(from_python(sensitivity, back._apply))
-    sensitivities = _like_each(primals, answer, back)
-    return sensitivities[0] if len(primals) == 1 else sensitivities
-
-
-def hessian(f: Procedure) -> Derived:
-    """The second derivatives of a procedure of one real, list of reals or tensor that answers a real: a real, a list of lists, a
-    tensor of shape (*shape, *shape). Raises VladError where `f` is no procedure of a session."""
-    return _derived(f, "hessian")
+def hessian(f: Procedure, argnums: Which = None) -> Hessian:
+    """The second derivatives of a procedure that answers a real: a procedure of the same arguments, chosen among by `argnums` as
+    `grad` does. It answers the gradient, and in the place of each real what has the structure of the gradient; of an array, an
+    array of shape (*shape, *shape). Raises VladError as `grad` does."""
+    return _gradient(Hessian, f, "hessian", "hessian", argnums)
 
 
 def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
     """The Hessian of `f` times a vector, without the Hessian: forward mode over reverse mode. `primals` and `tangents` as for
     `jvp`; answers what `grad` answers. Raises VladError where they do not conform, or `f` answers no real."""
-    product = _derived(f, "hvp")
+    along, points, directions = _along(f, "hvp", primals, tangents)
     if type(primals) is float or is_array(primals):
-        return product(primals, tangents)
-    points = _as_tuple(primals)
-    along, operands = _at(f, "hvp", primals, tangents)
-    sensitivities = _like_each(points, along.run(operands), along)
+        return along(primals, tangents)
+    sensitivities = _like_each(points, along.at(points, directions), along)
     return sensitivities[0] if len(points) == 1 else sensitivities
 
 
@@ -196,9 +316,9 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
 def _gradient(kind: type[Any], f: Any, operator: str, noun: str, by: Which) -> Any:
     f = session_procedure(f)
     if by is None:
-        return kind(_made(f, operator), f, noun, f.options)
+        return kind(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, noun, f.options)
     numbers, count = _numbers(f, by)
-    value = _made(f, operator, _partly(numbers, count))
+    value = _made(f, operator, _partly(operator, numbers, count))
     by = numbers[0] if isinstance(by, int) else numbers
     noun += f" by {' and '.join([f'argument {number}' for number in numbers])}"
     return kind(value, f, noun, f.options, by)
@@ -207,30 +327,38 @@ def _gradient(kind: type[Any], f: Any, operator: str, noun: str, by: Which) -> A
 def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
     """The arguments that are chosen, from 0 on, and how many there are. Raises VladError where there are no such."""
     taken = f.taken()
-    numbers = by if isinstance(by, tuple) else (by,)
+    numbers = tuple(by) if isinstance(by, list | tuple) else (by,)
     if taken.rest:
         why, hint = "takes any number of arguments", "wrap it in a lambda of so many"
     elif not numbers or not all(isinstance(n, int) and -taken.count <= n < taken.count for n in numbers):
-        why, hint = f"takes {taken.takes}", "argnums counts from 0"
+        why, hint = (
+            f"takes {taken.takes}",
+            "argnums is the number of an argument, counted from 0, or a tuple of such",
+        )
     else:
         found = tuple([number % taken.count for number in numbers])
         if len(set(found)) == len(found):
             return found, taken.count
         why, hint = f"has an argument that argnums names twice: {by}", None
-    raise VladError("invalid-argument", f"No gradient by argnums {by}: {taken.name} {why}", hint=hint)
+    raise VladError("invalid-argument", f"No derivative by argnums {by}: {taken.name} {why}", hint=hint)
 
 
-def _partly(numbers: tuple[int, ...], count: int) -> str:
+def _partly(operator: str, numbers: tuple[int, ...], count: int) -> str:
     """An operator on a procedure of so many arguments, as one of these alone."""
     names = [f"x{number}" for number in range(count)]
     chosen, all_of_them = " ".join([names[number] for number in numbers]), " ".join(names)
-    inner = f"(operator (lambda ({chosen}) (f {all_of_them})))"
-    return f"(lambda (operator f) (lambda ({all_of_them}) ({inner} {chosen})))"
+    partial = f"(lambda ({chosen}) (f {all_of_them}))"
+    applied = (
+        f"(({WITH_OPERANDS[operator]} operator {partial}) {chosen})"
+        if operator in WITH_OPERANDS
+        else f"((operator {partial}) {chosen})"
+    )
+    return f"(lambda (operator f) (lambda ({all_of_them}) {applied}))"
 
 
-def _derived(f: Any, operator: str) -> Derived:
+def _derived(f: Any, operator: str, kind: type[D]) -> D:
     f = session_procedure(f)
-    return Derived(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, operator, f.options)
+    return kind(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, operator, f.options)
 
 
 def _made(f: Procedure, operator: str, text: str = "") -> Value:
@@ -253,7 +381,9 @@ def _maker(f: Procedure, text: str) -> Value:
     return kept[text][1]
 
 
-def _at(f: Procedure, operator: str, primals: Any, tangents: Any) -> tuple[Derived, Value]:
+def _along(
+    f: Procedure, operator: str, primals: Any, tangents: Any
+) -> tuple[Along, tuple[Any, ...], tuple[Any, ...]]:
     """An operator on a procedure, as a procedure, and its operands: points and directions. Raises VladError."""
     points, directions = _as_tuple(primals), _as_tuple(tangents)
     if len(points) != len(directions):
@@ -262,13 +392,14 @@ def _at(f: Procedure, operator: str, primals: Any, tangents: Any) -> tuple[Deriv
             f"There are {len(points)} arguments and {len(directions)} tangents",
             hint="each argument has a tangent of its own structure",
         )
-    along = _derived(f, operator)
-    return along, tuple_of([along.packed(points), along.packed(directions)])
+    return _derived(f, operator, Along), points, directions
 
 
-def _like_each(models: Sequence[Any], value: Value, f: Procedure) -> tuple[Any, ...]:
+def _like_each(
+    models: Sequence[Any], value: Value, f: Procedure, leaf: Leaf | None = None
+) -> tuple[Any, ...]:
     parts = parts_of(value, len(models))
-    return tuple([like(model, part, f._apply) for model, part in zip(models, parts, strict=True)])
+    return tuple([like(model, part, f._apply, leaf) for model, part in zip(models, parts, strict=True)])
 
 
 def _as_tuple(points: Any) -> tuple[Any, ...]:

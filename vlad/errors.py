@@ -68,6 +68,10 @@ class NoCounterpart(VladError, TypeError):
     """A value of Python's that the language has no counterpart for."""
 
 
+class MissingPackage(VladError, ImportError):
+    """Something needs a package that is not installed."""
+
+
 class WrongOption(VladError, ValueError):
     """An option of a session that has no such value."""
 

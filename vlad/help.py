@@ -1,12 +1,13 @@
 """What is known of a name, for people: `vlad doc NAME`, the prompt, and the pages of docs/ that are made from it.
 
-In: a name of the language, or the code of an error.  Out: an `Entry`, or the text of one. Nothing is documented here: each text
-has its home where the thing is, and is read from there when somebody asks.
+In: a name of the language or of the Python interface, or the code of an error.  Out: an `Entry`, or the text of one. Nothing is
+documented here: each text has its home where the thing is, and is read from there when somebody asks.
 
     primitives      the rows of the table (values.Primitive: doc, examples, operands, partials, forward, reverse)
     the library     the doc comments of stdlib/*.vlad, and of the procedures of the basis that are texts
     keywords        manual/keywords.md
     errors          manual/errors.md
+    Python          the documentation of the public names (public.py)
 
 A doc comment is lines of `;;; ` above a definition: the shape of a call, then sentences and examples. An example is a line
 `CALL  ⇒ VALUE`, a line `⇒ VALUE` behind it for each line more that it prints; `Error: MESSAGE` stands for an error.
@@ -41,6 +42,7 @@ from vlad.primitives import (
     tensors,
     transforms,
 )
+from vlad.public import is_public, members, public_lines, public_names
 from vlad.spelling import suggestion
 from vlad.values import Primitive
 
@@ -144,15 +146,29 @@ def entry_of(name: str) -> Entry | None:
 
 
 def told(name: str) -> str:
-    """All that is known of a name, or of the code of an error, as text. Raises VladError for what is neither."""
+    """All that is known of a name, of the language or of the Python interface, or of the code of an error, as text. Raises
+    VladError for what is none of these."""
     entry = entry_of(name)
     if entry is not None:
         return "\n".join(lines_of(entry))
     if name in kinds():
         return "\n".join(_told_kind(kinds()[name]))
-    known = [*[entry.name for entry in public()], *ALIASES, *kinds()]
+    if is_public(name):
+        return "\n".join(public_lines(name))
+    known = [*[entry.name for entry in public()], *ALIASES, *kinds(), *python_names_like(name)]
     hint = suggestion(name, known) or "`vlad doc` lists the names by theme"
     raise VladError("unbound-variable", f"Nothing is known by the name {name}", hint=hint)
+
+
+def is_elsewhere(name: str) -> bool:
+    """Is it told of, though it is no name that a program of the language may use?"""
+    return name in kinds() or is_public(name)
+
+
+def python_names_like(name: str) -> list[str]:
+    """The names of the Python interface that somebody may have meant."""
+    owner = name.rpartition(".")[0]
+    return [*public_names(), *(members(owner) if owner in public_names() else [])]
 
 
 def summary(entry: Entry) -> str:
@@ -165,6 +181,7 @@ def listing(width: int = 100) -> str:
     lines = []
     for theme, names in themes().items():
         lines += [theme, *_filled(names, width), ""]
+    lines += ["Python, after `import vlad`", *_filled(public_names(), width), ""]
     lines += ["Kinds of error", *_filled(kinds(), width), "", "`vlad doc NAME` tells what one of them is."]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""What an unbound name was meant to be: the hint of such an error, and sometimes its place.
+"""An error in words that are in the user's own text: what an unbound name was meant to be; which call of the library failed.
 
 In: an error, and what is known where it happened.  Out: the same error, made clearer. Called by session.py, once it is there.
 """
@@ -9,12 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from vlad.errors import VladError
+from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.source import Span
 from vlad.spelling import suggestion
 
 NOTHING = "define it, or import the module that does"
+_INVALID = re.compile(r"Argument to (\S+) is invalid")
 _NUMERAL = re.compile(r"[-+.]*\d")
 
 
@@ -37,6 +39,31 @@ def clarify(
         error.span, error.hint, error.irritants = head.span, suggestion(head.symbol.name, keywords), []
     elif error.code == "unbound-variable":
         error.hint = hint_for(error.message.rpartition(" ")[2], {*known, *keywords}, error.span)
+
+
+def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> None:
+    """Where an operand did not suit something inside a procedure of the library, speak of that procedure, as far as the user
+    has written its name at the place of the error; what was inside is the reason."""
+    found = _INVALID.fullmatch(error.message)
+    if found is None or error.span is None or in_library(error.span) or error.reason is not None:
+        return
+    words = names_in(error.span.text)
+    if found.group(1) in words:
+        return
+    inside = [
+        entry.procedure for entry in error.backtrace if entry.span is not None and in_stdlib(entry.span)
+    ]
+    for name in [*[name.rpartition(" of ")[2] for name in inside], *words[:1]]:
+        if inside and name in words and is_of_library(name):
+            speak_of(name, error)
+            return
+
+
+def speak_of(name: str, error: VladError) -> None:
+    """Say of an operand that does not suit, if that is what is wrong, that it does not suit this procedure."""
+    if _INVALID.fullmatch(error.message) is not None and error.reason is None:
+        error.reason, error.message = error.message, f"Argument to {name} is invalid"
+        error.args = (error.message,)
 
 
 def names_in(text: str) -> list[str]:

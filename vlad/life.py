@@ -57,6 +57,12 @@ def is_gone(session: Any) -> bool:
     return type(session.machine) is Gone
 
 
+def expect_open(session: Any) -> None:
+    """Raises VladError for a session that is gone."""
+    if is_gone(session):
+        session.machine.refuse()
+
+
 def close(session: Any) -> None:
     """Let go of all that a session holds, when it is its turn. Raises VladError where this very thread is evaluating in it."""
     if is_gone(session):

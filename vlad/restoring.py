@@ -78,6 +78,11 @@ def loads(text: str, session: Any) -> Any:
         raise NoCounterpart(
             "invalid-argument", f"A saved value is a text; this is a Python {type(text).__name__}"
         )
+    if not hasattr(session, "limited"):
+        raise NoCounterpart(
+            "invalid-argument",
+            f"A saved value is read into a session; this is a Python {type(session).__name__}",
+        )
     with session.limited(None), deep_recursion():
         return session.machine.guarded(restored)
 

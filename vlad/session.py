@@ -14,34 +14,25 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from vlad.compile.tiers import POLICIES, Options, Tiers
-from vlad.convert import Procedure, from_python, to_python, tuple_of
+from vlad.convert import Procedure, tuple_of
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
 from vlad.devices import CURRENT, device_named
-from vlad.errors import NoCounterpart, UnknownAttribute, UnknownName, VladError, WrongOption
+from vlad.errors import NoCounterpart, VladError, WrongOption
 from vlad.evaluate.calls import Machine
 from vlad.evaluate.limits import Limits, deep_recursion
-from vlad.evaluate.tail_calls import in_library
-from vlad.expand.forms import (
-    KEYWORDS,
-    Definition,
-    Export,
-    Expression,
-    Import,
-    Include,
-    Item,
-    expand_form,
-    made,
-    top_level_forms,
-)
+from vlad.evaluate.tail_calls import in_library, in_stdlib
+from vlad.expand.forms import KEYWORDS, expand_form, made
+from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
-from vlad.hints import clarify, hint_for
+from vlad.hints import clarify, speak_of_call
 from vlad.library import the_library
-from vlad.life import born, close, is_gone
+from vlad.life import born, close, expect_open, is_gone
+from vlad.namespace import Namespace
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
@@ -52,9 +43,7 @@ from vlad.values import (
     UNSPECIFIED,
     Backtrace,
     Global,
-    Primitive,
     Value,
-    is_pair,
     is_procedure,
     look,
     symbol,
@@ -65,6 +54,7 @@ if TYPE_CHECKING:
     from vlad.compile.whole import Steps
 
 Answer = TypeVar("Answer")
+Path: TypeAlias = str | os.PathLike[str]
 F = TypeVar("F")
 
 CAPABILITIES = ("files", "imports", "streams")
@@ -168,7 +158,7 @@ def _alone() -> None:
 os.register_at_fork(after_in_child=_alone)
 
 
-class Session:
+class Session(Namespace):
     """An evaluator with its own globals. Threads may share it; they take turns.
 
     path        folders in which `include` and `import` look after the file's own and the working folder
@@ -187,9 +177,13 @@ class Session:
     read        gives a line of input, "" at its end; standard input by default
     """
 
+    path: list[str]
+    capabilities: frozenset[str]
+    machine: Any  # a Machine, while the session is open
+
     def __init__(
         self,
-        path: Iterable[str] = (),
+        path: Iterable[Path] = (),
         *,
         arguments: Iterable[str] = (),
         limits: Limits | None = None,
@@ -202,17 +196,22 @@ class Session:
         write: Callable[[str], object] | None = None,
         read: Callable[[], str] | None = None,
     ) -> None:
-        if isinstance(path, str):
+        if isinstance(path, str | os.PathLike):
             raise WrongOption(
                 "invalid-argument", f"path is a list of folders, not {path!r}", hint=f"path=[{path!r}]"
             )
+        if isinstance(capabilities, str):
+            raise WrongOption(
+                "invalid-argument", f"capabilities are a list of names, not {capabilities!r}",
+                hint=f"capabilities=[{capabilities!r}]",
+            )  # fmt: skip
         if tier not in (None, *POLICIES):
             raise WrongOption("invalid-argument", f"tier is one of {', '.join(POLICIES)}; not {tier!r}")
         if limits is not None and not isinstance(limits, Limits):
             raise WrongOption("invalid-argument", f"limits are vlad.Limits, not {limits!r}")
         if optimize not in range(4):
             raise WrongOption("invalid-argument", f"optimize is one of 0, 1, 2, 3; not {optimize!r}")
-        self.path = list(path)
+        self.path = [os.fspath(folder) for folder in path]
         self.capabilities = frozenset(capabilities)
         for name in sorted(self.capabilities - set(CAPABILITIES)):
             raise VladError(
@@ -272,10 +271,28 @@ class Session:
         return is_gone(self)
 
     def __enter__(self) -> Session:
+        expect_open(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    async def __aenter__(self) -> Session:
+        return self.__enter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        from asyncio import to_thread
+
+        await to_thread(self.close)  # which waits for evaluations, while the event loop goes on
+
+    def __repr__(self) -> str:
+        return "<vlad session, closed>" if self.closed else f"<vlad session of {len(self)} definitions>"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise NoCounterpart(
+            "cannot-save", "Cannot be saved or copied: a session",
+            hint="`vlad.dumps` saves procedures and other values of it; elsewhere make a session of the same texts",
+        )  # fmt: skip
 
     def modules(self) -> list[Module]:
         """Its own and those of files."""
@@ -335,13 +352,6 @@ class Session:
             self._steps = steps
         return True
 
-    def known_names(self) -> set[str]:
-        """Every name that a program may use here: for suggestions and completion."""
-        rows = {name for name, row in TABLE.items() if not row.hidden}
-        defined = {name for name, cell in self.module.cells.items() if hasattr(cell, "value")}
-        library = {name for name in self._library.names() if not name.startswith("%")}
-        return rows | set(PROCEDURES) | library | {"J"} | defined
-
     # Evaluating.
 
     def eval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
@@ -357,21 +367,6 @@ class Session:
 
         with self.limited(limits):
             return self.machine.guarded(evaluate)
-
-    def _as_python(self, value: Value) -> Any:
-        """The Python value, within the limits: of what shares its parts it may be large without end."""
-        if type(value) is float or not is_pair(value):
-            return to_python(value, self._calls)
-
-        def convert() -> Any:
-            try:
-                return to_python(value, self._calls)
-            except RecursionError:
-                with deep_recursion():
-                    return to_python(value, self._calls)
-
-        is_watched = self.machine.limits.are_watched and not self.machine.watch.active
-        return self.machine.guarded(convert) if is_watched else convert()
 
     @contextmanager
     def limited(self, limits: Limits | None) -> Iterator[None]:
@@ -410,11 +405,11 @@ class Session:
             )
         return await evaluated(self, lambda: function(*arguments), limits)
 
-    def run(self, path: str) -> None:
+    def run(self, path: Path) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
         self._run_file(path, self._print)
 
-    def load(self, path: str) -> None:
+    def load(self, path: Path) -> None:
         """Evaluate a file's forms without printing their values."""
         self._run_file(path, None)
 
@@ -427,7 +422,7 @@ class Session:
                 self._import(item, self.module)
             return [item.path for item in imports]
 
-    def _run_file(self, path: str, show: Callable[[Value], None] | None) -> None:
+    def _run_file(self, path: Path, show: Callable[[Value], None] | None) -> None:
         with self._lock:
             source = load(self._find(path, [""], None))
             self._including.append(os.path.realpath(source.name))
@@ -436,14 +431,6 @@ class Session:
             finally:
                 self._including.pop()
 
-    def defined(self) -> list[str]:
-        """The names that programs have defined here, or those that they export, if they export any."""
-        with self._lock:
-            names = self.module.exports
-            if names is None:
-                names = [name for name in self.module.cells if not self.module.is_inherited(name)]
-            return [name for name in names if name in self]
-
     def run_text(
         self, text: str, name: str = "<expression>", show: Callable[[Value], None] | None = None
     ) -> None:
@@ -451,71 +438,6 @@ class Session:
         _expect_text(text)
         with self._lock:
             self._run(Source(name, text), self.module, show or self._print)
-
-    def __getitem__(self, name: str) -> Any:
-        """The value of a global, as a Python value. Raises UnknownName, which is a KeyError."""
-        with self._lock:
-            if name not in self:
-                hint = hint_for(name, self.known_names()) if isinstance(name, str) else "a name is a string"
-                raise UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
-            return self._as_python(self.module.cell(name).value)
-
-    def __getattr__(self, name: str) -> Any:
-        """The value of a global as an attribute, where the session has none of that name; underscores stand for hyphens, too.
-        Raises UnknownAttribute, which is an AttributeError."""
-        if not name.startswith("_") and "module" in self.__dict__:
-            for known in (name, name.replace("_", "-")):
-                if known in self:
-                    return self[known]
-        raise UnknownAttribute("unbound-variable", f"A session has no attribute or global {name}")
-
-    def __contains__(self, name: object) -> bool:
-        """Does a name have a value?"""
-        with self._lock:
-            return isinstance(name, str) and hasattr(self.module.cell(name), "value")
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        """Define a global. Raises NoCounterpart, which is a TypeError, for a value that the language has not."""
-        if not isinstance(name, str):
-            raise NoCounterpart("invalid-argument", f"A name is a string, not {name!r}")
-        with self._lock:
-            converted = from_python(value, self._calls)
-            cell = self.module.define(name)
-            self._define(cell, converted)
-            cell.primitive = primitive_of(converted)
-
-    def bind(self, name: str, value: Value) -> None:
-        """Define a global by a value of the language: what the prompt calls `_`, say."""
-        with self._lock:
-            cell = self.module.define(name)
-            self._define(cell, value)
-            cell.primitive = primitive_of(value)
-
-    def unbind(self, name: str) -> None:
-        """Take a global's value away again. Who uses it from now on is told that it is unbound."""
-        with self._lock:
-            cell = self.module.define(name)
-            del self.module.defined[name]
-            if hasattr(cell, "value"):
-                del cell.value
-            self.tiers.redefined(cell)
-
-    def define(self, function: F) -> F:
-        """Define a global by a Python function, or a primitive made of one, under its own name. Answers it, so this is a
-        decorator, too."""
-        name = getattr(function, "__name__", None)
-        if not isinstance(name, str):
-            hint = "`session[NAME] = …` gives it one"
-            raise NoCounterpart(
-                "invalid-argument", f"A {type(function).__name__} has no name of its own", hint=hint
-            )
-        self[name] = function
-        return function
-
-    def library_value(self, name: str) -> Value:
-        """What a name of the library means, whatever the program made of it."""
-        with self._lock:
-            return self.library.cell(name).value
 
     @contextmanager
     def metering(self) -> Iterator[None]:
@@ -585,13 +507,6 @@ class Session:
         self.machine.redefined(cell)
         self.tiers.redefined(cell, primitive=True)
 
-    def _define(self, cell: Global, value: Value) -> None:
-        """Give a global its value. Compiled code that relied on another one is forgotten."""
-        is_new = not hasattr(cell, "value")
-        cell.value = value  # first: who compiles beside us reads it from now on
-        if not is_new:
-            self.tiers.redefined(cell)
-
     def _evaluate(self, body: Body, span: Span) -> Value:
         lambda_ = only_lambda(body)
         if lambda_ is not None:
@@ -610,11 +525,13 @@ class Session:
             return evaluate(*operands)
         except VladError as error:
             if span is not None and (error.span is None or in_library(error.span)):
-                if error.span is not None and not error.backtrace:
+                if error.span is not None and in_stdlib(error.span) and not error.backtrace:
                     error.backtrace.append(Backtrace("the library", error.span))
                 error.span = span
             if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
                 clarify(error, self.known_names(), KEYWORDS, self._means_something)
+            elif error.code == "invalid-argument":
+                speak_of_call(error, self._is_of_library)
             raise
         finally:
             if before is not None:
@@ -622,6 +539,9 @@ class Session:
 
     def _means_something(self, name: str) -> bool:
         return name in KEYWORDS or self.module.macro(name) is not None or name in self
+
+    def _is_of_library(self, name: str) -> bool:
+        return self.module.is_inherited(name) and self._library.definition(name) is not None
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
@@ -711,7 +631,8 @@ class Session:
         """Where to look for a file named in a text: the text's own folder, the working folder, `-I`."""
         return [os.path.dirname(span.source.name), "", *self.path]
 
-    def _find(self, name: str, folders: list[str], span: Span | None) -> str:
+    def _find(self, name: Path, folders: list[str], span: Span | None) -> str:
+        name = os.fspath(name) if isinstance(name, os.PathLike) else name
         if not isinstance(name, str):
             raise NoCounterpart("invalid-argument", f"The path of a file is a string, not {name!r}")
         # what stands beside `fit.vlad` as `fit` may be the program that was built of it
@@ -758,7 +679,7 @@ class Session:
         thunk = self.machine.top_level(make_lambda((Variable("nothing"),), item.body, "", item.span))
         self._steps.steps.append(Step(cell, thunk, item.span, shown and cell is None))
 
-    def _read_whole(self, path: str) -> tuple[Source, Steps]:
+    def _read_whole(self, path: Path) -> tuple[Source, Steps]:
         """All that a file does, in order, without doing it."""
         from vlad.compile.whole import Steps
 
@@ -772,7 +693,7 @@ class Session:
             self._including.pop()
             self._steps = None
 
-    def check(self, path: str) -> tuple[list[str], list[VladError]]:
+    def check(self, path: Path) -> tuple[list[str], list[VladError]]:
         """The types of a file's definitions and expressions, a line each, and the type errors in it. Nothing is run."""
         from vlad.compile.whole import check
 
@@ -783,8 +704,8 @@ class Session:
 
     def build(
         self,
-        path: str,
-        output: str,
+        path: Path,
+        output: Path,
         *,
         exports: Mapping[str, bool] | None = None,
         library: bool = False,
@@ -796,6 +717,7 @@ class Session:
         from vlad.compile import toolchain, whole
         from vlad.compile.refusals import Unavailable
 
+        output = os.fspath(output)
         with self._lock:
             source, steps = self._read_whole(path)
             if os.path.realpath(output) == os.path.realpath(source.name):
@@ -869,7 +791,7 @@ class Session:
             argument = tuple_of(list(variables.values()))
             return self._suggesting(self.machine.apply, procedure, argument)
 
-    def expand(self, path: str) -> Iterator[str]:
+    def expand(self, path: Path) -> Iterator[str]:
         """The core of each top-level form of a file."""
         return self.expand_source(load(self._find(path, [""], None)))
 
@@ -884,7 +806,7 @@ class Session:
                 else:
                     self._execute(item, self.module, None)
 
-    def show(self, path: str, stage: str, name: str | None = None) -> Iterator[str]:
+    def show(self, path: Path, stage: str, name: str | None = None) -> Iterator[str]:
         """The code of a file's procedures at a stage: core, reverse, forward; types and c, compiled for real operands."""
         with self._lock:
             source = load(self._find(path, [""], None))
@@ -915,14 +837,6 @@ class Session:
             elif stage == "forward":
                 code = self.machine.forward_code(code)
             return self.machine.core_of(code)
-
-
-def primitive_of(value: Value) -> Primitive | None:
-    """The primitive that a procedure is, if it is one: calls of its name apply it at once."""
-    if not is_procedure(value):
-        return None
-    found: Primitive | None = look(value)[0].primitive
-    return found
 
 
 def _expect_text(text: object) -> None:

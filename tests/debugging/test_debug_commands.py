@@ -44,6 +44,20 @@ def test_trace_and_untrace() -> None:
     assert commands.untrace() == "nothing is traced"
 
 
+@pytest.mark.parametrize("command", ["trace", "break_at"])
+def test_names_that_nothing_has_are_not_watched(command: str) -> None:
+    person = Person()
+    person.session.eval("(define (outer x) (let helper ((i x)) (if (> i 3) i (helper (+ i 1)))))")
+    watch = getattr(person.commands, command)
+    with pytest.raises(vlad.VladError, match="There is no procedure outr") as caught:
+        watch("outr")
+    assert caught.value.code == "unbound-variable" and caught.value.hint == "did you mean `outer`?"
+    with pytest.raises(vlad.VladError, match="There is no procedure quxfrobnicate"):
+        watch("quxfrobnicate")
+    assert "helper" in watch("helper")  # it is inside another
+    assert "quxfrobnicate" in watch("quxfrobnicate", later=True)
+
+
 def test_nan() -> None:
     person = Person()
     assert person.commands.nan() == "not looking for infinities and NaNs"

@@ -58,7 +58,7 @@ def test_local_procedures_and_closures() -> None:
     session = vlad.Session(write=lambda text: None)
     lines: list[str] = []
     debugger = Debugger(session, write=lines.append)
-    debugger.trace("helper")
+    debugger.trace("helper", later=True)
     session.run_text(PROGRAM + "(with-local 2)")
     assert lines == ["(helper 2)", "=> 4", "(helper 3)", "=> 9"]
     session.run_text("(define add-two (adder 2))")

@@ -63,6 +63,21 @@ def test_torch_differentiates_through_it(session: vlad.Session) -> None:
     assert single.dtype == torch.float32 and single.shape == ()
 
 
+@pytest.mark.parametrize(
+    ("bridge", "package", "library"), [(vlad.to_torch, "torch", "PyTorch"), (vlad.to_jax, "jax", "JAX")]
+)
+def test_a_library_that_is_not_there(
+    session: vlad.Session, monkeypatch: pytest.MonkeyPatch, bridge: Any, package: str, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    for kind in (vlad.VladError, ImportError):
+        with pytest.raises(kind, match=f"needs {library}, which is not installed") as caught:
+            bridge(session["energy"])
+        assert caught.value.code == "missing-package" and caught.value.hint == f"pip install {package}"
+    with pytest.raises(vlad.VladError, match="this is a function of Python's"):
+        bridge(lambda x: x)
+
+
 def test_jax_differentiates_through_it(session: vlad.Session) -> None:
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     jax.config.update("jax_enable_x64", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 from typing import Any, NamedTuple
 
@@ -171,3 +172,148 @@ def test_what_is_no_procedure_is_told_so(session: vlad.Session) -> None:
 def test_what_answers_no_real_has_no_gradient(session: vlad.Session) -> None:
     with pytest.raises(vlad.VladError):
         vlad.grad(session.eval("(lambda (x) (list x x))"))(1.0)
+
+
+# Jacobians.
+
+
+def test_jacobians_have_the_axes_of_the_value_before_those_of_the_argument(session: vlad.Session) -> None:
+    f = session.eval("(lambda (t) (* t t))")
+    assert np.array_equal(vlad.jacobian(f)(np.array([1.0, 2.0, 3.0])), np.diag([2.0, 4.0, 6.0]))
+    outer = session.eval("(lambda (t) (outer t #[1 10]))")
+    assert vlad.jacobian(outer)(np.array([2.0, 3.0])).shape == (2, 2, 2)
+    assert vlad.jacobian(session["cube"])(2) == 12.0
+    assert vlad.jacobian(session.eval("(lambda (x) (* x #[1 2 3]))"))(5.0).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_jacobians_by_several_arguments_are_tuples(session: vlad.Session) -> None:
+    product = session.eval("(lambda (w x) (matmul w x))")
+    w, x = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([5.0, 6.0])
+    by_w, by_x = vlad.jacobian(product)(w, x)
+    assert by_w.shape == (2, 2, 2) and np.array_equal(by_x, w)
+    assert np.array_equal(vlad.jacobian(product, 1)(w, x), w)
+    (only,) = vlad.jacobian(product, (1,))(w, x)
+    assert np.array_equal(only, w)
+    assert vlad.jacobian(session["mixed"])(2.0, 0.0) == vlad.grad(session["mixed"])(2.0, 0.0)
+    assert repr(vlad.jacobian(session["mixed"], 1)).startswith(
+        "<vlad procedure jacobian by argument 1 of (mixed x y)"
+    )
+
+
+def test_jacobians_of_structures_by_structures(session: vlad.Session) -> None:
+    """The value's structure, and in the place of each number the argument's."""
+    f = session.eval("(lambda (q) (let ((a (cdr (car q))) (b (cdr (cadr q)))) (list (* a b) a)))")
+    assert vlad.jacobian(f)({"a": 2.0, "b": 3.0}) == [{"a": 3.0, "b": 2.0}, {"a": 1.0, "b": 0.0}]
+    g = session.eval("(lambda ((cons x y)) (cons (* x y) (list x 'mark)))")
+    assert vlad.jacobian(g)(Point(2.0, 3.0)) == [Point(3.0, 2.0), Point(1.0, 0.0), "mark"]
+    both = vlad.jacobian(session.eval("(lambda (x y) (list (* x y) y))"))(2.0, 3.0)
+    assert both == [(3.0, 2.0), (0.0, 1.0)]
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_jacobians_on_every_tier(tier: str) -> None:
+    with vlad.Session(tier=tier) as session:
+        f = session.eval("(lambda (x y) (* x (sin y)))")
+        for _ in range(3):  # the later ones go straight to machine code
+            x, y = np.array([1.0, 2.0]), np.array([0.5, 1.5])
+            by_x, by_y = vlad.jacobian(f)(x, y)
+            assert by_x == pytest.approx(np.diag(np.sin(y))) and by_y == pytest.approx(np.diag(x * np.cos(y)))
+            assert vlad.jacobian(f, 0)(2.0, 0.5) == pytest.approx(math.sin(0.5))
+            assert vlad.jacobian(f)(2.0, 0.5) == pytest.approx((math.sin(0.5), 2 * math.cos(0.5)))
+
+
+def test_jacobians_nest(session: vlad.Session) -> None:
+    energy = session["energy"]
+    t = np.array([0.5, 1.0, 1.5])
+    assert vlad.jacobian(vlad.grad(energy))(t) == pytest.approx(vlad.hessian(energy)(t))
+
+
+def test_jacobians_by_integers_are_refused(session: vlad.Session) -> None:
+    for derivative in (vlad.jacobian, vlad.grad, vlad.hessian):
+        with pytest.raises(
+            vlad.VladError, match="A derivative is by reals; `as-type` makes them of a tensor of int64"
+        ):
+            derivative(session["energy"])(np.array([1, 2]))
+
+
+# Hessians.
+
+
+def test_hessians_have_the_structure_of_the_arguments_twice(session: vlad.Session) -> None:
+    q = session.eval("(lambda (d) (let ((a (cdr (car d))) (b (cdr (cadr d)))) (* a a b)))")
+    assert vlad.hessian(q)({"a": 1.0, "b": 2.0}) == {"a": {"a": 4.0, "b": 2.0}, "b": {"a": 2.0, "b": 0.0}}
+    product = session.eval("(lambda (x y z) (* x y z))")
+    assert vlad.hessian(product)(1.0, 2.0, 3.0) == ((0, 3, 2), (3, 0, 1), (2, 1, 0))
+    assert vlad.hessian(product, 1)(1.0, 2.0, 3.0) == 0.0
+    assert vlad.hessian(product, (0, 2))(1.0, 2.0, 3.0) == ((0.0, 2.0), (2.0, 0.0))
+    assert vlad.hessian(product, [1])(1.0, 2.0, 3.0) == ((0.0,),)
+    point = session.eval("(lambda ((cons x y)) (* x x y))")
+    assert vlad.hessian(point)(Point(2.0, 3.0)) == Point(Point(6.0, 4.0), Point(4.0, 0.0))
+    layer = vlad.hessian(session["layer"])(Layer(np.array([1.0, 2.0]), 3.0), np.array([1.0, 1.0]))
+    assert (
+        layer[0].bias[0].bias == 2.0 and layer[0].weights[1].shape == (2, 2) and layer[1][1].shape == (2, 2)
+    )
+    assert np.array_equal(layer[0].weights[1], np.eye(2)) and layer[0].bias[0].weights.shape == (2,)
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_hessians_on_every_tier(tier: str) -> None:
+    with vlad.Session(tier=tier) as session:
+        f, g = session.eval("(lambda (x y) (* x x (sin y)))"), session.eval("(lambda (t) (sum (* t t t)))")
+        t = np.array([1.0, 2.0])
+        for _ in range(3):  # the later ones go straight to machine code
+            assert vlad.hessian(g)(t) == pytest.approx(np.diag(6 * t))
+            assert vlad.hessian(f, (0,))(2.0, 0.5) == ((pytest.approx(2 * math.sin(0.5)),),)
+            assert vlad.hessian(f, 0)(2.0, 0.5) == pytest.approx(2 * math.sin(0.5))
+            (xx, xy), (yx, yy) = vlad.hessian(f)(2.0, 0.5)
+            assert (xx, xy, yx, yy) == pytest.approx(
+                (2 * math.sin(0.5), 4 * math.cos(0.5), 4 * math.cos(0.5), -4 * math.sin(0.5))
+            )
+
+
+# Backpropagators are procedures.
+
+
+def test_backpropagators_are_procedures(session: vlad.Session) -> None:
+    _, back = vlad.vjp(session["mixed"], 2.0, 3.0)
+    assert isinstance(back, vlad.Procedure)
+    assert repr(back).startswith("<vlad procedure backpropagator of (mixed x y) at ")
+    assert back.__name__ == "backpropagator of mixed" and str(inspect.signature(back)) == "(sensitivity, /)"
+    assert vlad.loads(vlad.dumps(back), session)(2.0) == back(2.0)
+    linear = vlad.vjp(session["cube"], 2.0)[1]
+    assert vlad.grad(linear)(7.0) == 12.0  # it is linear
+
+
+def test_backpropagators_can_be_compiled() -> None:
+    with vlad.Session(tier="auto") as session:
+        f = session.eval("(lambda (p) (* (car p) (car p) (cdr p)))")
+        back = vlad.vjp(f, Point(2.0, 3.0))[1]
+        fast = vlad.compile(back, 2.0)
+        assert fast(2.0) == back(2.0) == Point(24.0, 8.0)
+        assert repr(fast).startswith("<vlad compiled procedure backpropagator of ")
+
+
+def test_saved_backpropagators_answer_without_the_session(session: vlad.Session) -> None:
+    text = vlad.dumps(vlad.vjp(session["squares"], [1.0, 2.0])[1])
+    with vlad.Session() as other:
+        assert vlad.loads(text, other)(1.0) == [2.0, 4.0]
+
+
+# What has no tangent.
+
+
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [
+        (lambda f: vlad.hvp(f, np.array([1, 2, 3]), np.array([1.0, 0.0, 0.0])), "int64"),
+        (lambda f: vlad.hvp(f, np.array([1, 2, 3]), np.array([1, 0, 0])), "int64"),
+        (lambda f: vlad.hvp(f, np.array([1.0, 2.0]), np.array([1, 0], np.int32)), "int32"),
+        (lambda f: vlad.jvp(f, np.array([1, 2, 3]), np.array([1, 0, 0])), "int64"),
+        (lambda f: vlad.jvp(f, np.array([1.0, 2.0]), np.array([True, False])), "bool"),
+    ],
+)
+def test_integers_have_no_tangents(session: vlad.Session, action: Any, kind: str) -> None:
+    with pytest.raises(vlad.VladError) as caught:
+        action(session["energy"])
+    assert f"a tensor of {kind} has no tangents" in caught.value.hint
+    assert "the second tensor" not in caught.value.hint

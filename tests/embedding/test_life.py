@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import subprocess
@@ -347,3 +348,29 @@ def test_the_compiler_of_the_parent_is_left_alone() -> None:
         print(session.eval("(square-of 4)"))
     """
     assert child(text, VLAD_TIER="auto", VLAD_CACHE="off") == "16.0\n"
+
+
+def test_a_closed_session_is_not_entered_again() -> None:
+    session = vlad.Session()
+    with session:
+        assert session.eval("1") == 1.0
+    assert repr(session) == "<vlad session, closed>"
+    with pytest.raises(vlad.VladError, match="The session is closed"), session:
+        raise AssertionError("it was entered")
+
+
+def test_a_session_is_closed_by_async_with() -> None:
+    async def main() -> vlad.Session:
+        async with vlad.Session() as session:
+            waiting = asyncio.ensure_future(
+                session.aeval("(let loop ((i 0)) (if (< i 20000) (loop (+ i 1)) i))")
+            )
+            await asyncio.sleep(0)
+            assert await session.aeval("(+ 1 2)") == 3.0
+        assert await waiting == 20000.0
+        return session
+
+    session = asyncio.run(main())
+    assert session.closed
+    with pytest.raises(vlad.VladError, match="The session is closed"):
+        asyncio.run(session.__aenter__())

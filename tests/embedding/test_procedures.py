@@ -433,3 +433,15 @@ def test_where_it_cannot_be_compiled_is_told_whenever_it_is_asked(
             vlad.compile(f, 3.0)
         assert caught.value.code == "not-compiled"
         assert caught.value.span is not None and caught.value.span.text == "(ones (list n))"
+
+
+def test_procedures_are_equal_that_are_the_same(session: vlad.Session) -> None:
+    price = session["price"]
+    assert (
+        price == session["price"] and hash(price) == hash(session["price"]) and price is not session["price"]
+    )
+    assert vlad.grad(price) == vlad.grad(session["price"]) != price
+    assert vlad.grad(price, 0) != vlad.grad(price, 1) and price != session["plain"] and price != 3
+    assert len({price, session["price"], vlad.grad(price)}) == 2
+    other = made("evaluate")
+    assert other["price"] != price

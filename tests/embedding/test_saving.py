@@ -772,3 +772,9 @@ def test_symbols_and_strings_of_any_characters_read_back() -> None:
             found = read_value(write_value(value, None), OTHER)
             assert type(found) is type(value)
             assert (found.name if isinstance(found, Symbol) else found.text) == text
+
+
+def test_a_text_is_read_into_a_session() -> None:
+    for kind in (vlad.VladError, TypeError):
+        with pytest.raises(kind, match="A saved value is read into a session; this is a Python NoneType"):
+            vlad.loads("(vlad-saved 1 2)", None)

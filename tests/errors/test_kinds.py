@@ -22,7 +22,15 @@ from vlad.errors import VladError
 from vlad.help import Kind, kinds
 
 ROOT = Path(__file__).resolve().parents[2]
-CLASSES = {"VladError", "Incomplete", "LimitExceeded", "UnknownName", "NoCounterpart", "WrongOption"}
+CLASSES = {
+    "VladError",
+    "Incomplete",
+    "LimitExceeded",
+    "UnknownName",
+    "NoCounterpart",
+    "WrongOption",
+    "MissingPackage",
+}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What no short example can provoke, on this machine: where it is tested with something in a GPU's place, say, or with threads.
 PRETENDED = {

@@ -11,7 +11,8 @@ from vlad.core.check import check
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Variable
 from vlad.core.text import print_core
-from vlad.expand.forms import Definition, Expression, Item, expand_form, top_level_forms
+from vlad.expand.forms import expand_form
+from vlad.expand.items import Definition, Expression, Item, top_level_forms
 from vlad.expand.scope import Module
 from vlad.primitives.table import TABLE
 from vlad.reader.parser import read

@@ -281,14 +281,17 @@ DEFINITIONS_AT_TOP_LEVEL = [
     ),
 ]
 
-# Keywords can be shadowed.
+# Keywords can be shadowed by local names.
 KEYWORDS_CAN_BE_SHADOWED = [
     ("(lambda (if) (if 1 2 3))", "(let* ((result (lambda (if.1) (if.1 1 2 3)))) result)"),
     (
         "(lambda (else) (cond (else 1)))",
         "(let* ((result (lambda (else) (if else 1 #unspecified)))) result)",
     ),
-    ("(define (when x) (when x))", "when = (let* ((result (lambda (x) (when x)))) result)"),
+    (
+        "(define (f when) (when 1))",
+        "f = (let* ((result (lambda (when) (when 1)))) result)",
+    ),
     ("(let ((quote f)) (quote 1))", "(let* ((quote.1 f)) (quote.1 1))"),
     ("(lambda (define) (define f 1))", "(let* ((result (lambda (define) (define f 1)))) result)"),
 ]

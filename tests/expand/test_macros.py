@@ -6,7 +6,8 @@ import pytest
 from expanding import items, printed
 
 from vlad.errors import VladError
-from vlad.expand.forms import Expression, expand_form
+from vlad.expand.forms import expand_form
+from vlad.expand.items import Expression
 from vlad.expand.scope import Module
 from vlad.primitives.table import TABLE
 from vlad.reader.parser import read

@@ -28,9 +28,14 @@ class TestHelp:
     def test_the_beginning_of_a_name_will_do(self, writing: Writing) -> None:
         assert writing.says(",do sin") == writing.says(",doc sin")
 
+    def test_names_of_python_are_told(self, writing: Writing) -> None:
+        assert writing.says(",doc vlad.grad").startswith("vlad.grad(f, argnums=None)    Python: a function\n")
+        assert "did you mean" not in writing.says(",doc vlad.Session.eval")
+
     @pytest.mark.parametrize(
         ("text", "hint"),
         [
+            (",trace nosuch", "There is no procedure nosuch"),
             (",co 1", "`,count` or `,core`"),
             (",doxc map", "`,doc`"),
             (",", "`,help` lists them"),

@@ -131,7 +131,7 @@ class TestErrors:
         def broken(*_: object) -> None:
             raise ZeroDivisionError("oops")
 
-        monkeypatch.setattr(writing.shell.session, "run_text", broken)
+        monkeypatch.setattr(Session, "run_text", broken)
         writing.shell.evaluate("1")
         assert "A mistake in vlad itself: ZeroDivisionError: oops" in writing.stream.getvalue()
         assert writing.shell.error is not None and writing.shell.error.code == "internal-error"

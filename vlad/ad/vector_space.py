@@ -15,11 +15,12 @@ from typing import Any
 from weakref import ref
 
 from vlad.errors import VladError
-from vlad.tensors import Tensor, added, as_kind_of, same_numbers, shape_text, zeros_like
+from vlad.tensors import Tensor, added, as_kind_of, kind_name, same_numbers, shape_text, zeros_like
 from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, look
 
 Memo = dict[object, Any]
 NUMBER_TYPES = (float, Tensor)
+MOST_LOOKED_AT = 1000  # parts, for a hint
 
 
 def is_structure(value: Value) -> bool:
@@ -326,9 +327,28 @@ def shape(value: Value, depth: int = 3) -> str:
     return "procedure" if type(value) is tuple else kinds.get(type(value), "something else")
 
 
+def _met_without_tangents(a: Value, b: Value) -> Tensor | None:
+    """The first tensor that is not of reals in one of two values, where the other has a tensor, too."""
+    work = [(a, b)]
+    for _ in range(MOST_LOOKED_AT):
+        if not work:
+            return None
+        x, y = map(look, work.pop())
+        if type(x) is Tensor and type(y) is Tensor:
+            if not (x.is_real and y.is_real) and not same_numbers(x, y):
+                return y if x.is_real else x
+        elif is_structure(x) and is_structure(y) and alike(x, y):
+            work += reversed(list(zip(parts_of(x), parts_of(y), strict=True)))
+    return None
+
+
 def nonconforming(name: str, a: Value, b: Value) -> VladError:
     hint = f"the first has the shape {shape(a)}, the second {shape(b)}"
-    if name == "bundle" and type(look(a)) in (Tensor, tuple) and type(b) is float:
+    pointlike = _met_without_tangents(a, b)
+    if pointlike is not None:
+        kind = kind_name(pointlike.like.dtype)
+        hint = f"a tensor of {kind} has no tangents; `as-type` makes one of float64 of it, `astype(float)` in Python"
+    elif name == "bundle" and type(look(a)) in (Tensor, tuple) and type(b) is float:
         hint += (
             "; `derivative` is by one number: by many take `gradient`, or `jvp` with a direction like them"
         )

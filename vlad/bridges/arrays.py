@@ -12,6 +12,14 @@ from typing import Any
 import numpy
 
 from vlad.convert import Procedure, from_python, parts_of, to_python, tuple_of
+from vlad.errors import MissingPackage
+
+
+def missing(library: str, package: str, what: str) -> MissingPackage:
+    """The error that a library is not there which something needs."""
+    return MissingPackage(
+        "missing-package", f"{what} needs {library}, which is not installed", hint=f"pip install {package}"
+    )
 
 
 class Bridged:

@@ -12,14 +12,20 @@ from typing import Any
 
 import numpy
 
-from vlad.bridges.arrays import Bridged
+from vlad.bridges.arrays import Bridged, missing
 from vlad.convert import Procedure
+from vlad.derivatives import session_procedure
 
 
 def to_jax(f: Procedure, shape: tuple[int, ...] = ()) -> Callable[..., Any]:
     """The procedure as a function of arrays that answers one array of a shape; () for a real. The answer has the first argument's
-    kind of number. Raises ImportError where there is no JAX."""
-    import jax
+    kind of number. Raises VladError where `f` is no procedure of a session, MissingPackage, which is an ImportError, where there
+    is no JAX."""
+    session_procedure(f, "made a function of JAX")
+    try:
+        import jax
+    except ImportError as error:
+        raise missing("JAX", "jax", "vlad.to_jax") from error
 
     def function(*arrays: Any) -> Any:
         return _function(Bridged(f), lambda _: [shape])(*map(jax.numpy.asarray, arrays))[0]

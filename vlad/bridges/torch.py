@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.bridges.arrays import Bridged
+from vlad.bridges.arrays import Bridged, missing
 from vlad.convert import Procedure
+from vlad.derivatives import session_procedure
 
 
 def to_torch(f: Procedure) -> Callable[..., Any]:
     """The procedure as a function of tensors that answers one: of shape () where `f` answers a real. The answer has the first
-    argument's kind of number and device. Raises ImportError where there is no PyTorch."""
-    import torch
+    argument's kind of number and device. Raises VladError where `f` is no procedure of a session, MissingPackage, which is an
+    ImportError, where there is no PyTorch."""
+    session_procedure(f, "made a function of PyTorch")
+    try:
+        import torch
+    except ImportError as error:
+        raise missing("PyTorch", "torch", "vlad.to_torch") from error
 
     def applied(bridged: Bridged, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
         class Applied(torch.autograd.Function):

@@ -17,8 +17,11 @@ from vlad.debugging.stepping import Stepper, Stop, Watcher
 from vlad.debugging.tracing import Tracer
 from vlad.errors import VladError
 from vlad.evaluate.explain import Frames
+from vlad.evaluate.tail_calls import in_library
+from vlad.hints import names_in
 from vlad.session import Session
-from vlad.source import Source
+from vlad.source import Source, Span
+from vlad.spelling import suggestion
 from vlad.values import Code, Primitive, Value, is_procedure, look
 
 
@@ -51,8 +54,8 @@ class Debugger(Instrument):
     # What to watch.
 
     def trace(self, name: str, later: bool = False) -> None:
-        """Show the calls of a procedure and of its derivatives. Raises VladError where the name means something else; `later`:
-        a program that is about to run may define it."""
+        """Show the calls of a procedure and of its derivatives. Raises VladError where the name means something else, or nothing
+        in the program; `later`: a program that is about to run may define it."""
         self.tracer.trace(name, self._meant(name, later))
         self._renew()
 
@@ -109,6 +112,8 @@ class Debugger(Instrument):
     def _meant(self, name: str, later: bool) -> Code | None:
         """The code of the procedure that a name means; None where no global has it, so that procedures inside others may."""
         if name not in self.session:
+            if not later:
+                self._expect_written(name)
             return None
         value = look(self.session.module.cell(name).value)
         if later and not (is_procedure(value) and self.machine.origin(value[0].base) is None):
@@ -122,6 +127,23 @@ class Debugger(Instrument):
                 "not-to-be-watched", f"{name} is built in, or what J made of a procedure", hint=hint
             )
         return code
+
+    def _expect_written(self, name: str) -> None:
+        """Raises VladError where a name does not stand in any text that the program's procedures are from."""
+        texts = {place.source.text for place in self._places() if not in_library(place)}
+        written = {word for text in texts for word in names_in(text)}
+        if name not in written:
+            hint = suggestion(name, self.session.known_names() | written) or "define it first"
+            raise VladError("unbound-variable", f"There is no procedure {name}", hint=hint)
+
+    def _places(self) -> Iterator[Span]:
+        """Where the procedures are written that the program's globals hold."""
+        for module in self.session.modules():
+            for cell in list(module.cells.values()):
+                value = look(getattr(cell, "value", None))
+                place = self.machine.core_of(value[0].base).span if is_procedure(value) else None
+                if place is not None:
+                    yield place
 
     def _renew(self) -> None:
         """Let the machine emit what the instrument wants to know; where it wants nothing, what it always emits."""

@@ -19,7 +19,7 @@ from vlad.debugging.instrumented import Place
 from vlad.debugging.origins import Phase, differentiated, phase_of
 from vlad.errors import VladError
 from vlad.evaluate.explain import Counted, placed
-from vlad.evaluate.tail_calls import in_library
+from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.source import Span
 from vlad.tensors import Tensor, on_host
 from vlad.values import Backtrace, Deferred, Primitive, Value
@@ -178,7 +178,7 @@ class Finder:
             form = machine.core_of(self.beginning[0][0]).span
             span = span if form is None or in_library(form) else form
         finding.span, finding.backtrace = span, error.backtrace
-        if place.span is not None and in_library(place.span) and place.span.source.name != "<core>":
+        if place.span is not None and in_stdlib(place.span):
             finding.within = place.span
 
 

@@ -9,9 +9,9 @@ nested forms, never C stack, so programs may nest as deeply as memory allows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from vlad.core.names import make_lambda
 from vlad.core.nodes import (
@@ -30,6 +30,7 @@ from vlad.core.nodes import (
 )
 from vlad.errors import VladError
 from vlad.expand.arity import of_row, wrong_number
+from vlad.expand.items import Definition, Export, Expression, Import, Include, Item
 from vlad.expand.macros import (
     ExpandedSpan,
     Expansions,
@@ -45,56 +46,9 @@ from vlad.expand.patterns import Patterns, ProcedureSpan, invalid_parameter
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
 from vlad.source import Span
-from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, Global, String, symbol
+from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, String, symbol
 
 DEEPEST_EXPANSION = 20_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Definition:
-    cell: Global
-    body: Body
-    span: Span
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Expression:
-    body: Body
-    span: Span
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Include:
-    path: str
-    span: Span
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Import:
-    path: str
-    prefix: str | None
-    span: Span
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Export:
-    names: tuple[str, ...]
-    span: Span
-
-
-Item: TypeAlias = Definition | Expression | Include | Import | Export
-
-
-def top_level_forms(data: Iterable[Syntax]) -> Iterator[Syntax]:
-    """The forms of a program: `===>` and the datum after it, a test driver's expectation, are no part of it."""
-    skip = False
-    for item in data:
-        if skip:
-            skip = False
-        elif isinstance(item, Name) and item.symbol.name == "===>":
-            skip = True
-        else:
-            yield item
 
 
 def expand_form(syntax: Syntax, module: Module) -> list[Item]:
@@ -217,6 +171,7 @@ class _Expander:
     def top_define(self, form: Form, items: list[Item]) -> None:
         name, value = self.definition(form)
         text = name.symbol.name
+        refuse_keyword(text, name.span)
         defined, macros = self.module.defined, self.module.macros
         was_defined, macro = text in defined, macros.pop(text, None)
         defined.setdefault(text)  # its value may speak of it, also where it is a keyword elsewhere
@@ -996,6 +951,18 @@ KEYWORDS: dict[str, Form_] = {
     "list": _list,
     "cons*": _cons_star,
 }
+PROCEDURE_KEYWORDS = frozenset(
+    LIST_MAKERS.values()
+)  # that look like any procedure, and may be defined as such
+
+
+def refuse_keyword(name: str, span: Span | None = None) -> None:
+    """Raises VladError for a name that no program may define."""
+    if name in KEYWORDS and name not in PROCEDURE_KEYWORDS:
+        hint = "give it another name; only a local variable may have this one"
+        raise VladError("reserved-name", f"{name} is a keyword and cannot be defined", span, hint=hint)
+
+
 TOP_LEVEL: dict[Any, Callable[[_Expander, Form, list[Item]], None]] = {
     _define: _Expander.top_define,
     _define_syntax: _Expander.top_define_syntax,

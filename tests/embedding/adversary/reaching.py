@@ -130,9 +130,7 @@ REACHING = {
     "a number as a procedure": script("(1 2)", "not-a-procedure"),
     "a string as a procedure": script('("__import__" 2)', "not-a-procedure"),
     "a form as a value": script("(define x if)", "invalid-expression"),
-    "a form that is redefined": script(
-        "(define (if a b c) 1) (if 1 2 3)", "none|invalid-form|invalid-syntax|invalid-definition"
-    ),
+    "a form that is redefined": script("(define (if a b c) 1) (if 1 2 3)", "reserved-name"),
     "a primitive that is redefined": script("(define (* a b) 666) (* 1 2)", value=666.0),
     "a library procedure that is redefined": script("(define (map f l) 'mine) (map car '(1))", value="mine"),
     "the library's own helper": script("(%map 1)", "unbound-variable|not-a-procedure|no-matching-pair|none"),

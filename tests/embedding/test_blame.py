@@ -1,0 +1,110 @@
+"""What a call from Python is told that fails: in the words of who called, at the procedure that was called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+
+TEXT = """\
+(define (half x) (* 0.5 x))
+(define (product x y) (* x y))
+(define (nothing) 3)
+(define (swapped p) (cons (cdr p) (car p)))
+(define (first-of p) (car (car p)))
+(define (any . all) (+ 1 all))
+(define (loss t) (sum (* t t)))
+(define (picked l) (list-ref l 5))
+(define (inner x) (product x))
+(define (fails p) (error "Not today:" p))
+"""
+
+
+@pytest.fixture(scope="module", params=["evaluate", "compile"])
+def session(request: Any) -> vlad.Session:
+    session = vlad.Session(tier=request.param)
+    session.eval(TEXT, "own.vlad")
+    return session
+
+
+def told(action: Callable[[], object]) -> str:
+    with pytest.raises(vlad.VladError) as caught:
+        action()
+    return str(caught.value)
+
+
+PRODUCT = """\
+own.vlad:2:1: Error: product takes 2 arguments and got {}
+    2 | (define (product x y) (* x y))
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: its parameter list is (product x y)"""
+HALF = """\
+own.vlad:1:1: Error: half takes 1 argument and got {}
+    1 | (define (half x) (* 0.5 x))
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: its parameter list is (half x)"""
+
+
+def test_wrong_numbers_of_arguments_are_counted(session: vlad.Session) -> None:
+    half, product = session["half"], session["product"]
+    for arguments in ((), (1.0,), (1.0, 2.0, 3.0)):
+        assert told(lambda a=arguments: product(*a)) == PRODUCT.format(len(arguments) or "none")
+    for arguments in ((), (1.0, 2.0)):
+        assert told(lambda a=arguments: half(*a)) == HALF.format(len(arguments) or "none")
+    assert "nothing takes no arguments and got 1" in told(lambda: session["nothing"](1.0))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: vlad.grad(f)(2.0),
+        lambda f: vlad.grad(f, 0)(2.0),
+        lambda f: vlad.value_and_grad(f)(2.0),
+        lambda f: vlad.jacobian(f)(2.0),
+        lambda f: vlad.hessian(f)(2.0),
+        lambda f: vlad.jvp(f, 2.0, 1.0),
+        lambda f: vlad.vjp(f, 2.0),
+        lambda f: vlad.hvp(f, 2.0, 1.0),
+        lambda f: vlad.hvp(f, (2.0,), (1.0,)),
+    ],
+)
+def test_those_of_derivatives_are_told_at_the_procedure(
+    session: vlad.Session, call: Callable[[Any], Any]
+) -> None:
+    assert told(lambda: call(session["product"])) == PRODUCT.format(1)
+
+
+def test_too_many_for_a_derivative(session: vlad.Session) -> None:
+    assert told(lambda: vlad.grad(session["half"])(2.0, 3.0)) == HALF.format(2)
+
+
+def test_what_the_tuple_rule_allows_is_not_counted(session: vlad.Session) -> None:
+    """Several arguments are one tuple, so a procedure of a pair may be called with two."""
+    assert session["swapped"](1.0, 2.0) == (2.0, 1.0)
+    assert session["product"]((3.0, 4.0)) == 12.0
+    assert "Argument to car is invalid" in told(lambda: session["first-of"](1.0, 2.0))
+    assert "Argument to + is invalid" in told(lambda: session["any"](1.0, 2.0))
+    assert "Not today: 1 2" in told(lambda: session["fails"](1.0, 2.0))
+
+
+def test_a_wrong_call_in_the_program_is_told_there(session: vlad.Session) -> None:
+    assert told(lambda: session["inner"](1.0)).startswith(
+        "own.vlad:9:19: Error: product takes 2 arguments and got 1"
+    )
+
+
+def test_what_fails_in_the_library_is_told_at_the_procedure(session: vlad.Session) -> None:
+    text = told(lambda: vlad.hvp(session["loss"], np.array([1, 2]), np.array([1.0, 0.0])))
+    assert text.startswith(
+        "own.vlad:7:1: Error: Arguments to bundle do not conform\n    7 | (define (loss t)"
+    )
+    assert "a tensor of int64 has no tangents" in text and "<derivative>" not in text
+    text = told(lambda: session["picked"]([1.0]))
+    assert text.startswith("own.vlad:8:20: Error: Argument to list-ref is invalid\n")
+    text = told(lambda: session["map"](session["half"], 3.0))
+    assert text.startswith("Error: Argument to map is invalid\n  value: 3\n")
+    assert "  reason: Argument to cdr is invalid\n" in text and "  in loop at stdlib/prelude.vlad" in text

@@ -1,0 +1,62 @@
+"""What a top-level form comes to: an item, which the session executes.
+
+Made by forms.py; bodies have no free variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from vlad.core.nodes import Body
+from vlad.reader.parser import Name, Syntax
+from vlad.source import Span
+from vlad.values import Global
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definition:
+    cell: Global
+    body: Body
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expression:
+    body: Body
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Include:
+    path: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Import:
+    path: str
+    prefix: str | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Export:
+    names: tuple[str, ...]
+    span: Span
+
+
+Item: TypeAlias = Definition | Expression | Include | Import | Export
+
+
+def top_level_forms(data: Iterable[Syntax]) -> Iterator[Syntax]:
+    """The forms of a program: `===>` and the datum after it, a test driver's expectation, are no part of it."""
+    skip = False
+    for item in data:
+        if skip:
+            skip = False
+        elif isinstance(item, Name) and item.symbol.name == "===>":
+            skip = True
+        else:
+            yield item
