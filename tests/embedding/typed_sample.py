@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 
@@ -62,6 +62,16 @@ def refused(made: vlad.Session) -> tuple[str, str | None]:
     raise AssertionError
 
 
+def named(made: vlad.Session) -> list[str]:
+    made.rate = 0.5
+    made["count"] = 3
+    rows: vlad.Procedure = vlad.jacobian(made.eval("(lambda (x) (list x (* x x)))"))
+    assert rows(3.0) == [1.0, 6.0]
+    del made["count"]
+    names: dict[str, Any] = dict(made)
+    return [name for name in made if names[name] == made.rate]
+
+
 def main() -> None:
     made = session()
     assert_type(bump(1.0), float)
@@ -74,6 +84,7 @@ def main() -> None:
     assert again(3.0) == 9.0
     compiled: vlad.Procedure = vlad.compile(vlad.Session(tier="auto").eval("(lambda (x) (* x x))"), 1.0)
     assert compiled(3.0) == 9.0
+    assert named(made) == ["rate"] and len(made) > 1
     print("the types are right")
 
 
