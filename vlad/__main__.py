@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
 from vlad.errors import VladError
@@ -117,7 +117,7 @@ class CommandLine:
         self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
         self.choices["--tier"] = ""  # what $VLAD_TIER says, or auto
         self.name: str | None = None
-        self.limits = Limits()
+        self.limits: dict[str, Any] = {}  # by name, as for Limits
 
 
 def parse(words: list[str]) -> CommandLine:
@@ -198,7 +198,7 @@ def _set(line: CommandLine, name: str, value: str) -> None:
             raise UsageError(f"{name} is one of {', '.join(CHOICES[name])}; not {value}")
         line.choices[name] = value
     else:
-        setattr(line.limits, LIMITS[name], _amount(name, value))
+        line.limits[LIMITS[name]] = _amount(name, value)
 
 
 def _amount(name: str, text: str) -> float:
@@ -286,7 +286,7 @@ def _session(line: CommandLine, write: Callable[[str], object] | None = None) ->
     return Session(
         line.path,
         arguments=line.words if line.expressions else line.words[1:],
-        limits=line.limits,
+        limits=Limits(**line.limits),
         metered=line.metered,
         tier=_tier(line),
         optimize=int(line.choices["--optimize"]),
