@@ -15,32 +15,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import operator
 import sys
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from vlad.budget import A_LOT, REAL, expect_array
+from vlad.imports import whole
 from vlad.values import FALSE, TRUE, ZERO, Value
 
 Array = Any
 
 
 def load_numpy() -> Any:
-    """NumPy. It is imported by a thread of its own: an interrupt, a limit or a change of tier may end whatever this one is at,
-    and nobody mends a package that is there by half."""
-    if "numpy" not in _loaded:
-        thread = threading.Thread(
-            target=lambda: _loaded.update(numpy=importlib.import_module("numpy")), name="vlad-numpy"
-        )
-        thread.start()
-        thread.join()
-    return _loaded.get("numpy") or importlib.import_module("numpy")  # which says what is wrong with it
-
-
-_loaded: dict[str, Any] = {}
+    return whole("numpy")
 
 
 class _Sorts(dict[Any, str]):
