@@ -23,6 +23,7 @@ from .terminal import Terminal
 
 MOST_RESULTS = 100  # that are kept as _1, _2, …
 SLOW = 0.5  # seconds; what takes longer is told how long it took
+PATIENCE = 0.3  # seconds to find out by which tail calls an error was reached
 
 
 class Leave(Exception):
@@ -103,6 +104,7 @@ class Shell:
             return True
         except VladError as error:
             self.complain(error)
+            self.retrace(error)
         except KeyboardInterrupt:
             self.interrupts.close()
             self.terminal.line(self.terminal.paint("Interrupted", "error"))
@@ -152,6 +154,17 @@ class Shell:
         paint = self.terminal.paint
         lines = [paint(line, "hint") if line.startswith("  hint: ") else line for line in others]
         self.terminal.line("\n".join([paint(first, "error"), *lines]))
+
+    def retrace(self, error: VladError) -> None:
+        """Show by which tail calls an error was reached, if that is found out in a moment."""
+        self.terminal.flush()
+        try:
+            way = self.interrupts.run(lambda: self.debugger.way(error, PATIENCE))
+        except KeyboardInterrupt:
+            self.interrupts.close()
+            return
+        if way:
+            self.terminal.line(way)
 
     def keep(self, number: int, value: Value) -> None:
         """Give a result its names. The oldest ones are forgotten."""

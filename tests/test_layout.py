@@ -40,7 +40,7 @@ ROOMS = (
         "hints library turns life asynchronous described blame convert saving restoring callables differences stating rules host "
         "namespace session derivatives compiling public help",
     ),
-    ("vlad.debugging", "origins frames instrumented tracing stepping finite debugger commands"),
+    ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (
         "vlad.repl",

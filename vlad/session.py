@@ -464,6 +464,11 @@ class Session(Namespace):
                 self._suggesting, self.tiers.apply, procedure, argument, options
             )
 
+    def replayed(self, procedure: Value, argument: Value, words: dict[int, str]) -> Value:
+        """What an evaluation answered that was made before, evaluated again without its effects (compile/tiers.py)."""
+        with self._lock:
+            return self._suggesting(lambda: self.tiers.replayed(procedure, argument, words))
+
     def _items(self, source: Source, module: Module) -> Iterator[Item]:
         """The items of a text, each expanded after the one before was executed. The limits hold for reading, too, and for
         each expansion."""

@@ -149,6 +149,50 @@ class TestErrors:
         assert writing.says("(+ 1 2)") == "3\n"
 
 
+class TestTheWayToAnError:
+    PROGRAM = (
+        "(define (down n) (if (= n 0) (car n) (down (- n 1))))",
+        '(define (start n) (display "begun") (down n))',
+    )
+
+    def test_the_last_tail_calls_are_shown(self, writing: Writing) -> None:
+        text = writing.says(*self.PROGRAM, "(start 40)")
+        assert text.count("begun") == 1
+        assert text.endswith(
+            "\n  in down at <input 1>:1:30\n"
+            "  the last 16 tail calls, the latest first:\n    down at <input 1>:1:38, 16 times\n"
+        )
+        assert writing.says("(+ 1 (start 1))").endswith(
+            "\n  reached by tail calls, the latest first:\n"
+            "    down at <input 1>:1:38\n    start at <input 2>:1:37\n"
+        )
+
+    def test_not_the_form_that_was_just_entered(self, writing: Writing) -> None:
+        assert writing.says(*self.PROGRAM, "(down 0)").endswith("\n  in down at <input 1>:1:30\n")
+        assert writing.says("(car 5)").endswith("this is a real\n")
+
+    def test_only_where_that_takes_a_moment(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("vlad.repl.shell.PATIENCE", 0.01)
+        assert "tail calls" not in writing.says(*self.PROGRAM, "(start 300000)")
+        answers = iter(["where\n", "quit\n"])
+        writing.shell.read = lambda: next(answers)
+        assert "\n    down at <input 1>:1:38, 16 times\n" in writing.says(",debug")
+
+    def test_ctrl_c_ends_the_search(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("vlad.repl.shell.PATIENCE", 60.0)
+        searching = writing.shell.debugger.debugger.retrace
+
+        def interrupted(seconds: float) -> bool:
+            threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,)).start()
+            return searching(seconds)
+
+        monkeypatch.setattr(writing.shell.debugger.debugger, "retrace", interrupted)
+        with writing.shell.interrupts:
+            assert "tail calls" not in writing.says(*self.PROGRAM, "(start 1000000)")
+        assert writing.says("(+ 1 2)") == "3\n"
+        assert writing.shell.session.machine.instrument is None
+
+
 class TestLeaving:
     @pytest.mark.parametrize("text", [",quit", "exit", "quit", "(exit)", " (quit) "])
     def test_words_that_leave(self, writing: Writing, text: str) -> None:

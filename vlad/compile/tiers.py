@@ -22,6 +22,7 @@ was printed is not printed again, what was read is read from memory. So they hap
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 import time
@@ -165,11 +166,16 @@ class Effects:
         self.begin()
 
     def begin(self) -> None:
-        self.done = self.at = 0
+        self.done: float = 0
+        self.at = 0
         self.words: dict[int, str] = {}  # that were read, by their places among the effects
 
     def again(self, at: int) -> None:
         self.at = at
+
+    def replay(self, words: dict[int, str]) -> None:
+        """All effects from here on are those of a call that was made before."""
+        self.done, self.at, self.words = math.inf, 0, words
 
 
 class Tiers:
@@ -196,7 +202,12 @@ class Tiers:
     def choose(self, policy: str) -> None:
         """Change the policy, between two evaluations."""
         self.policy = policy
-        if policy != "evaluate" and not self._are_effects_kept:
+        if policy != "evaluate":
+            self.keep_effects()
+
+    def keep_effects(self) -> None:
+        """Know from now on what an evaluation has done to the outside, so that it can be run again without doing it."""
+        if not self._are_effects_kept:
             self._are_effects_kept = True
             self.machine.write = self._effect(self.machine.write)
             self.machine.read_word = self._effect(self.machine.read_word, remembered=True)
@@ -217,7 +228,7 @@ class Tiers:
         def effect(*operands: Any) -> Any:
             if effects.at < effects.done:
                 effects.at += 1
-                return effects.words.get(effects.at)
+                return effects.words.get(effects.at, "")
             job = self._job
             if job is not None:
                 with self._lock:
@@ -254,6 +265,20 @@ class Tiers:
             if self.policy == "evaluate":
                 return self.machine.apply(f, argument)
             return self._apply(look(f), argument)
+        finally:
+            self._depth -= 1
+
+    def words_read(self) -> dict[int, str]:
+        """What the last evaluation has read, for `replayed`."""
+        return self._effects.words
+
+    def replayed(self, f: Value, argument: Value, words: dict[int, str]) -> Value:
+        """The answer of an evaluation that was made before, evaluated again without its effects. `keep_effects` was asked for."""
+        self._effects.replay(words)
+        self._depth += 1
+        try:
+            with self.paused():
+                return self.machine.apply(f, argument)
         finally:
             self._depth -= 1
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from vlad.debugging.debugger import Debugger
 from vlad.debugging.finite import Finding
 from vlad.debugging.frames import Frame, closed_over, shortened
+from vlad.debugging.instrumented import MOST_BEFORE, Place
 from vlad.debugging.stepping import Stop
 from vlad.errors import VladError
 from vlad.session import Session
@@ -117,6 +118,15 @@ class Commands:
         self.stopped(error)
         return ""
 
+    def way(self, error: VladError, seconds: float) -> str:
+        """By which tail calls an error was reached, where it is the last one, finding out takes no longer than so many seconds,
+        and there is more to tell than the form that was entered."""
+        stop = self.debugger.error
+        if stop is None or stop.error is not error or not self.debugger.retrace(seconds):
+            return ""
+        is_told = not all(place.is_of_top_level for place in stop.before)
+        return "\n".join(tail_calls_text(stop.before)) if is_told else ""
+
     # While a program stands still.
 
     def stopped(self, stop: Stop) -> str:
@@ -153,6 +163,8 @@ class _Conversation:
     def answer(self, word: str, rest: str, line: str) -> str:
         match word:
             case "where":
+                if self.stop is self.debugger.error:
+                    self.debugger.retrace()
                 return where(self.stop, self.at)
             case "locals":
                 return variables_text(self.frame)
@@ -222,9 +234,35 @@ def where(stop: Stop, at: int = 0) -> str:
     if len(told) > MOST_FRAMES:
         lines.append(f"  … and {len(told) - MOST_FRAMES} more")
     if stop.before:
-        lines.append("  reached by tail calls:")
-        lines += [f"    {place.span}" for place in reversed(stop.before)]
+        lines += tail_calls_text(stop.before)
     return "\n".join(lines) or "no procedure of the program is active"
+
+
+def tail_calls_text(before: tuple[Place, ...]) -> list[str]:
+    """The tail calls that led to a place: each with its procedure, the latest first; a loop's turns once, with their number."""
+    lines = [f"    {place}" for place in reversed(before)]
+    some = "reached by tail calls" if len(before) < MOST_BEFORE else f"the last {MOST_BEFORE} tail calls"
+    return [f"  {some}, the latest first:", *folded(lines)]
+
+
+def folded(lines: list[str]) -> list[str]:
+    """Lines, without those that repeat the ones before: it is told how often they do."""
+    found: list[str] = []
+    at = 0
+    while at < len(lines):
+        best, times = 1, 1
+        for size in range(1, (len(lines) - at) // 2 + 1):
+            again = 1
+            while lines[at + again * size : at + (again + 1) * size] == lines[at : at + size]:
+                again += 1
+            if again > 1 and again * size > best * times:
+                best, times = size, again
+        if best == 1:
+            found.append(lines[at] if times == 1 else f"{lines[at]}, {times} times")
+        else:
+            found += [*lines[at : at + best], f"    … these {best}, {times} times"]
+        at += best * times
+    return found
 
 
 def variables_text(frame: Frame | None) -> str:

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from vlad.debugging.finite import Finder, Finding
 from vlad.debugging.frames import Frame, frames_of
 from vlad.debugging.instrumented import Activation, Instrument, Place, line_of
+from vlad.debugging.retracing import Failure, reached_by, tail_calls_before
 from vlad.debugging.stepping import Stepper, Stop, Watcher
 from vlad.debugging.tracing import Tracer
 from vlad.errors import VladError
-from vlad.evaluate.explain import Frames
+from vlad.evaluate.explain import Beginning, Frames
 from vlad.evaluate.tail_calls import in_library
 from vlad.hints import names_in
 from vlad.session import Session
@@ -48,6 +49,7 @@ class Debugger(Instrument):
         self.stepper = Stepper(self.machine, watcher)
         self.finder = Finder(self.machine, found)
         self.error: Stop | None = None
+        self._failure: Failure | None = None  # the same, as retracing.py wants it
         self._finding = self._stepping = False
         self._policy = session.tiers.policy
 
@@ -100,7 +102,9 @@ class Debugger(Instrument):
     def keep_errors(self, on: bool = True) -> None:
         """Keep the frames of the last error, which `error` then is."""
         self.machine.failed = self._failed if on else None
-        self.error = None
+        self.error = self._failure = None
+        if on:
+            self.session.tiers.keep_effects()
 
     def close(self) -> None:
         """Watch nothing any more."""
@@ -201,14 +205,31 @@ class Debugger(Instrument):
 
     # What is there to see.
 
-    def _failed(self, error: VladError, frames: Frames) -> None:
+    def _failed(self, error: VladError, frames: Frames, beginning: Beginning | None) -> None:
         """An error passes the border of an evaluation; where Python called on behalf of the program, of several."""
         if self._is_resting:
             return
         found = frames_of(self.machine, frames, library=True)
+        before = reached_by(self.session, frames)
         if self.error is not None and self.error.error is error:
-            found = self.error.frames + found
-        self.error = Stop("error", error.span, found, error=error)
+            found, before = self.error.frames + found, self.error.before or before
+        else:
+            self._failure = None
+        self.error = Stop("error", error.span, found, before=before, error=error)
+        if beginning is not None:
+            self._failure = Failure(error, beginning, self.session.tiers.words_read())
+
+    def retrace(self, seconds: float | None = None) -> bool:
+        """Find out by which tail calls the last error was reached, which `error.before` then tells, by running its evaluation
+        once more, for no longer than so many seconds. Is it known now?"""
+        failure, stop = self._failure, self.error
+        if failure is None or stop is None:
+            return False
+        found = stop.before or tail_calls_before(self.session, failure, seconds)
+        if found is not None:
+            stop.before = found
+            self._failure = None  # it holds what the evaluation held
+        return found is not None
 
     @property
     def _is_resting(self) -> bool:

@@ -20,6 +20,7 @@ import os
 from collections.abc import Callable
 
 from vlad.core.nodes import Apply, Atom, Binding, Body, Call, Field, Letrec, Result, Rhs, Variable
+from vlad.debugging.origins import described, is_top_level, root_of
 from vlad.evaluate.emit_python import Emitter
 from vlad.evaluate.tail_calls import in_library
 from vlad.expand.patterns import ProcedureSpan
@@ -60,6 +61,13 @@ class Place:
         self.variable = variable
         self.span = span
         self.line = None if span is None else line_of(span.source.name, span.line)
+
+    def __str__(self) -> str:
+        return f"{described(self.code.machine, self.code)} at {self.span}"
+
+    @property
+    def is_of_top_level(self) -> bool:
+        return is_top_level(self.code.machine, root_of(self.code.machine, self.code))
 
 
 def line_of(name: str, line: int) -> tuple[str, int]:

@@ -126,6 +126,12 @@ def differentiated(machine: Any, code: Code, span: Span | None) -> str:
     return ""
 
 
+def is_top_level(machine: Any, code: Code) -> bool:
+    """Is a code a form outside of all procedures?"""
+    span = machine.core_of(code).span
+    return not code.name and span is not None and type(span) is not ProcedureSpan
+
+
 def described(machine: Any, code: Code) -> str:
     """A procedure as people know it, derivatives of procedures included."""
     if code.derived == "tag":
@@ -135,9 +141,7 @@ def described(machine: Any, code: Code) -> str:
     if code.derived == "backpropagator":
         return "the backpropagator that J hands out"
     root = root_of(machine, code)
-    span = machine.core_of(root).span
-    is_form = span is not None and type(span) is not ProcedureSpan
-    name = root.name or ("the top level" if is_form else "an anonymous procedure")
+    name = root.name or ("the top level" if is_top_level(machine, root) else "an anonymous procedure")
     kinds = kinds_of(transforms(code))
     maker = maker_of(machine, code)
     if maker is not None:

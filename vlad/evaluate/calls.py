@@ -27,7 +27,7 @@ from vlad.core.simplify import simplify, tidy
 from vlad.core.text import constant_text, read_expression
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.emit_python import Family, emit
-from vlad.evaluate.explain import Frames, emitted_frames, explained, located, not_a_procedure
+from vlad.evaluate.explain import Beginning, Frames, emitted_frames, explained, located, not_a_procedure
 from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
 from vlad.tensors import Booleans, condition, holds
 from vlad.values import (
@@ -200,7 +200,8 @@ class Machine:
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, for counting may begin later
         self.instrument: Any = None  # debugging/instrumented.py's, while somebody watches what is evaluated
-        self.failed: Callable[[VladError, Frames], object] | None = None  # told of errors and their frames
+        # told of errors, their frames, and of which call that was the evaluation
+        self.failed: Callable[[VladError, Frames, Beginning | None], object] | None = None
         self._frames: Frames = []
 
     # Codes.
@@ -574,7 +575,7 @@ class Machine:
         run: Callable[..., Value],
         *operands: Any,
         stop: Callable[[], object] | None = None,
-        beginning: tuple[Value, Value] | None = None,
+        beginning: Beginning | None = None,
     ) -> Value:
         """The answer of `run` for operands, under this machine's limits and with its errors. Where a limit is reached, `stop` is
         called, in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the
@@ -603,15 +604,15 @@ class Machine:
             if watch.reason is None:  # an evaluation around this one is to end, of another session
                 raise
             self._keep_frames(interrupted)
-            raise self._told(located(watch.reason, interrupted)) from None
+            raise self._told(located(watch.reason, interrupted), beginning) from None
         except KeyboardInterrupt:
             raise
         except Exception as error:
             self._keep_frames(error)
             if not watch.active and watch.reason is not None and not isinstance(error, LimitExceeded):
                 # what told it was lost in what failed then
-                raise self._told(located(watch.reason, error)) from None
-            found = self._told(explained(self, error, beginning))
+                raise self._told(located(watch.reason, error), beginning) from None
+            found = self._told(explained(self, error, beginning), beginning)
             raise found from found.__cause__  # an exception of a Python function that the program called
 
     def _keep_frames(self, error: BaseException) -> None:
@@ -620,10 +621,10 @@ class Machine:
         if self.failed is not None:
             self._frames = emitted_frames(error.__traceback__)
 
-    def _told(self, found: VladError) -> VladError:
+    def _told(self, found: VladError, beginning: Beginning | None) -> VladError:
         frames, self._frames = self._frames, []
         if self.failed is not None:
-            self.failed(found, frames)
+            self.failed(found, frames, beginning)
         return found
 
 
