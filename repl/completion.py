@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from vlad.reader.lexer import tokens
 
-from .commands import COMMAND_NAMES, COMMANDS, FILES, MODULES, WORDS
+from .command import COMMAND_NAMES, FILES, MODULES, WORDS
+from .commands import COMMANDS
 from .editing import Node, around, tree
 from .knowledge import beside, names
 from .shell import Shell

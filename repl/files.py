@@ -1,6 +1,8 @@
-"""Files that the commands write."""
+"""Files that the commands read and write."""
 
 from __future__ import annotations
+
+import os
 
 from vlad.errors import VladError
 
@@ -17,3 +19,8 @@ def write_text(path: str, text: str) -> None:
 def cannot_write(path: str, error: Exception) -> VladError:
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return VladError("cannot-write", f"Cannot write: {path}", hint=reason)
+
+
+def file_name(text: str) -> str:
+    """A file's name as it is written behind a command, in quotes or without."""
+    return os.path.expanduser(text.strip().strip('"'))

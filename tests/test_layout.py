@@ -45,7 +45,7 @@ ROOMS = (
     (
         "vlad.repl",
         "words files lexer structure indentation editing display terminal interrupts knowledge shell history profile graph plot "
-        "commands completion plain prompt loop",
+        "command asking measuring looking watching keeping settings commands completion plain prompt loop",
     ),
     ("vlad", "__main__"),
 )

@@ -1,0 +1,84 @@
+"""Commands that tell what names mean, and what was defined."""
+
+from __future__ import annotations
+
+import textwrap
+
+from vlad.errors import VladError
+from vlad.help import KINDS, Entry, is_elsewhere, lines_of, told
+from vlad.hints import hint_for
+
+from .command import NAMES, NOTHING, Theme
+from .knowledge import first_sentence, known, names
+from .shell import Shell
+
+MOST_FOUND = 40  # names that apropos shows
+
+THEME = Theme()
+
+
+@THEME.command("doc", "NAME", "what a name, or the code of an error, means", NAMES)
+def _doc(shell: Shell, argument: str) -> None:
+    name = argument
+    if known(shell.session, name) is None and is_elsewhere(name):
+        shell.terminal.line(told(name))
+        return
+    first, *others = lines_of(wanted(shell, name))
+    shell.terminal.line("\n".join([shell.terminal.paint(first, "name"), *others]))
+
+
+def wanted(shell: Shell, name: str) -> Entry:
+    """What is known of a name. Raises VladError where that is nothing."""
+    found = known(shell.session, name)
+    if found is None:
+        raise VladError(
+            "unbound-variable", f"Nothing is known of {name}", hint=hint_for(name, set(names(shell.session)))
+        )
+    return found
+
+
+@THEME.command("apropos", "TEXT", "names in which, or in whose description, a text occurs", NAMES)
+def _apropos(shell: Shell, argument: str) -> None:
+    text = argument.lower()
+    found = [each for name in names(shell.session) if (each := known(shell.session, name)) is not None]
+    by_name = [each for each in found if text in each.name.lower()]
+    others = [each for each in found if each not in by_name and text in " ".join(each.text).lower()]
+    every = [*by_name, *others]
+    for each in every[:MOST_FOUND]:
+        head = each.signature or each.name
+        room = max(shell.terminal.width - len(head) - 2, 10)
+        shell.terminal.line(
+            f"{head}  {shell.terminal.paint(textwrap.shorten(first_sentence(each), room, placeholder=' …'), 'remark')}"
+        )
+    if len(every) > MOST_FOUND:
+        shell.remark(f"and {len(every) - MOST_FOUND} more")
+    if not every:
+        shell.remark("nothing found")
+
+
+@THEME.command("source", "NAME", "the text of a definition", NAMES)
+def _source(shell: Shell, argument: str) -> None:
+    found = wanted(shell, argument)
+    if not found.source:
+        raise VladError(
+            "invalid-command",
+            f"{found.name} has no text: it is {KINDS[found.kind]}",
+            hint=f"try `,doc {found.name}`",
+        )
+    shell.remark(found.place)
+    shell.terminal.line(found.source)
+
+
+@THEME.command("names", "", "what you have defined", NOTHING)
+def _names(shell: Shell, argument: str) -> None:
+    for macro in shell.session.module.macros:
+        shell.terminal.line(f"{macro}  {shell.terminal.paint('macro', 'remark')}")
+    for name in shell.session.module.defined:
+        if not name.startswith("_"):
+            found = known(shell.session, name)
+            shell.terminal.line((found.signature if found is not None else "") or name)
+
+
+@THEME.command("error", "", "the last error again", NOTHING)
+def _error(shell: Shell, argument: str) -> None:
+    shell.terminal.line("there was none" if shell.error is None else str(shell.error))

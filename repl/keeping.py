@@ -1,0 +1,104 @@
+"""Commands about files, and about the session as a whole."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+
+from vlad.errors import VladError
+from vlad.write import string_text
+
+from .asking import wanted
+from .command import FILES, MODULES, NOTHING, Theme
+from .files import file_name, write_text
+from .shell import Shell
+
+THEME = Theme()
+
+
+@THEME.command("load", "FILE", "evaluate a file", FILES)
+def _load(shell: Shell, argument: str) -> None:
+    path = file_name(argument)
+    with shell.session.limited(shell.limits):
+        shell.session.load(path)
+    if path not in shell.loaded:
+        shell.loaded.append(path)
+
+
+@THEME.command("reload", "", "evaluate loaded files and imported modules again", NOTHING)
+def _reload(shell: Shell, argument: str) -> None:
+    with shell.session.limited(shell.limits):
+        again = shell.session.import_again()
+        for path in shell.loaded:
+            shell.session.load(path)
+    shell.remark(f"reloaded: {', '.join([*again, *shell.loaded]) or 'nothing was loaded'}")
+
+
+@THEME.command("import", "MODULE [as PREFIX]", "make the names of a module known", MODULES)
+def _import(shell: Shell, argument: str) -> None:
+    module, _, prefix = argument.partition(" as ")
+    named = f" as {prefix.strip()}" if prefix.strip() else ""
+    text = f"(import {string_text(file_name(module))}{named})"
+    shell.run(text, "<command>", shell.show)
+    shell.inputs.append(text)
+
+
+@THEME.command("reset", "", "forget all definitions and results", NOTHING)
+def _reset(shell: Shell, argument: str) -> None:
+    shell.start()
+
+
+@THEME.command("save", "FILE", "write what you entered, and went well, as a program", FILES)
+def _save(shell: Shell, argument: str) -> None:
+    path = file_name(argument)
+    path = path if path.endswith(".vlad") else path + ".vlad"
+    loads = [f"(include {string_text(os.path.abspath(loaded))})" for loaded in shell.loaded]
+    write_text(path, "\n".join(["; entered at the prompt of vlad", *loads, *shell.inputs]) + "\n")
+    shell.remark(f"written: {path}")
+
+
+@THEME.command("edit", "[NAME|FILE]", "write in your editor ($VISUAL, $EDITOR), then evaluate", FILES)
+def _edit(shell: Shell, argument: str) -> None:
+    path = file_name(argument)
+    if argument and (os.path.exists(path) or path.endswith(".vlad")):
+        edit_file(path)
+        _load(shell, path)
+        return
+    begun = wanted(shell, argument).source if argument else (shell.inputs[-1] if shell.inputs else "")
+    with tempfile.TemporaryDirectory(prefix="vlad-") as folder:
+        scratch = os.path.join(folder, "input.vlad")
+        write_text(scratch, begun + "\n")
+        edit_file(scratch)
+        with open(scratch, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    if text.strip() and text.strip() != begun.strip():
+        shell.run(text, f"<input {shell.number}>", shell.show)
+        shell.number += 1
+        shell.inputs.append(text.strip())
+
+
+def edit_file(path: str) -> None:
+    """Let the user edit a file. Raises VladError."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        status = subprocess.run([*shlex.split(editor), path]).returncode
+    except (OSError, ValueError) as error:
+        raise VladError("no-program", f"Cannot start the editor: {editor}", hint=str(error)) from None
+    if status:
+        raise VladError("no-program", f"The editor ended with status {status}: {editor}")
+
+
+@THEME.command("shell", "COMMAND", "run a command of the system's shell", FILES)
+def _shell(shell: Shell, argument: str) -> None:
+    shell.terminal.flush()
+    status = subprocess.run(argument, shell=True).returncode
+    if status:
+        shell.remark(f"status {status}")
+
+
+@THEME.command("history", "[TEXT]", "what you entered, or those entries that contain a text", NOTHING)
+def _history(shell: Shell, argument: str) -> None:
+    for entry in shell.recall(argument):
+        shell.terminal.line(entry)

@@ -1,0 +1,92 @@
+"""Commands that set how the prompt works."""
+
+from __future__ import annotations
+
+from vlad.compile.tiers import POLICIES
+from vlad.devices import DEVICES, device_named
+from vlad.errors import VladError, WrongOption
+from vlad.evaluate.limits import Limits
+
+from .command import WORDS, Theme, one_of
+from .shell import Shell
+
+THEME = Theme()
+
+
+@THEME.command("tier", "[auto|compile|evaluate]", "compile what runs long, all, or nothing", WORDS, POLICIES)
+def _tier(shell: Shell, argument: str) -> None:
+    if argument:
+        one_of(argument, POLICIES)
+        if shell.session.machine.instrument is not None:
+            raise VladError(
+                "invalid-command",
+                "Nothing is compiled while something is watched",
+                hint="`,untrace`, `,clear`, `,nan off`",
+            )
+        shell.session.tiers.choose(argument)
+    shell.terminal.line(shell.session.tiers.policy)
+
+
+@THEME.command("device", "[cpu|cuda]", "where tensors are made", WORDS, tuple(DEVICES))
+def _device(shell: Shell, argument: str) -> None:
+    if argument:
+        device_named(argument)
+        shell.session.machine.device = argument
+    shell.terminal.line(shell.session.machine.device)
+
+
+@THEME.command(
+    "limits", "[NAME N|NAME off]", "of each evaluation: fuel, seconds, memory, depth, output", WORDS,
+    Limits.__slots__,
+)  # fmt: skip
+def _limits(shell: Shell, argument: str) -> None:
+    if argument:
+        name, _, amount = argument.partition(" ")
+        now = {slot: getattr(shell.limits, slot) for slot in Limits.__slots__}
+        now[one_of(name, Limits.__slots__)] = limit(name, amount.strip())
+        shell.limits = Limits(**now)
+    for slot in Limits.__slots__:
+        amount = getattr(shell.limits, slot)
+        shell.terminal.line(f"{slot:<8} {'off' if amount is None else f'{amount:g}'}")
+
+
+def limit(name: str, text: str) -> float | None:
+    if text == "off":
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 2e9:
+        raise WrongOption(
+            "invalid-argument", f"A limit is a positive number, or off; not {text or 'nothing'}"
+        )
+    return number if name in ("seconds", "memory") else int(number)
+
+
+SHAPE = ("columns", "depth", "length", "total")
+
+
+@THEME.command("format", "[NAME N]", "how much of a result is shown", WORDS, SHAPE)
+def _format(shell: Shell, argument: str) -> None:
+    if argument:
+        name, _, amount = argument.partition(" ")
+        one_of(name, SHAPE)
+        if not amount.strip().isdigit() or not 0 < int(amount) <= 1_000_000:
+            raise WrongOption(
+                "invalid-argument", f"{name} needs a positive whole number; not {amount or 'nothing'}"
+            )
+        if name == "columns":
+            shell.terminal.columns = int(amount)
+        else:
+            setattr(shell.format, name, int(amount))
+    for name in SHAPE:
+        shown = shell.terminal.width if name == "columns" else getattr(shell.format, name)
+        shell.terminal.line(f"{name:<8} {shown}")
+
+
+@THEME.command("keys", "[emacs|vi]", "by which keys the prompt is edited", WORDS, ("emacs", "vi"))
+def _keys(shell: Shell, argument: str) -> None:
+    if argument:
+        shell.keys = one_of(argument, ("emacs", "vi"))
+    shell.terminal.line(shell.keys)
