@@ -47,6 +47,8 @@ def start(
             if isinstance(sys.stdin, io.TextIOWrapper):
                 sys.stdin.reconfigure(encoding="utf-8", errors="replace")
             run_plain(shell, sys.stdin.readline, prompting=reads)
+        for window in shell.windows:
+            window.close()
         if reads:
             shell.terminal.fresh_line()
         shell.terminal.flush()

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from vlad.debugging.commands import Commands as Debugging
 from vlad.errors import VladError
@@ -30,6 +30,12 @@ class Leave(Exception):
     """The user wants to go."""
 
 
+class Closed(Protocol):
+    """What is to be closed at the end."""
+
+    def close(self) -> None: ...
+
+
 class Shell:
     """A session and all that happens around it at a prompt. `make_session` is handed the writer of a new session."""
 
@@ -45,6 +51,7 @@ class Shell:
         self.format = Format()
         self.timing = False  # is there a person, who is told what took long?
         self.read: Callable[[], str] = sys.stdin.readline
+        self.windows: list[Closed] = []  # with plots, which the prompt closes at its end
         self.keys = os.environ.get("VLAD_KEYS", "emacs")
         self.recall: Callable[[str], list[str]] = (
             lambda text: []

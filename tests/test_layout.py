@@ -44,8 +44,9 @@ ROOMS = (
     ("vlad.bridges", "arrays torch jax modules magic"),
     (
         "vlad.repl",
-        "words files lexer structure indentation editing display terminal interrupts knowledge shell history profile graph plot "
-        "command asking measuring looking watching keeping settings commands completion plain prompt loop",
+        "words files lexer structure indentation editing display terminal interrupts knowledge shell history profile graph "
+        "curves drawing pictures window plot command asking measuring looking watching keeping settings commands completion "
+        "plain prompt loop",
     ),
     ("vlad", "__main__"),
 )
@@ -71,7 +72,7 @@ FOREIGN = {
     "platformdirs": ("vlad.compile.", "vlad.repl."),
     "pygments": ("vlad.repl.",),
     "prompt_toolkit": ("vlad.repl.",),
-    "matplotlib": ("vlad.repl.plot",),
+    "matplotlib": ("vlad.repl.pictures", "vlad.repl.window"),
 }
 
 

@@ -20,6 +20,8 @@ CONTROL = re.compile(
     r"\x1b\[[0-9;?>=]*[A-Za-z~]|\x1b[()][A-Z0-9]|\x1b[=>78cM]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b-\x1a]"
 )
 UNFINISHED = re.compile(r"\x1b[^A-Za-z~]*$")
+# What tells which terminal it is, and whether there is a screen.
+SCREENS = ("TERM", "LC_TERMINAL", "KITTY", "KONSOLE", "TMUX", "DISPLAY", "WAYLAND")
 PATIENCE = 30.0  # seconds: a busy machine is slow
 UP, DOWN, RIGHT, LEFT, ESCAPE = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b"
 
@@ -32,7 +34,7 @@ class Person:
     ) -> None:
         own = {
             name: value for name, value in os.environ.items()
-            if not name.startswith(("PYTHON", "VLAD", "NO_COLOR", "COLUMNS", "LINES"))
+            if not name.startswith(("PYTHON", "VLAD", "NO_COLOR", "COLUMNS", "LINES", *SCREENS))
         }  # fmt: skip
         environment = {
             **own, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", "VLAD_HISTORY": "",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import stat
 from pathlib import Path
-from xml.dom import minidom
 
 import pytest
 from vlad.repl.commands import COMMANDS, enter
@@ -166,40 +165,6 @@ class TestLooking:
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         assert writing.says(",graph f other.svg") == "; written: other.svg\n"
         assert (tmp_path / "other.svg").read_text() == dot
-
-
-class TestPlots:
-    def test_in_the_terminal(self, writing: Writing) -> None:
-        lines = writing.says(",plot sin 0 6").splitlines()
-        assert len(lines) == 18 and "⠀" < max(lines[0]) <= "⣿"
-        assert max(map(len, lines)) <= 80
-        text = writing.says(",plot sin 0 6 derivative")
-        assert "* sin   + sin ′" in text
-
-    @pytest.mark.parametrize(
-        "operands",
-        ["'(3 1 4)", "#[1 2 4]", "'((0 . 1) (1 . 3))", "'((1 2 3) (2 3 4))", "#[[1 2] [3 4]]",
-         "'(1 +nan.0 +inf.0)", "'(5)", "'(1e308 -1e308)", "(lambda (x) (/ 1 x)) -1 1", "log -1 1"],
-    )  # fmt: skip
-    def test_what_can_be_drawn(self, writing: Writing, operands: str) -> None:
-        assert "└──" in writing.says(f",plot {operands}")
-
-    @pytest.mark.parametrize(
-        "operands", ["5", "'()", "'(a)", "sin 1 0", "sin '(1)", "(lambda (x) (list x x))", "'(+nan.0)"]
-    )
-    def test_what_cannot(self, writing: Writing, operands: str) -> None:
-        assert "Error: " in writing.says(f",plot {operands}")
-
-    def test_as_svg(self, writing: Writing, tmp_path: Path) -> None:
-        assert (
-            writing.says(',plot (lambda (x) (if (< x 0) 0 x)) sin -1 1 "a b.svg"') == "; written: a b.svg\n"
-        )
-        svg = minidom.parse(str(tmp_path / "a b.svg"))
-        assert len(svg.getElementsByTagName("polyline")) == 2
-
-    def test_other_files_need_matplotlib(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-        assert "Only Matplotlib can write out.png" in writing.says(",plot sin out.png")
 
 
 class TestWatching:

@@ -1,0 +1,134 @@
+"""Curves to be drawn: of procedures over an interval, of lists of numbers or points.
+
+In: the operands of `,plot`.  Out: `Curve`s, names with points that all have a place, and the frame around them. How they are
+drawn is not decided here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from vlad.errors import VladError
+from vlad.tensors import Tensor, on_host
+from vlad.values import Value, is_procedure, list_of, look
+from vlad.write import real_text
+
+from .shell import Shell
+
+SAMPLES = 240
+MOST_POINTS = 100_000
+FARTHEST = 1e300
+DEFAULT = (-5.0, 5.0)  # the interval, where none is given
+
+
+@dataclass
+class Curve:
+    name: str
+    points: list[tuple[float, float]]
+
+
+def curves_of(shell: Shell, operands: list[str], derivative: bool) -> list[Curve]:
+    values = [look(shell.value_of(operand)) for operand in operands]
+    if not is_procedure(values[0]):
+        return [curve for text, value in zip(operands, values, strict=True) for curve in data(text, value)]
+    low, high = DEFAULT
+    if len(values) > 2 and type(values[-1]) is type(values[-2]) is float:
+        operands, (*values, low, high) = operands[:-2], values
+    if not low < high or math.isinf(high - low):
+        raise VladError("invalid-command", f"Not an interval: from {real_text(low)} to {real_text(high)}")
+    found = []
+    for text, value in zip(operands, values, strict=True):
+        if not is_procedure(value):
+            raise VladError("invalid-command", f"Neither a procedure nor the end of an interval: {text}")
+        found.append(sampled(shell, text, value, low, high))
+        if derivative:
+            slope = shell.session.apply(shell.session.library_value("derivative"), value)
+            found.append(sampled(shell, f"{text} ′", slope, low, high))
+    return found
+
+
+def sampled(shell: Shell, name: str, procedure: Value, low: float, high: float) -> Curve:
+    """The values of a procedure at places of an interval."""
+    places = [low + (high - low) * i / (SAMPLES - 1) for i in range(SAMPLES)]
+    with shell.session.limited(shell.limits):
+        values = shell.session.apply(shell.session.library_value("map"), (procedure, list_of(places)))
+    rows = [numbers_in(value) for value in elements(values)]
+    if any(len(row) != 1 for row in rows):
+        raise VladError("invalid-command", f"The values of {name} are not numbers", irritants=[values])
+    return Curve(name, finite([(place, row[0]) for place, row in zip(places, rows, strict=True)]))
+
+
+def data(text: str, value: Value) -> list[Curve]:
+    """The curves of a list or tensor: of numbers, of points, or of several numbers each."""
+    rows = [numbers_in(part) for part in elements(value)]
+    if not rows or any(len(row) != len(rows[0]) or not row for row in rows):
+        raise VladError(
+            "invalid-command", f"Cannot be plotted: {text}", irritants=[value],
+            hint="a procedure of a number, a list of numbers, of points (x . y), or of lists of equal length",
+        )  # fmt: skip
+    if len(rows[0]) == 2:
+        return [Curve(text, finite([(row[0], row[1]) for row in rows]))]
+    return [
+        Curve(
+            text if len(rows[0]) == 1 else f"{text} [{column}]",
+            finite([(float(i), row[column]) for i, row in enumerate(rows)]),
+        )
+        for column in range(len(rows[0]))
+    ]
+
+
+def elements(value: Value) -> list[Any]:
+    """The elements of a list or tensor."""
+    value = look(value)
+    if type(value) is Tensor and value.shape:
+        return list(on_host(value.array))[:MOST_POINTS]
+    found: list[Value] = []
+    while type(value) is tuple and len(value) == 2 and len(found) < MOST_POINTS:
+        found.append(value[0])
+        value = look(value[1])
+    return found
+
+
+def numbers_in(value: Any) -> list[float]:
+    """The numbers in an element, in order; none where there is anything else."""
+    found: list[float] = []
+    work = [value]
+    while work:
+        item = look(work.pop())
+        if type(item) is tuple and len(item) in (0, 2):
+            work += reversed(item)
+            continue
+        array = on_host(item.array) if type(item) is Tensor else item
+        try:
+            found += [float(array)] if getattr(array, "shape", ()) == () else map(float, array.ravel())
+        except (TypeError, ValueError):
+            return []
+    return found
+
+
+def finite(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points that have a place; so that distances have numbers, too, the farthest are moved a little."""
+    return [(near(x), near(y)) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+
+
+def near(number: float) -> float:
+    return max(min(number, FARTHEST), -FARTHEST)
+
+
+def extent(values: list[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    if low == high:
+        low, high = low - 1, high + 1
+    return low, high
+
+
+def frame(curves: list[Curve]) -> tuple[tuple[float, float], tuple[float, float]]:
+    points = [point for curve in curves for point in curve.points]
+    return extent([x for x, _ in points]), extent([y for _, y in points])
+
+
+def label(value: float, span: float) -> str:
+    """A number beside an axis of a length, without digits that nobody could see there."""
+    return f"{0.0 if abs(value) < span * 1e-3 else value:.4g}"
