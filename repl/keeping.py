@@ -8,19 +8,25 @@ import subprocess
 import tempfile
 
 from vlad.errors import VladError
+from vlad.session import load as read_text
 from vlad.write import string_text
 
 from .asking import wanted
 from .command import FILES, MODULES, NOTHING, Theme
 from .files import file_name, write_text
+from .sessions import ENDING, restore, session_text
 from .shell import Shell
 
 THEME = Theme()
 
 
-@THEME.command("load", "FILE", "evaluate a file", FILES)
+@THEME.command("load", "FILE", "evaluate a file, or bring a saved session back", FILES)
 def _load(shell: Shell, argument: str) -> None:
     path = file_name(argument)
+    if path.endswith(ENDING):
+        restore(shell, read_text(path).text)
+        shell.remark("the session is back")
+        return
     with shell.session.limited(shell.limits):
         shell.session.load(path)
     if path not in shell.loaded:
@@ -45,14 +51,26 @@ def _import(shell: Shell, argument: str) -> None:
     shell.inputs.append(text)
 
 
-@THEME.command("reset", "", "forget all definitions and results", NOTHING)
+@THEME.command("reset", "", "forget all definitions and results, and start anew", NOTHING)
 def _reset(shell: Shell, argument: str) -> None:
     shell.start()
+    shell.begun()
 
 
-@THEME.command("save", "FILE", "write what you entered, and went well, as a program", FILES)
+SAVING = """\
+,save morning          what you entered, as far as it went well, as a program: morning.vlad
+,save morning.saved    the session, with the values that it has computed; `,load morning.saved` brings it back"""
+
+
+@THEME.command(
+    "save", "FILE", "write what you entered as a program, or, NAME.saved, the session", FILES, more=SAVING
+)
 def _save(shell: Shell, argument: str) -> None:
     path = file_name(argument)
+    if path.endswith(ENDING):
+        write_text(path, session_text(shell))
+        shell.remark(f"written: {path}")
+        return
     path = path if path.endswith(".vlad") else path + ".vlad"
     loads = [f"(include {string_text(os.path.abspath(loaded))})" for loaded in shell.loaded]
     write_text(path, "\n".join(["; entered at the prompt of vlad", *loads, *shell.inputs]) + "\n")

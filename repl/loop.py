@@ -17,6 +17,7 @@ from vlad.session import Session
 from .interrupts import Interrupts
 from .plain import run_plain
 from .shell import Shell
+from .startup import start_up, startup_path
 from .terminal import Terminal, is_dumb
 
 GREETING = f"vlad {__version__}: type an expression, `,help` for commands, Ctrl-D to leave"
@@ -26,8 +27,9 @@ def start(
     make_session: Callable[[Callable[[str], object]], Session],
     file: str | None = None,
     expressions: Iterable[str] = (),
+    init: bool = True,
 ) -> None:
-    """Run a file or expressions, if there are any, then prompt until the user leaves."""
+    """Run a file or expressions, if there are any, then prompt until the user leaves. `init`: a person's start-up file before."""
     reads = sys.stdin is not None and sys.stdin.isatty()
     able = reads and sys.stdout.isatty() and not is_dumb()
     with Interrupts() as interrupts:
@@ -35,6 +37,9 @@ def start(
         if reads:
             shell.timing = True
             shell.terminal.line(GREETING)
+            if init:
+                shell.begun = lambda: start_up(shell, startup_path())
+                shell.begun()
         if file is not None:
             shell.attempt(lambda: shell.session.run(file))
         for expression in expressions:

@@ -51,6 +51,7 @@ class Shell:
         self.format = Format()
         self.timing = False  # is there a person, who is told what took long?
         self.read: Callable[[], str] = sys.stdin.readline
+        self.begun: Callable[[], object] = lambda: None  # done when a session has begun
         self.windows: list[Closed] = []  # with plots, which the prompt closes at its end
         self.keys = os.environ.get("VLAD_KEYS", "emacs")
         self.recall: Callable[[str], list[str]] = (

@@ -45,8 +45,8 @@ ROOMS = (
     (
         "vlad.repl",
         "words files lexer structure indentation editing display terminal interrupts knowledge shell history profile graph "
-        "curves drawing pictures window plot command asking measuring looking watching keeping settings commands completion "
-        "plain prompt loop",
+        "curves drawing pictures window plot sessions command asking measuring looking watching keeping settings commands "
+        "startup completion plain prompt loop",
     ),
     ("vlad", "__main__"),
 )

@@ -47,6 +47,7 @@ vlad: a language in which differentiation is an operator like any other
   vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
 
   -i                    then the prompt: after FILE or -e, with all that they defined
+  --no-init             a prompt without the start-up file
   -I DIR                look for included and imported files in DIR, too; may be repeated
   --metered             after each value, print how often each primitive was applied
   --trace PROCEDURE     print each call of a procedure and its answer; may be repeated
@@ -84,6 +85,7 @@ FLAGS = {
     "--lib": "library",
     "--native": "native",
     "--find-nan": "find_nan",
+    "--no-init": "no_init",
 }
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
@@ -109,6 +111,7 @@ class CommandLine:
         self.expressions: list[str] = []
         self.path: list[str] = []
         self.interactive = self.metered = self.fast_math = self.library = self.native = self.find_nan = False
+        self.no_init = False
         self.traced: list[str] = []
         self.breakpoints: list[str] = []
         self.output: str | None = None
@@ -118,6 +121,11 @@ class CommandLine:
         self.choices["--tier"] = ""  # what $VLAD_TIER says, or auto
         self.name: str | None = None
         self.limits: dict[str, Any] = {}  # by name, as for Limits
+
+    @property
+    def is_bare(self) -> bool:
+        """Is nothing said of what is to be run? Then at a terminal it is the prompt."""
+        return not (self.command or self.words or self.expressions)
 
 
 def parse(words: list[str]) -> CommandLine:
@@ -224,6 +232,8 @@ def _check(line: CommandLine) -> None:
         raise UsageError(
             "--trace and --find-nan go with programs; at the prompt, `,trace` and `,nan on` do that"
         )
+    if line.no_init and not (line.interactive or line.command == "repl" or line.is_bare):
+        raise UsageError("--no-init goes with the prompt")
     if line.command == "repl":
         if line.words:
             raise UsageError("`vlad repl` takes no file; `vlad -i FILE` runs one and stays")
@@ -304,7 +314,7 @@ def _prompt(line: CommandLine) -> int:
     from vlad.repl.loop import start  # 0.1 s, only for a person
 
     file = line.words[0] if line.words and not line.expressions else None
-    start(lambda write: _session(line, write), file, line.expressions)
+    start(lambda write: _session(line, write), file, line.expressions, init=not line.no_init)
     return SUCCESS
 
 

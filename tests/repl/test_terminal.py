@@ -14,6 +14,14 @@ from terminals import DOWN, ESCAPE, LEFT, ROOT, UP, Person
 
 # All of this file by one worker, one prompt after the other.
 pytestmark = pytest.mark.xdist_group("terminal")
+STARTUP = """; what I always want
+,format length 3
+(define (twice x)
+  (begin "text
+,quit" (* 2 x)))
+(display "ready") (car 5)
+(define never 1)
+"""
 LOOP = "(let loop ((i 0)) (loop (+ i 1)))"
 
 
@@ -157,6 +165,41 @@ class TestOnATerminal:
             person.asks(2)
             person.says("k", "\n7\n")
 
+    def test_the_startup_file(self, tmp_path: Path) -> None:
+        (tmp_path / "mine.vlad").write_text(STARTUP)
+        with Person(VLAD_STARTUP=str(tmp_path / "mine.vlad")) as person:
+            shown = person.asks(1)
+            assert shown.index("Ctrl-D to leave") < shown.index("\nready\n") and "length   3\n" in shown
+            assert "mine.vlad:6:19: Error: Argument to car is invalid" in shown
+            person.says("(iota 900)", "\n(0 1 2 …)\n")
+            person.asks(2)
+            person.says("(twice 4)", "\n8\n")
+            person.asks(3)
+            person.says("never", "Unbound variable: never")
+            person.asks(4)
+            person.says("(define (twice x) 0)", "5>")
+            person.says(",reset", "\nready\n")
+            person.asks(1)
+            person.says("(twice 5)", "\n10\n")
+        with Person("repl", "--no-init", VLAD_STARTUP=str(tmp_path / "mine.vlad")) as person:
+            assert "ready" not in person.asks(1)
+            person.says("(twice 4)", "Unbound variable: twice")
+
+    def test_the_startup_file_has_a_place(self, tmp_path: Path) -> None:
+        with Person(VLAD_STARTUP=str(tmp_path / "nothing.vlad")) as person:
+            assert "nothing.vlad" in person.asks(1)
+        home = str(tmp_path)
+        found = subprocess.run(
+            [sys.executable, "-c", "from vlad.repl.startup import startup_path; print(startup_path())"],
+            capture_output=True, text=True, env={"HOME": home, "PYTHONPATH": str(ROOT)},
+        ).stdout.strip()  # fmt: skip
+        assert found.startswith(home) and found.endswith(os.path.join("vlad", "startup.vlad"))
+        os.makedirs(os.path.dirname(found))
+        Path(found).write_text("(define mine 21)")
+        with Person(HOME=home, VLAD_STARTUP=found) as person:
+            person.asks(1)
+            person.says("mine", "\n21\n")
+
     def test_reading_what_is_typed(self) -> None:
         with Person() as person:
             person.asks(1)
@@ -203,11 +246,11 @@ class TestOnATerminal:
         assert done == person.process
 
 
-def piped(text: str, *words: str, folder: Path | None = None) -> tuple[int, str, str]:
+def piped(text: str, *words: str, folder: Path | None = None, startup: str = "") -> tuple[int, str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VLAD"))}
     done = subprocess.run(
         [sys.executable, "-m", "vlad", *words], input=text.encode("utf-8", "surrogateescape"), capture_output=True,
-        cwd=folder, env={**own, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}, timeout=60,
+        cwd=folder, env={**own, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "VLAD_STARTUP": startup}, timeout=60,
     )  # fmt: skip
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -236,6 +279,11 @@ class TestInAPipe:
     def test_options(self, tmp_path: Path) -> None:
         assert piped("(f 1)\n", "-i", "-e", "(define (f x) (+ x 1))")[1] == "2\n"
         assert piped("1\n", "repl", "--metered")[0] == 0
+        startup = "(define f 1)"
+        (tmp_path / "mine.vlad").write_text(startup)
+        assert "Unbound" in piped("f\n", "repl", startup=str(tmp_path / "mine.vlad"))[1]  # not in a pipe
+        assert "goes with the prompt" in piped("", "--no-init", "-e", "1")[2]
+        assert piped("1\n", "--no-init", "repl")[1] == "1\n"
         assert "takes no file" in piped("", "repl", "some.vlad")[2]
         assert "does not go with" in piped("", "-i", "check", "some.vlad")[2]
 

@@ -1,0 +1,149 @@
+"""A session of the prompt as a text, with its values: `,save FILE.saved`, and `,load` which brings it back.
+
+In: a shell.  Out: a text as vlad/saving.py writes it, of a list: `HEAD`, the number of the next input, loaded files, inputs, and
+pairs of names and values. What defines procedures, macros and modules' names is evaluated again from the inputs, so it keeps its
+source, its places, and its ties to other names. All else that was computed, results `_N` too, comes back as a value, and is not
+computed again; nor are expressions evaluated that only had an effect.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from vlad.errors import VladError
+from vlad.evaluate.limits import deep_recursion
+from vlad.reader.parser import Form, Name, Syntax, read
+from vlad.restoring import read_value
+from vlad.saving import write_value
+from vlad.source import Source
+from vlad.values import String, Value, list_of, look
+
+from .shell import Shell
+
+ENDING = ".saved"
+HEAD = "session of the prompt, 1"
+AGAIN = (
+    "define-syntax",
+    "import",
+    "include",
+    "export",
+)  # forms that are evaluated again, as procedures' definitions are
+
+
+def session_text(shell: Shell) -> str:
+    """The session. Raises VladError for what has no text."""
+    values = [(name, shell.session.module.cell(name).value) for name in kept_names(shell)]
+    parts = [
+        String(HEAD),
+        float(shell.number),
+        list_of([String(path) for path in shell.loaded]),
+        list_of([String(text) for text in shell.inputs]),
+        list_of([(String(name), value) for name, value in values]),
+    ]
+    with shell.session.limited(shell.limits), deep_recursion():
+        return shell.session.machine.guarded(lambda: write_value(list_of(parts), shell.session)) + "\n"
+
+
+def restore(shell: Shell, text: str) -> None:
+    """Bring a session back, into this one. Raises VladError."""
+    with shell.session.limited(shell.limits), deep_recursion():
+        value = shell.session.machine.guarded(lambda: read_value(text, shell.session))
+    parts = elements(value)
+    if len(parts) != 5 or not isinstance(parts[0], String) or parts[0].text != HEAD:
+        refuse()
+    number, loaded, inputs = parts[1], texts(parts[2]), texts(parts[3])
+    values = [binding(pair) for pair in elements(parts[4])]
+    if not isinstance(number, float):
+        refuse()
+    for path in loaded:
+        with shell.session.limited(shell.limits):
+            shell.session.load(path)
+    for entered in inputs:
+        shell.run(evaluated_again(entered), "<saved input>", lambda value: None)
+    for name, bound in values:
+        shell.session.bind(name, bound)
+        if name[1:].isdigit():
+            shell.results.append(name)
+    shell.loaded += [path for path in loaded if path not in shell.loaded]
+    shell.inputs += inputs
+    shell.number = max(shell.number, int(number))
+
+
+def refuse() -> NoReturn:
+    raise VladError("invalid-saved", "No saved session of the prompt", hint="`,save NAME.saved` writes one")
+
+
+def elements(value: Value) -> list[Value]:
+    found = []
+    value = look(value)
+    while type(value) is tuple and len(value) == 2:
+        found.append(look(value[0]))
+        value = look(value[1])
+    return found
+
+
+def texts(value: Value) -> list[str]:
+    found = []
+    for element in elements(value):
+        if not isinstance(element, String):
+            refuse()
+        found.append(element.text)
+    return found
+
+
+def binding(pair: Value) -> tuple[str, Value]:
+    """A name and its value."""
+    if type(pair) is not tuple or len(pair) != 2 or not isinstance(pair[0], String):
+        refuse()
+    return pair[0].text, pair[1]
+
+
+# Which forms are evaluated again, and which names get their values.
+
+
+def kept_names(shell: Shell) -> list[str]:
+    """The names whose values are saved: those that an input has computed, and results."""
+    again: dict[str, bool] = {}
+    for text in shell.inputs:
+        for form in forms(text):
+            name = defined_by(form)
+            if name:
+                again[name] = is_evaluated_again(form)
+    computed = [name for name in again if not again[name]]
+    return [name for name in [*computed, *shell.results, "_"] if name in shell.session]
+
+
+def forms(text: str) -> list[Syntax]:
+    return read(Source("<saved input>", text))
+
+
+def head(form: Syntax) -> str:
+    first = form.items[0] if isinstance(form, Form) and form.items else None
+    return first.symbol.name if isinstance(first, Name) else ""
+
+
+def is_evaluated_again(form: Syntax) -> bool:
+    if head(form) != "define":
+        return head(form) in AGAIN
+    assert isinstance(form, Form)
+    return len(form.items) > 1 and (isinstance(form.items[1], Form) or head(form.items[-1]) == "lambda")
+
+
+def defined_by(form: Syntax) -> str:
+    """The name that a form defines; "" for none."""
+    if head(form) not in ("define", "define-syntax") or not isinstance(form, Form) or len(form.items) < 2:
+        return ""
+    target = form.items[1]
+    while isinstance(target, Form) and target.items:  # (define ((f x) y) …)
+        target = target.items[0]
+    return target.symbol.name if isinstance(target, Name) else ""
+
+
+def evaluated_again(text: str) -> str:
+    """An input in which only those forms are left, each where it was."""
+    left = list(text)
+    for form in forms(text):
+        if not is_evaluated_again(form):
+            for at in range(form.span.start, form.span.end):
+                left[at] = "\n" if text[at] == "\n" else " "
+    return "".join(left)
