@@ -37,9 +37,8 @@ class Person:
             if not name.startswith(("PYTHON", "VLAD", "NO_COLOR", "COLUMNS", "LINES", *SCREENS))
         }  # fmt: skip
         environment = {
-            **own, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", "VLAD_HISTORY": "", "VLAD_STARTUP": "",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "VLAD_CACHE_DIR": os.environ.get("VLAD_CACHE_DIR", ""), **changes,
+            **own, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", "VLAD_HISTORY": "",
+            "VLAD_STARTUP": "", "PYTHONDONTWRITEBYTECODE": "1", "VLAD_CACHE_DIR": os.environ.get("VLAD_CACHE_DIR", ""), **changes,
         }  # fmt: skip
         self.begun = time.monotonic()
         self.process, self.terminal = pty.fork()

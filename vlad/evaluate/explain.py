@@ -21,7 +21,7 @@ from vlad.evaluate.tail_calls import Arrival, in_library, is_of_library, lost_ca
 from vlad.expand.arity import NO_PAIR, arguments_in, as_written, of_row, signature, too_few, wrong_number
 from vlad.expand.patterns import ProcedureSpan
 from vlad.primitives.numbers import invalid
-from vlad.reader.parser import Form, Keyword, Name, read
+from vlad.reader.parser import Form, Keyword, Name, Syntax, read
 from vlad.source import Source, Span
 from vlad.tensors import NoCondition
 from vlad.values import NIL, Backtrace, Code, Global, Value, is_procedure, look
@@ -163,7 +163,7 @@ def _miscounted(
         or not frames
     ):
         return None
-    counted = _at_primitive(machine, found, frames)
+    counted = _at_primitive(machine, found, frames) or _without_arguments(machine, found, frames, beginning)
     asked = 0
     for index in range(len(frames) - 1, -1, -1):
         if counted is not None or asked == MOST_ADAPTERS:
@@ -201,6 +201,78 @@ def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | N
     if is_packed and written(replay.value(failed.operands[-1]), 200) not in found.irritants:
         return None  # it is meant to take as many as there are, such as indices
     return Counted(wrong_number(taken, count, found.message, failed.span), frames)
+
+
+def _without_arguments(
+    machine: Any, found: VladError, frames: Frames, beginning: Beginning | None
+) -> Counted | None:
+    """In the innermost frame: the only parameter is () and did not fit, and the procedure was called without arguments."""
+    frame, line = frames[-1]
+    emission = emission_of(frame)
+    if emission is None or "()" not in found.irritants:
+        return None
+    failed, code = _last(emission.sites.get(line, []), found.span), emission.code
+    if failed is None:
+        return None
+    taken = signature(machine, code)
+    if (
+        code.derived
+        or taken.rest
+        or taken.count != 1
+        or machine.core_of(code).parameters[0] not in failed.operands
+    ):
+        return _in_place_of_its_call(failed, found, frames)
+    call = _call_of(machine, code, frames, beginning)
+    if call is None or len(_items(call)) != 1:
+        return None
+    return Counted(wrong_number(taken, 0, _reason(found)), frames[:-1], Arrival(code))
+
+
+def _call_of(machine: Any, code: Code, frames: Frames, beginning: Beginning | None) -> Span | None:
+    """Where the innermost procedure was called."""
+    if len(frames) == 1:
+        lost = None if beginning is None else lost_call(machine, *beginning, Arrival(code))
+        return None if lost is None else lost[1]
+    frame, line = frames[-2]
+    emission = emission_of(frame)
+    return None if emission is None else span_of(emission.sites.get(line, []))
+
+
+def _items(span: Span | None) -> tuple[Syntax, ...]:
+    """What the form at a place is made of; nothing where a macro made it: its text is not what was called."""
+    if type(span) is not Span:
+        return ()
+    form = next(iter(read(Source("", span.text))), None)
+    return form.items if isinstance(form, Form) and form.tail is None else ()
+
+
+def _in_place_of_its_call(failed: Apply, found: VladError, frames: Frames) -> Counted | None:
+    """The same of a lambda at the head of its call, as in ((lambda (x) (* 2 x))), which is no procedure any more."""
+    if type(failed.span) is not Span:
+        return None
+    operands = [item.symbol.name for item in _items(failed.span) if isinstance(item, Name)]
+    for form in reversed(_forms_around(failed.span)):
+        called = form.items[0] if len(form.items) == 1 else None
+        if isinstance(called, Form) and len(called.items) > 2 and isinstance(called.items[1], Form):
+            head, parameters = called.items[0], called.items[1]
+            names = [item.symbol.name for item in parameters.items if isinstance(item, Name)]
+            is_lambda = isinstance(head, Name) and head.symbol.name == "lambda" and parameters.tail is None
+            if is_lambda and len(parameters.items) == len(names) == 1 and names[0] in operands:
+                taken = as_written(ProcedureSpan(called.span, "", parameters))
+                return Counted(wrong_number(taken, 0, _reason(found), form.span), frames)
+    return None
+
+
+def _forms_around(span: Span) -> list[Form]:
+    """The forms that a place is in, the outermost first."""
+    found: list[Form] = []
+    inside: Iterable[Syntax] = read(span.source)
+    while True:
+        around = [form for form in inside if form.span.start <= span.start and span.end <= form.span.end]
+        if not around or not isinstance(around[0], Form):
+            return found
+        found.append(around[0])
+        inside = around[0].items
 
 
 def _without_parameters(
@@ -273,12 +345,10 @@ def _last(operations: list[Operation], span: Span | None) -> Apply | None:
 
 def _written_operands(applied: Apply) -> int | None:
     """How many operands a call of a primitive has in the text, not counting those by name; None where it does not stand there."""
-    if type(applied.span) is not Span:  # a macro's text is not what was called
+    items = _items(applied.span)
+    if not items:
         return None
-    form = next(iter(read(Source("", applied.span.text))), None)
-    if not isinstance(form, Form) or form.tail is not None or not form.items:
-        return None
-    head, *operands = form.items
+    head, *operands = items
     if not isinstance(head, Name) or head.symbol.name != applied.primitive.name:
         return None
     named = sum([isinstance(operand, Keyword) for operand in operands])
