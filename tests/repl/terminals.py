@@ -100,6 +100,14 @@ class Person:
             assert time.monotonic() < end, f"not seen: {text!r} in {shown[self.at :]!r}"
             assert self._more(0.1) or text in self.shown[self.at :], f"ended before {text!r}: {shown!r}"
 
+    def settles(self, quiet: float = 0.3) -> None:
+        """Wait until nothing has been shown for a while."""
+        while True:
+            before = len(self.raw)
+            assert self._more(quiet), f"ended: {self.shown!r}"
+            if len(self.raw) == before:
+                return
+
     def asks(self, number: int) -> str:
         """Wait for the prompt of this number."""
         return self.sees(f"{number}>")
