@@ -117,7 +117,7 @@ def rows_of(screen: pyte.Screen) -> list[list[Char]]:
     rows = [[screen.buffer[row][column] for column in range(screen.columns)] for row in range(screen.lines)]
     cursor = screen.cursor
     at = rows[cursor.y][min(cursor.x, screen.columns - 1)]
-    rows[cursor.y][min(cursor.x, screen.columns - 1)] = at._replace(reverse=not at.reverse)
+    rows[cursor.y][min(cursor.x, screen.columns - 1)] = at._replace(reverse=True)
     while rows and all(character.data == " " and not character.reverse for character in rows[-1]):
         rows.pop()
     return rows
