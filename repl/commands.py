@@ -6,6 +6,8 @@ the themes of the files above; `,help` prints it, and completion reads from it w
 
 from __future__ import annotations
 
+import re
+
 from vlad.errors import VladError
 
 from . import asking, keeping, looking, measuring, settings, watching
@@ -14,6 +16,7 @@ from .shell import Leave, Shell
 from .structure import is_blank
 
 LEAVING = ("exit", "quit", "(exit)", "(quit)")
+QUESTION = re.compile(r"\?\s*[^\s()\[\]\"';`,]+")  # ?NAME
 
 
 def enter(shell: Shell, text: str) -> bool:
@@ -25,6 +28,8 @@ def enter(shell: Shell, text: str) -> bool:
         raise Leave
     if stripped == "help" and "help" not in shell.session:
         stripped = ",help"
+    if QUESTION.fullmatch(stripped) and stripped not in shell.session:
+        stripped = ",doc " + stripped[1:].strip()
     if not stripped.startswith(","):
         return shell.evaluate(text)
     return shell.attempt(lambda: run(shell, stripped))
@@ -70,7 +75,7 @@ def _help(shell: Shell, argument: str) -> None:
         shell.terminal.line(f"{each.usage:<{width}}{shell.terminal.paint(each.doc, 'remark')}")
     shell.terminal.line(
         "\nAnything else is evaluated; then _ is its value, _3 that of input 3, _error the last error's text.\n"
-        "The beginning of a command's name will do. Ctrl-C cancels, Ctrl-D leaves."
+        "The beginning of a command's name will do, and ?NAME for `,doc NAME`. Ctrl-C cancels, Ctrl-D leaves."
     )
 
 

@@ -22,6 +22,7 @@ from .structure import Outline
 
 MOST = 60  # candidates
 _WORD = re.compile(r"""[^\s()\[\]"';`,|]*$""")
+_QUESTION = re.compile(r"\s*\?\s*([^\s()\[\]\"';`,]*)$")
 _COMMAND = re.compile(r"\s*,([\w-]*)$")
 _COMMAND_AND_ARGUMENT = re.compile(r"\s*,([\w-]+)\s+(.*)$", re.DOTALL)
 _MODULE_FORM = re.compile(r'\(\s*(import|include)\s*"[^"]*$')
@@ -43,6 +44,9 @@ def candidates(shell: Shell, before: str) -> list[Candidate]:
     partial = _COMMAND.match(before)
     if partial is not None:
         return _matching(partial.group(1), ((name, COMMANDS[name].doc) for name in COMMANDS))
+    question = _QUESTION.match(before)
+    if question is not None:
+        return _names(shell, question.group(1))
     full = _COMMAND_AND_ARGUMENT.match(before)
     if full is not None:
         found = [each for name, each in COMMANDS.items() if name.startswith(full.group(1))]

@@ -24,6 +24,15 @@ class TestHelp:
             assert command.doc in writing.says(f",help {name}")
         assert max(map(len, lines)) <= 100
 
+    def test_the_pages_speak_of_these_commands_and_no_others(self) -> None:
+        docs = Path(__file__).parent.parent.parent / "docs"
+        pages = {
+            name: (docs / f"{name}.md").read_text(encoding="utf-8") for name in ("repl", "prompt-features")
+        }
+        spoken = {name: set(re.findall(r"`,([a-z]+)", text)) for name, text in pages.items()}
+        assert spoken["repl"] - set(COMMANDS) == set() and spoken["prompt-features"] - set(COMMANDS) == set()
+        assert set(COMMANDS) <= spoken["repl"]
+
     def test_the_beginning_of_a_name_will_do(self, writing: Writing) -> None:
         assert writing.says(",do sin") == writing.says(",doc sin")
 
@@ -73,6 +82,11 @@ class TestDoc:
     def test_what_is_known_everywhere_is_told_as_by_the_command(self, writing: Writing) -> None:
         for name in ("sin", "map", "define", "unbound-variable", "J"):
             assert writing.says(f",doc {name}") == told(name) + "\n"
+
+    def test_by_a_question_mark(self, writing: Writing) -> None:
+        assert writing.says("?hypot") == writing.says("? hypot") == writing.says(",doc hypot")
+        assert "did you mean `length`?" in writing.says("?lenght")
+        assert writing.says("(define ?x 5)", "?x", "'?y") == "5\n?y\n"
 
     def test_of_what_one_wrote(self, writing: Writing) -> None:
         text = writing.says("; Twice a number.\n; (twice 2)  ⇒ 4\n(define (twice x) (* 2 x))", ",doc twice")

@@ -158,6 +158,10 @@ class TestCompletion:
         assert self.offered(writing, "(map-ten") == ["map-tensor"]
         assert "hessian" in self.offered(writing, "(ssian")  # no name begins so
 
+    def test_names_behind_a_question_mark(self, writing: Writing) -> None:
+        assert self.offered(writing, "?squ") == self.offered(writing, "(squ") == ["square"]
+        assert self.offered(writing, "? hyp") == ["hypot"]
+
     def test_beside_a_name_stand_signature_and_sentence(self, writing: Writing) -> None:
         beside = {candidate.text: candidate.beside for candidate in candidates(writing.shell, "(ma")}
         assert beside["map"] == "(map f l)  The values of f at the elements, in order."
