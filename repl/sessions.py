@@ -8,6 +8,7 @@ computed again; nor are expressions evaluated that only had an effect.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NoReturn
 
 from vlad.errors import VladError
@@ -113,8 +114,15 @@ def kept_names(shell: Shell) -> list[str]:
     return [name for name in [*computed, *shell.results, "_"] if name in shell.session]
 
 
-def forms(text: str) -> list[Syntax]:
-    return read(Source("<saved input>", text))
+def forms(text: str) -> Iterator[Syntax]:
+    """The forms of an input, and those in `begin`, which are such forms, too."""
+    work: list[Syntax] = read(Source("<saved input>", text))[::-1]
+    while work:
+        form = work.pop()
+        if head(form) == "begin" and isinstance(form, Form):
+            work += form.items[:0:-1]
+        else:
+            yield form
 
 
 def head(form: Syntax) -> str:
@@ -142,8 +150,10 @@ def defined_by(form: Syntax) -> str:
 def evaluated_again(text: str) -> str:
     """An input in which only those forms are left, each where it was."""
     left = list(text)
+    for form in read(Source("<saved input>", text)):
+        for at in range(form.span.start, form.span.end):
+            left[at] = "\n" if text[at] == "\n" else " "
     for form in forms(text):
-        if not is_evaluated_again(form):
-            for at in range(form.span.start, form.span.end):
-                left[at] = "\n" if text[at] == "\n" else " "
+        if is_evaluated_again(form):
+            left[form.span.start : form.span.end] = form.span.text
     return "".join(left)

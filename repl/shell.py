@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from vlad.debugging.commands import Commands as Debugging
+from vlad.debugging.retracing import A_MOMENT
 from vlad.errors import VladError
 from vlad.session import Session
 from vlad.values import UNSPECIFIED, String, Value
@@ -23,7 +24,6 @@ from .terminal import Terminal
 
 MOST_RESULTS = 100  # that are kept as _1, _2, …
 SLOW = 0.5  # seconds; what takes longer is told how long it took
-PATIENCE = 0.3  # seconds to find out by which tail calls an error was reached
 
 
 class Leave(Exception):
@@ -167,7 +167,7 @@ class Shell:
         """Show by which tail calls an error was reached, if that is found out in a moment."""
         self.terminal.flush()
         try:
-            way = self.interrupts.run(lambda: self.debugger.way(error, PATIENCE))
+            way = self.interrupts.run(lambda: self.debugger.way(error, A_MOMENT))
         except KeyboardInterrupt:
             self.interrupts.close()
             return

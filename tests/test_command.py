@@ -21,7 +21,7 @@ COMMAND = [sys.executable, "-m", "vlad"]
 def environment(**changes: str) -> dict[str, str]:
     """That of a person's shell: our own, without what the tests' runner sets, so that `vlad` is this checkout's."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VLAD"))}
-    return {**own, "PYTHONPATH": str(ROOT), **changes}
+    return {**own, "PYTHONPATH": str(ROOT), "VLAD_STARTUP": "", **changes}
 
 
 def vlad(
@@ -302,6 +302,27 @@ class TestEnding:
         assert first == "wrong.vlad:1:15: Error: Argument to car is invalid"
         assert excerpt == "    1 | (define (f x) (car x))"
         assert caret == "      |               ^^^^^^^"
+
+    @pytest.mark.parametrize("tier", ["auto", "compile", "evaluate"])
+    def test_an_error_behind_tail_calls(self, tmp_path: Path, tier: str) -> None:
+        (tmp_path / "loop.vlad").write_text(
+            "(define (down n) (if (= n 0) (car n) (down (- n 1))))\n"
+            '(define (start n) (display "once ") (down n))\n(* 2 (start 20))\n(start 1)'
+        )
+        done = vlad("--tier", tier, "loop.vlad", folder=tmp_path)
+        assert (done.returncode, done.stdout) == (1, "once ")
+        assert done.stderr.endswith(
+            "\n  in down at loop.vlad:1:30\n"
+            "  the last 16 tail calls, the latest first:\n    down at loop.vlad:1:38, 16 times\n"
+        )
+        assert vlad("--tier", tier, "-e", "(define (f x) (car x))", "-e", "(f 5)").stderr.endswith(
+            "\n  in f at <expression>:1:15\n"
+        )
+
+    def test_a_search_for_tail_calls_takes_a_moment_only(self) -> None:
+        loop = "(define (down n) (if (= n 0) (car n) (down (- n 1))))"
+        done = vlad("-e", loop, "-e", "(down 2000000)")
+        assert done.returncode == 1 and "tail calls" not in done.stderr
 
     @pytest.mark.parametrize("text", ["(5 5)", "('() 1)", '("f" 1)', "(car 5)", "(if (5 5) 1 2)"])
     def test_the_message_is_all_there_is(self, text: str) -> None:

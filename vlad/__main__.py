@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
 from vlad.errors import VladError
+from vlad.evaluate.explain import Beginning, Frames
 from vlad.evaluate.limits import Limits
 from vlad.session import Session
 from vlad.spelling import nearest
@@ -285,7 +286,8 @@ def execute(line: CommandLine) -> int:
         _build(session, line)
     else:
         commands = _watching(session, line, _say) if line.traced or line.find_nan else None
-        status = _run(session, line)
+        with _telling_the_way(session) if commands is None else nullcontext():
+            status = _run(session, line)
         for name in () if commands is None else commands.unseen():
             _say(f"--trace {name}: there was no call of it")
         return status
@@ -316,6 +318,32 @@ def _prompt(line: CommandLine) -> int:
     file = line.words[0] if line.words and not line.expressions else None
     start(lambda write: _session(line, write), file, line.expressions, init=not line.no_init)
     return SUCCESS
+
+
+@contextmanager
+def _telling_the_way(session: Session) -> Iterator[None]:
+    """Inside, an error gets a note that tells by which tail calls it was reached, where that is found out in a moment."""
+    told: tuple[VladError, Beginning, dict[int, str]] | None = None
+
+    def failed(error: VladError, frames: Frames, beginning: Beginning | None) -> None:
+        nonlocal told
+        if beginning is not None:
+            told = error, beginning, session.tiers.words_read()
+
+    session.machine.failed = failed
+    session.tiers.keep_effects()
+    try:
+        yield
+    except VladError as error:
+        if told is not None and told[0] is error:
+            from vlad.debugging.commands import way_text  # not needed by programs
+            from vlad.debugging.retracing import A_MOMENT, Failure, tail_calls_before
+
+            with suppress(KeyboardInterrupt):
+                before = tail_calls_before(session, Failure(*told), A_MOMENT)
+                if before and way_text(before):
+                    error.add_note(way_text(before))
+        raise
 
 
 def _run(session: Session, line: CommandLine) -> int:
@@ -471,7 +499,7 @@ def _guarded(words: list[str]) -> int:
         _say(f"vlad: {error}\nTry `vlad --help`.")
         return WRONG_USAGE
     except VladError as error:
-        _say(str(error))
+        _say("\n".join([str(error), *getattr(error, "__notes__", ())]))
         if sys.stderr is not None and sys.stderr.isatty():  # a person, who may want to know more
             _say(f"  `vlad doc {error.code}` tells what that means")
         return PROGRAM_ERROR

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import vlad
@@ -71,6 +73,18 @@ def test_what_was_read_is_not_read_again() -> None:
     case = Case(reads="2 4\n")
     assert case.fails("(asks)") == [ODD, EVEN]
     assert case.session.eval("(read-real)") == 4
+
+
+def test_files_are_not_written_again(tmp_path: Path) -> None:
+    case = Case()
+    path = str(tmp_path / "x.npy")
+    case.session.eval(f'(save-tensor "{path}" #[1 2])')
+    step = f'(save-tensor "{path}" (+ 1 (load-tensor "{path}")))'
+    with pytest.raises(vlad.VladError):
+        case.session.eval(f"(list {step} (+ 1 (even 2)))")
+    assert not case.debugger.retrace()
+    assert case.session.eval(f'(tensor->list (load-tensor "{path}"))') == [2, 3]
+    assert case.fails(f'(even (* 2 (tensor-ref (load-tensor "{path}") 0)))')[1:] == [ODD, EVEN] * 2
 
 
 def test_later_evaluations_change_nothing() -> None:

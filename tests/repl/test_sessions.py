@@ -15,7 +15,7 @@ INPUTS = (
     '(define weights (begin (display "trained ") #[1 2.5]))',
     "(define-syntax swap (syntax-rules () ((_ a b) (list b a))))",
     "(define add (let ((n (thrice 2))) (lambda (x) (+ x n))))",
-    "(define (twice f) (lambda (x) (f (f x)))) (define four (thrice 4)) (swap 1 2)",
+    "(begin (define (twice f) (lambda (x) (f (f x)))) (define four (thrice 4)) (swap 1 2))",
     "(car 5)",
     "(define ((curried a) b) (- a b))",
     "((derivative thrice) 1)",

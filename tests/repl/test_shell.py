@@ -172,14 +172,14 @@ class TestTheWayToAnError:
         assert writing.says("(car 5)").endswith("this is a real\n")
 
     def test_only_where_that_takes_a_moment(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("vlad.repl.shell.PATIENCE", 0.01)
+        monkeypatch.setattr("vlad.repl.shell.A_MOMENT", 0.01)
         assert "tail calls" not in writing.says(*self.PROGRAM, "(start 300000)")
         answers = iter(["where\n", "quit\n"])
         writing.shell.read = lambda: next(answers)
         assert "\n    down at <input 1>:1:38, 16 times\n" in writing.says(",debug")
 
     def test_ctrl_c_ends_the_search(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("vlad.repl.shell.PATIENCE", 60.0)
+        monkeypatch.setattr("vlad.repl.shell.A_MOMENT", 60.0)
         searching = writing.shell.debugger.debugger.retrace
 
         def interrupted(seconds: float) -> bool:

@@ -124,8 +124,7 @@ class Commands:
         stop = self.debugger.error
         if stop is None or stop.error is not error or not self.debugger.retrace(seconds):
             return ""
-        is_told = not all(place.is_of_top_level for place in stop.before)
-        return "\n".join(tail_calls_text(stop.before)) if is_told else ""
+        return way_text(stop.before)
 
     # While a program stands still.
 
@@ -243,6 +242,12 @@ def tail_calls_text(before: tuple[Place, ...]) -> list[str]:
     lines = [f"    {place}" for place in reversed(before)]
     some = "reached by tail calls" if len(before) < MOST_BEFORE else f"the last {MOST_BEFORE} tail calls"
     return [f"  {some}, the latest first:", *folded(lines)]
+
+
+def way_text(before: tuple[Place, ...]) -> str:
+    """The same lines; "" where there is no more to tell than the form of the top level that was evaluated."""
+    is_told = not all(place.is_of_top_level for place in before)
+    return "\n".join(tail_calls_text(before)) if is_told else ""
 
 
 def folded(lines: list[str]) -> list[str]:

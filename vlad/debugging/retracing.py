@@ -1,8 +1,9 @@
 """By which tail calls an error was reached: their frames are gone, and while a program runs nothing is noted.
 
 In: an evaluation that failed.  Out: the places of the last tail calls on the way there. Programs are pure, so the
-evaluation is run once more, watched, to the same error; it goes through its effects without having them (compile/tiers.py). What
-was compiled stays so. That costs as much time as the evaluation took, and more: whoever asks sets a limit.
+evaluation is run once more, watched, to the same error; it goes through its effects without having them (compile/tiers.py). Where
+it writes files, which has to be done or left, it is given up. What was compiled stays so. All that costs as much time as the
+evaluation took, and more: whoever asks sets a limit.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from vlad.evaluate.explain import Beginning, Frames
 from vlad.evaluate.limits import Limits
 from vlad.evaluate.tail_calls import is_of_library
 from vlad.session import Session
+
+A_MOMENT = 0.3  # seconds, that a person who sees an error waits for more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,15 +64,21 @@ def tail_calls_before(session: Session, failure: Failure, seconds: float | None)
 
 @contextmanager
 def recorded(session: Session) -> Iterator[None]:
-    """Inside, the evaluator notes tail calls."""
+    """Inside, the evaluator notes tail calls, and changes no file."""
     machine = session.machine
-    machine.instrument, before = Recorder(), machine.instrument
+    before = machine.instrument, machine.permit
+    machine.instrument, machine.permit = Recorder(), refused
     machine.emit_again()
     try:
         yield
     finally:
-        machine.instrument = before
+        machine.instrument, machine.permit = before
         machine.emit_again()
+
+
+def refused(capability: str, what: str) -> None:
+    """The machine asks before it changes something outside."""
+    raise VladError("not-permitted", f"It is not done again to {what}")
 
 
 def reached_by(session: Session, frames: Frames) -> tuple[Place, ...]:
