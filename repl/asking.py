@@ -82,3 +82,5 @@ def _names(shell: Shell, argument: str) -> None:
 @THEME.command("error", "", "the last error again", NOTHING)
 def _error(shell: Shell, argument: str) -> None:
     shell.terminal.line("there was none" if shell.error is None else str(shell.error))
+    if shell.way:
+        shell.terminal.line(shell.way)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vlad.compile.tiers import POLICIES
 from vlad.devices import DEVICES, device_named
 from vlad.errors import VladError, WrongOption
-from vlad.evaluate.limits import Limits
+from vlad.evaluate.limits import LIMITS, Limits
 
 from .command import WORDS, Theme, one_of
 from .shell import Shell
@@ -37,15 +37,15 @@ def _device(shell: Shell, argument: str) -> None:
 
 @THEME.command(
     "limits", "[NAME N|NAME off]", "of each evaluation: fuel, seconds, memory, depth, output", WORDS,
-    Limits.__slots__,
+    LIMITS,
 )  # fmt: skip
 def _limits(shell: Shell, argument: str) -> None:
     if argument:
         name, _, amount = argument.partition(" ")
-        now = {slot: getattr(shell.limits, slot) for slot in Limits.__slots__}
-        now[one_of(name, Limits.__slots__)] = limit(name, amount.strip())
+        now = {slot: getattr(shell.limits, slot) for slot in LIMITS}
+        now[one_of(name, LIMITS)] = limit(name, amount.strip())
         shell.limits = Limits(**now)
-    for slot in Limits.__slots__:
+    for slot in LIMITS:
         amount = getattr(shell.limits, slot)
         shell.terminal.line(f"{slot:<8} {'off' if amount is None else f'{amount:g}'}")
 

@@ -69,6 +69,7 @@ class Shell:
         self.loaded: list[str] = []  # files, in order
         self.results: list[str] = []  # names
         self.error: VladError | None = None
+        self.way = ""  # by which tail calls it was reached, as far as that is known
         self.seconds = 0.0  # that the last input took
 
     # Evaluating.
@@ -155,7 +156,7 @@ class Shell:
 
     def complain(self, error: VladError) -> None:
         """Show an error, and keep it."""
-        self.error = error
+        self.error, self.way = error, ""
         text = str(error)
         self.session.bind("_error", String(text))
         first, *others = text.split("\n")
@@ -167,12 +168,11 @@ class Shell:
         """Show by which tail calls an error was reached, if that is found out in a moment."""
         self.terminal.flush()
         try:
-            way = self.interrupts.run(lambda: self.debugger.way(error, A_MOMENT))
+            self.way = self.interrupts.run(lambda: self.debugger.way(error, A_MOMENT))
         except KeyboardInterrupt:
             self.interrupts.close()
-            return
-        if way:
-            self.terminal.line(way)
+        if self.way:
+            self.terminal.line(self.way)
 
     def keep(self, number: int, value: Value) -> None:
         """Give a result its names. The oldest ones are forgotten."""

@@ -162,6 +162,7 @@ class TestTheWayToAnError:
             "\n  in down at <input 1>:1:30\n"
             "  the last 16 tail calls, the latest first:\n    down at <input 1>:1:38, 16 times\n"
         )
+        assert writing.says(",error") == text.partition("begun\n")[2]
         assert writing.says("(+ 1 (start 1))").endswith(
             "\n  reached by tail calls, the latest first:\n"
             "    down at <input 1>:1:38\n    start at <input 2>:1:37\n"

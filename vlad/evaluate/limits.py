@@ -118,6 +118,9 @@ def deep_recursion(depth: int | None = None) -> Iterator[None]:
         _interpreter.leave(inside)
 
 
+LIMITS = ("fuel", "seconds", "memory", "depth", "output")
+
+
 class Limits:
     """Limits of each evaluation. None is unlimited. They do not change.
 
@@ -125,7 +128,7 @@ class Limits:
     memory may grow. depth: nested calls that are not tail calls. output: characters written.
     """
 
-    __slots__ = ("fuel", "seconds", "memory", "depth", "output", "are_watched")
+    __slots__ = (*LIMITS, "are_watched")
 
     fuel: int | None
     seconds: float | None
@@ -169,7 +172,7 @@ class Limits:
         return Limits, tuple(self._given().values())
 
     def _given(self) -> dict[str, float | None]:
-        return {name: getattr(self, name) for name in ("fuel", "seconds", "memory", "depth", "output")}
+        return {name: getattr(self, name) for name in LIMITS}
 
 
 class Told(BaseException):
