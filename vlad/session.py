@@ -464,7 +464,7 @@ class Session(Namespace):
                 self._suggesting, self.tiers.apply, procedure, argument, options
             )
 
-    def replayed(self, procedure: Value, argument: Value, words: dict[int, str]) -> Value:
+    def _replayed(self, procedure: Value, argument: Value, words: dict[int, str]) -> Value:
         """What an evaluation answered that was made before, evaluated again without its effects (compile/tiers.py)."""
         with self._lock:
             return self._suggesting(lambda: self.tiers.replayed(procedure, argument, words))

@@ -53,7 +53,7 @@ def tail_calls_before(session: Session, failure: Failure, seconds: float | None)
     with session.limited(limits), recorded(session):
         machine.failed, before = failed, machine.failed
         try:
-            session.replayed(*failure.beginning, failure.words)
+            session._replayed(*failure.beginning, failure.words)
         except VladError as error:
             if is_same(error, failure.error):
                 return next((places for _, places in found if places), ())
