@@ -52,7 +52,7 @@ def parameters_of(function: Function) -> tuple[str, ...] | None:
 def function_row(function: Function, apply: ApplyProcedure) -> Primitive:
     """The row of a Python function: it may be called, but not differentiated."""
     name, parameters = name_of(function), parameters_of(function)
-    call = calling(function, name, apply)
+    call = calling(function, name, apply, acts=True)
     message = f"The Python function {name} has no derivative"
     hint = "give it a rule, with `vlad.primitive` in Python or `with-derivative` here; `stop-gradient` makes of it a constant"
     return refusing_row(
@@ -110,10 +110,12 @@ def left_out(what: str) -> Function:
     return lambda w, *operands: w.left_out(what)
 
 
-def calling(function: Function, name: str, apply: ApplyProcedure) -> Function:
-    """The function on values of the language."""
+def calling(function: Function, name: str, apply: ApplyProcedure, acts: bool = False) -> Function:
+    """The function on values of the language. `acts`: it may do something beside answering, which is not done twice."""
 
     def call(*operands: Value) -> Value:
+        if acts and apply.repeats:
+            raise VladError("not-permitted", f"The Python function {name} is not called again")
         arguments = [x if type(x) is float else to_python(x, apply) for x in operands]
         result = protected(name, function, arguments)
         return result if type(result) is float else returned(name, result, apply)

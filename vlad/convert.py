@@ -55,6 +55,7 @@ class Apply(Protocol):
     """How Python calls procedures of a session (session.Calls)."""
 
     session: Any
+    repeats: bool  # is an evaluation made again, whose effects are done?
     derived: dict[Any, tuple[Value, Value]]
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value: ...

@@ -68,6 +68,7 @@ class Calls:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.repeats = False
         # of derivatives.py: procedures, and what was made of them
         self.derived: dict[Any, tuple[Value, Value]] = {}
         self._host: Any = None  # host.Host, once there is something to make a procedure of

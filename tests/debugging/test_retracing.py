@@ -87,6 +87,23 @@ def test_files_are_not_written_again(tmp_path: Path) -> None:
     assert case.fails(f'(even (* 2 (tensor-ref (load-tensor "{path}") 0)))')[1:] == [ODD, EVEN] * 2
 
 
+def test_python_functions_are_not_called_again() -> None:
+    called: list[float] = []
+    session = vlad.Session()
+    session["note"] = lambda x: called.append(x) or x
+    session["pure"] = vlad.primitive(lambda x: 2 * x, forward=lambda x, dx: 2 * dx)
+    debugger = vlad.Debugger(session)
+    debugger.keep_errors()
+    for name, finds in (("note", False), ("pure", True)):
+        with pytest.raises(vlad.VladError):
+            session.eval(
+                f"(define (f x) (g x)) (define (g x) (h ({name} x))) (define (h x) (car x)) (+ 1 (f 2))"
+            )
+        assert debugger.retrace() is finds
+        assert called == [2.0]
+        assert session.eval("(pure 2)") == 4.0
+
+
 def test_later_evaluations_change_nothing() -> None:
     case = Case(reads="2\n")
     with pytest.raises(vlad.VladError):

@@ -2,8 +2,8 @@
 
 In: an evaluation that failed.  Out: the places of the last tail calls on the way there. Programs are pure, so the
 evaluation is run once more, watched, to the same error; it goes through its effects without having them (compile/tiers.py). Where
-it writes files, which has to be done or left, it is given up. What was compiled stays so. All that costs as much time as the
-evaluation took, and more: whoever asks sets a limit.
+it writes files or calls Python functions, which has to be done or left, it is given up. What was compiled stays so. All that
+costs as much time as the evaluation took, and more: whoever asks sets a limit.
 """
 
 from __future__ import annotations
@@ -64,14 +64,15 @@ def tail_calls_before(session: Session, failure: Failure, seconds: float | None)
 
 @contextmanager
 def recorded(session: Session) -> Iterator[None]:
-    """Inside, the evaluator notes tail calls, and changes no file."""
-    machine = session.machine
+    """Inside, the evaluator notes tail calls, and neither changes files nor calls Python functions that may do something."""
+    machine, calls = session.machine, session._calls
     before = machine.instrument, machine.permit
-    machine.instrument, machine.permit = Recorder(), refused
+    machine.instrument, machine.permit, calls.repeats = Recorder(), refused, True
     machine.emit_again()
     try:
         yield
     finally:
+        calls.repeats = False
         machine.instrument, machine.permit = before
         machine.emit_again()
 
