@@ -33,7 +33,7 @@ def start(
     with Interrupts() as interrupts:
         shell = Shell(make_session, Terminal(live=able), interrupts)
         if reads:
-            shell.timing = True
+            shell.attended = True
             shell.terminal.line(GREETING)
         if file is not None:
             shell.attempt(lambda: shell.session.run(file))

@@ -43,6 +43,16 @@ class TestResults:
         writing = Writing("compile")
         assert writing.says("1", "(define (f x) (* x _))", "(f 5)", "(f 2)") == "1\n5\n10\n"
 
+    def test_a_name_of_the_library_that_is_defined_anew_is_told_once(self, writing: Writing) -> None:
+        writing.shell.attended = True
+        told = "; {} is your own from here on, no longer vlad's; `,reset` forgets your definitions\n"
+        assert writing.says("(define (mean l) 1) (define (car x) 2)") == told.format("mean") + told.format(
+            "car"
+        )
+        assert writing.says("(define (mean l) 3)", "(define (average l) 4)", "(mean 5)", "_") == "3\n3\n"
+        writing.shell.attended = False
+        assert writing.says("(define (mean l) 3)", ",reset", "(mean #[1 2 3])") == "2\n"
+
     def test_old_results_are_forgotten(self, writing: Writing) -> None:
         writing.says(*[str(i) for i in range(MOST_RESULTS + 3)])
         assert writing.says("_1").startswith(f"<input {MOST_RESULTS + 4}>:1:1: Error: Unbound variable: _1\n")
@@ -70,7 +80,7 @@ class TestResults:
         ]
 
     def test_slow_inputs_are_timed(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
-        writing.shell.timing = True
+        writing.shell.attended = True
         monkeypatch.setattr("vlad.repl.shell.SLOW", 0.0)
         assert writing.says("1").startswith("1\n; 0.0")
 
