@@ -35,7 +35,9 @@ from .structure import is_blank
 NAMES, FILES, MODULES, WORDS, COMMAND_NAMES, EXPRESSION, NOTHING = (
     "names", "files", "modules", "words", "commands", "expression", "",
 )  # fmt: skip
-LEAVING = ("exit", "quit", "(exit)", "(quit)")
+# What people type who come from other prompts, unless the program has such a name.
+LEAVING = ("exit", "quit", "(exit)", "(quit)", "exit()", "quit()")
+HELPING = ("help", "(help)", "help()", "?")
 MOST_FOUND = 40  # names that apropos shows
 
 
@@ -75,9 +77,9 @@ def enter(shell: Shell, text: str) -> bool:
     stripped = text.strip()
     if not stripped or is_blank(stripped):
         return True
-    if stripped in LEAVING and stripped.strip("()") not in shell.session:
-        raise Leave
-    if stripped == "help" and "help" not in shell.session:
+    if stripped in (*LEAVING, *HELPING) and stripped.strip("()") not in shell.session:
+        if stripped in LEAVING:
+            raise Leave
         stripped = ",help"
     if not stripped.startswith(","):
         return shell.evaluate(text)
@@ -87,23 +89,30 @@ def enter(shell: Shell, text: str) -> bool:
 def run(shell: Shell, text: str) -> None:
     """Run a command. Raises VladError."""
     name, _, argument = text[1:].partition(" ")
-    found_command(name.strip()).run(shell, argument.strip())
+    found_command(shell, name.strip()).run(shell, argument.strip())
 
 
-def found_command(name: str) -> Command:
+def found_command(shell: Shell, name: str) -> Command:
     """The command of a name, or of the beginning of one. Raises VladError."""
     if name in COMMANDS:
         return COMMANDS[name]
-    near = [other for other in COMMANDS if name and other.startswith(name)]
+    near = beginning_with(name)
     if len(near) == 1:
         return COMMANDS[near[0]]
     import difflib  # 5 ms, only for an error
 
+    if not near and name and known(shell.session, name) is not None:
+        near = [f"doc {name}"]
     near = near or difflib.get_close_matches(name, list(COMMANDS), 3, 0.5)
     hint = (
         f"did you mean {' or '.join('`,' + other + '`' for other in near)}?" if near else "`,help` lists them"
     )
     raise VladError("invalid-command", f"There is no command `,{name}`", hint=hint)
+
+
+def beginning_with(text: str) -> list[str]:
+    """The commands whose names begin with a text."""
+    return [name for name in COMMANDS if text and name.startswith(text)]
 
 
 def needs(argument: str, name: str) -> str:
@@ -119,7 +128,10 @@ def needs(argument: str, name: str) -> str:
 @command("help", "[COMMAND]", "list the commands, or say more about one", COMMAND_NAMES)
 def _help(shell: Shell, argument: str) -> None:
     if argument:
-        found = found_command(argument.removeprefix(","))
+        if not argument.startswith(",") and not beginning_with(argument) and known(shell.session, argument):
+            _doc(shell, argument)
+            return
+        found = found_command(shell, argument.removeprefix(","))
         lines = [found.usage, f"  {found.doc}", *[f"  {line}" for line in found.more.split("\n") if line]]
         shell.terminal.line("\n".join(lines))
         return

@@ -40,10 +40,20 @@ class TestHelp:
             (",doxc map", "`,doc`"),
             (",", "`,help` lists them"),
             (",zzz", "`,help` lists"),
+            (",gradient", "did you mean `,doc gradient`?"),
         ],
     )
     def test_a_wrong_name(self, writing: Writing, text: str, hint: str) -> None:
         assert hint in writing.says(text)
+
+    def test_help_with_a_name_of_the_language(self, writing: Writing) -> None:
+        assert writing.says(",help gradient") == writing.says(",doc gradient")
+        assert "There is no command `,gradient`" in writing.says(",help ,gradient")
+        assert "There is no command `,zzz`" in writing.says(",help zzz")
+
+    @pytest.mark.parametrize("text", ["help", "help()", "(help)", "?"])
+    def test_words_that_ask_for_it(self, writing: Writing, text: str) -> None:
+        assert writing.says(text) == writing.says(",help")
 
     @pytest.mark.parametrize("name", sorted(COMMANDS))
     def test_no_command_breaks_on_odd_operands(self, writing: Writing, name: str) -> None:

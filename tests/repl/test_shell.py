@@ -160,7 +160,7 @@ class TestErrors:
 
 
 class TestLeaving:
-    @pytest.mark.parametrize("text", [",quit", "exit", "quit", "(exit)", " (quit) "])
+    @pytest.mark.parametrize("text", [",quit", "exit", "quit", "(exit)", " (quit) ", "exit()"])
     def test_words_that_leave(self, writing: Writing, text: str) -> None:
         with pytest.raises(Leave):
             enter(writing.shell, text)
