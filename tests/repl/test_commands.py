@@ -104,9 +104,7 @@ class TestDoc:
         assert writing.says(",apropos qqqqq") == "; nothing found\n"
 
     def test_source(self, writing: Writing) -> None:
-        assert "(define ((gradient f) x) (cdr (%value-and-gradient-R f x)))" in writing.says(
-            ",source gradient"
-        )
+        assert "(define ((jacobian-R f) x)\n  (let ((both" in writing.says(",source jacobian-R")
         assert writing.says("(define (f x)\n  x)", ",source f") == "; <input 1>:1\n(define (f x)\n  x)\n"
         assert "no text: it is built in" in writing.says(",source sin")
 
