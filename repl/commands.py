@@ -496,15 +496,15 @@ def _device(shell: Shell, argument: str) -> None:
 
 @command(
     "limits", "[NAME N|NAME off]", "of each evaluation: fuel, seconds, memory, depth, output", WORDS,
-    Limits.__slots__,
+    Limits.NAMES,
 )  # fmt: skip
 def _limits(shell: Shell, argument: str) -> None:
     if argument:
         name, _, amount = argument.partition(" ")
-        now = {slot: getattr(shell.limits, slot) for slot in Limits.__slots__}
-        now[one_of(name, Limits.__slots__)] = limit(name, amount.strip())
+        now = {slot: getattr(shell.limits, slot) for slot in Limits.NAMES}
+        now[one_of(name, Limits.NAMES)] = limit(name, amount.strip())
         shell.limits = Limits(**now)
-    for slot in Limits.__slots__:
+    for slot in Limits.NAMES:
         amount = getattr(shell.limits, slot)
         shell.terminal.line(f"{slot:<8} {'off' if amount is None else f'{amount:g}'}")
 

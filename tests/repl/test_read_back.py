@@ -76,7 +76,6 @@ OWN = """
 (define (accumulate x y) (- x y))
 (define (identity x) (* 5 x))
 (define |#zero| 7)
-(define (let x) (* x x))
 """
 
 
@@ -85,7 +84,7 @@ def test_names_that_mean_something_else_than_the_systems() -> None:
     reader = Reader()
     assert reader.prompt.says(OWN) == ""
     reader.session.run_text(OWN)
-    program = "(lambda (x y) (accumulate (* (cos (sin x)) |#zero|) (identity (record (let y)))))"
+    program = "(lambda (x y) (accumulate (* (cos (sin x)) |#zero|) (identity (record y))))"
     texts = reader.printed(program)
     assert "(#global:sin x)" in texts["core"] and "(sin t)" in texts["forward"]
     reader.check(program, (0.5, 2.0))

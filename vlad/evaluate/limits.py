@@ -125,7 +125,8 @@ class Limits:
     memory may grow. depth: nested calls that are not tail calls. output: characters written.
     """
 
-    __slots__ = ("fuel", "seconds", "memory", "depth", "output", "are_watched")
+    NAMES = ("fuel", "seconds", "memory", "depth", "output")
+    __slots__ = (*NAMES, "are_watched")
 
     fuel: int | None
     seconds: float | None
@@ -169,7 +170,7 @@ class Limits:
         return Limits, tuple(self._given().values())
 
     def _given(self) -> dict[str, float | None]:
-        return {name: getattr(self, name) for name in ("fuel", "seconds", "memory", "depth", "output")}
+        return {name: getattr(self, name) for name in Limits.NAMES}
 
 
 class Told(BaseException):
