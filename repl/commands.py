@@ -12,10 +12,13 @@ from vlad.errors import VladError
 
 from . import asking, keeping, looking, measuring, settings, watching
 from .command import COMMAND_NAMES, NOTHING, Command, Theme
+from .knowledge import known
 from .shell import Leave, Shell
 from .structure import is_blank
 
-LEAVING = ("exit", "quit", "(exit)", "(quit)")
+# What people type who come from other prompts, unless the program has such a name.
+LEAVING = ("exit", "quit", "(exit)", "(quit)", "exit()", "quit()")
+HELPING = ("help", "(help)", "help()", "?")
 QUESTION = re.compile(r"\?\s*[^\s()\[\]\"';`,]+")  # ?NAME
 
 
@@ -24,9 +27,9 @@ def enter(shell: Shell, text: str) -> bool:
     stripped = text.strip()
     if not stripped or is_blank(stripped):
         return True
-    if stripped in LEAVING and stripped.strip("()") not in shell.session:
-        raise Leave
-    if stripped == "help" and "help" not in shell.session:
+    if stripped in (*LEAVING, *HELPING) and stripped.strip("()") not in shell.session:
+        if stripped in LEAVING:
+            raise Leave
         stripped = ",help"
     if QUESTION.fullmatch(stripped) and stripped not in shell.session:
         stripped = ",doc " + stripped[1:].strip()
@@ -38,26 +41,33 @@ def enter(shell: Shell, text: str) -> bool:
 def run(shell: Shell, text: str) -> None:
     """Run a command. Raises VladError."""
     name, _, argument = text[1:].partition(" ")
-    found, argument = found_command(name.strip()), argument.strip()
+    found, argument = found_command(shell, name.strip()), argument.strip()
     if found.wants and not argument:
         raise VladError("invalid-command", f"`,{found.name}` needs more", hint=f"write {found.usage}")
     found.run(shell, argument)
 
 
-def found_command(name: str) -> Command:
+def found_command(shell: Shell, name: str) -> Command:
     """The command of a name, or of the beginning of one. Raises VladError."""
     if name in COMMANDS:
         return COMMANDS[name]
-    near = [other for other in COMMANDS if name and other.startswith(name)]
+    near = beginning_with(name)
     if len(near) == 1:
         return COMMANDS[near[0]]
     import difflib  # 5 ms, only for an error
 
+    if not near and name and known(shell.session, name) is not None:
+        near = [f"doc {name}"]
     near = near or difflib.get_close_matches(name, list(COMMANDS), 3, 0.5)
     hint = (
         f"did you mean {' or '.join('`,' + other + '`' for other in near)}?" if near else "`,help` lists them"
     )
     raise VladError("invalid-command", f"There is no command `,{name}`", hint=hint)
+
+
+def beginning_with(text: str) -> list[str]:
+    """The commands whose names begin with a text."""
+    return [name for name in COMMANDS if text and name.startswith(text)]
 
 
 HELP, QUIT = Theme(), Theme()
@@ -66,7 +76,10 @@ HELP, QUIT = Theme(), Theme()
 @HELP.command("help", "[COMMAND]", "list the commands, or say more about one", COMMAND_NAMES)
 def _help(shell: Shell, argument: str) -> None:
     if argument:
-        found = found_command(argument.removeprefix(","))
+        if not argument.startswith(",") and not beginning_with(argument) and known(shell.session, argument):
+            run(shell, f",doc {argument}")
+            return
+        found = found_command(shell, argument.removeprefix(","))
         lines = [found.usage, f"  {found.doc}", *[f"  {line}" for line in found.more.split("\n") if line]]
         shell.terminal.line("\n".join(lines))
         return

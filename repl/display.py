@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.devices import name_of
+from vlad.evaluate.tail_calls import in_library
 from vlad.expand.arity import signature
 from vlad.source import Span
 from vlad.tensors import Tensor, dtype_name, kind_name, on_host
@@ -114,11 +115,12 @@ def cut(text: str, room: int) -> str:
 
 
 def anonymous(value: Value, text: str, room: int) -> str:
-    """A procedure without a name: as the program has it, where that is a short lambda. Other values have their own text."""
+    """A procedure without a name: as the program has it, where that is a short lambda and not the library's, whose names say
+    nothing to a reader. Other values have their own text."""
     if not is_procedure(value) or value[0].derived or value[0].name:
         return cut(text, room)
     span = value[0].machine.core_of(value[0]).span
-    source = "" if span is None else " ".join(span.text.split())
+    source = "" if span is None or in_library(span) else " ".join(span.text.split())
     if source.startswith("(lambda ") and len(source) <= room:
         return source
     return f"#<procedure {signature(value[0].machine, value[0]).text}>"

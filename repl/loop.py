@@ -35,7 +35,7 @@ def start(
     with Interrupts() as interrupts:
         shell = Shell(make_session, Terminal(live=able), interrupts)
         if reads:
-            shell.timing = True
+            shell.attended = True
             shell.terminal.line(GREETING)
             if init:
                 shell.begun = lambda: start_up(shell, startup_path())

@@ -229,6 +229,7 @@ class Prompt:
     def read(self) -> str:
         """The next input. Raises EOFError at Ctrl-D, KeyboardInterrupt at Ctrl-C."""
         self.session.editing_mode = self.mode
+        self.session.layout.focus(DEFAULT_BUFFER)  # elsewhere, if the last input ended while one searched
         text = ""
         while True:
             try:

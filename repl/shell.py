@@ -49,7 +49,7 @@ class Shell:
         self.terminal = terminal
         self.interrupts = interrupts
         self.format = Format()
-        self.timing = False  # is there a person, who is told what took long?
+        self.attended = False  # is there a person, who likes to be told more than what was asked?
         self.read: Callable[[], str] = sys.stdin.readline
         self.begun: Callable[[], object] = lambda: None  # done when a session has begun
         self.windows: list[Closed] = []  # with plots, which the prompt closes at its end
@@ -84,13 +84,16 @@ class Shell:
             self.show(value)
 
         number, self.number = self.number, self.number + 1
+        defined = set(self.session.module.defined)
         went_well = self.attempt(lambda: self.run(text, name, show))
         if went_well:
             self.inputs.append(text)
         kept = [value for value in values if value is not UNSPECIFIED]
         if kept:
             self.keep(number, kept[-1])
-        if self.timing and self.seconds > SLOW:
+        if self.attended:
+            self.tell_hidden(defined)
+        if self.attended and self.seconds > SLOW:
             self.remark(f"{self.seconds:.2f} s")
         return went_well
 
@@ -135,7 +138,7 @@ class Shell:
         self.terminal.flush()
         with self.terminal.quiet():
             line = self.read()
-        if self.timing:  # the user has typed it, and Enter
+        if self.attended:  # the user has typed it, and Enter
             self.terminal.echoed()
         else:
             self.terminal.write(line or "\n")
@@ -153,6 +156,16 @@ class Shell:
 
     def remark(self, text: str) -> None:
         self.terminal.line(self.terminal.paint(f"; {text}", "remark"))
+
+    def tell_hidden(self, before: set[str]) -> None:
+        """Say which names now mean something else than in every program; `before` were defined already."""
+        module = self.session.module
+        new = [name for name in module.defined if name not in before and not name.startswith("_")]
+        for name in new:
+            if self.session.library.lookup(name) is not None:
+                self.remark(
+                    f"{name} is your own from here on, no longer vlad's; `,reset` forgets your definitions"
+                )
 
     def complain(self, error: VladError) -> None:
         """Show an error, and keep it."""

@@ -13,6 +13,7 @@ import pytest
 
 import vlad
 from vlad.__main__ import main
+from vlad.debugging.instrumented import Instrument
 from vlad.expand.forms import KEYWORDS
 from vlad.help import ALIASES, Entry, entries, entry_of, kinds, listing, public, themes, told
 from vlad.primitives.table import TABLE
@@ -196,3 +197,15 @@ def test_an_unknown_name_of_python_is_told_with_the_nearest(wrong: str, right: s
     with pytest.raises(vlad.VladError) as caught:
         told(wrong)
     assert caught.value.hint is not None and f"`{right}`" in caught.value.hint
+
+
+# What of a debugger is for its users: the rest is what instrumented code calls.
+WATCHING = sorted({name for name in vars(vlad.Debugger) if not name.startswith("_")} - set(dir(Instrument)))
+
+
+@pytest.mark.parametrize("name", WATCHING)
+def test_a_public_member_of_a_debugger_is_documented(name: str) -> None:
+    page = (ROOT / "docs" / "debugging.md").read_text(encoding="utf-8")
+    run = "".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    assert inspect.getdoc(getattr(vlad.Debugger, name))
+    assert f"debugger.{name}(" in run

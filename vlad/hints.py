@@ -12,11 +12,13 @@ from vlad.errors import VladError
 from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Name, Syntax, read
-from vlad.source import Span
+from vlad.source import Source, Span
 from vlad.spelling import suggestion
 
 NOTHING = "define it, or import the module that does"
 _INVALID = re.compile(r"Argument to (\S+) is invalid")
+OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
+_ASSIGNED = re.compile(r"[ \t]*=[ \t]*\S")
 _NUMERAL = re.compile(r"[-+.]*\d")
 
 
@@ -38,7 +40,37 @@ def clarify(
         error.args = (error.message,)
         error.span, error.hint, error.irritants = head.span, suggestion(head.symbol.name, keywords), []
     elif error.code == "unbound-variable":
-        error.hint = hint_for(error.message.rpartition(" ")[2], {*known, *keywords}, error.span)
+        name = error.message.rpartition(" ")[2]
+        error.hint = _as_assignment(error.span, name) or hint_for(name, {*known, *keywords}, error.span)
+    elif error.span is not None:
+        error.hint = _as_elsewhere(error.span, set(known)) or error.hint
+
+
+def _as_assignment(span: Span | None, name: str) -> str | None:
+    """A hint for `x = 3`."""
+    if span is None or not _ASSIGNED.match(span.source.text, span.end):
+        return None
+    line = span.source.text[: span.start].rpartition("\n")[2]
+    return None if line.strip() else f"write `(define {name} VALUE)`"
+
+
+def _as_elsewhere(span: Span, known: set[str]) -> str | None:
+    """A hint for a call that is written as in mathematics: `(1 + 2)`, or `f(3)`, of which the list is what cannot be called. What
+    bears a known name may well have been called, and something inside it not."""
+    try:
+        found = read(Source("", span.text))
+    except VladError:
+        return None
+    if len(found) != 1 or not isinstance(found[0], Form):
+        return None
+    texts = [item.span.text for item in found[0].items]
+    if len(texts) > 2 and texts[1] in OPERATORS and texts[0] not in known:
+        return f"the procedure comes first{':' if texts[3:] == [] else ', as in'} `({texts[1]} {texts[0]} {texts[2]})`"
+    before = [token for token in tokens(span.source.text) if token.end == span.start]
+    if not before or before[0].kind != "atom":
+        return None
+    name = span.source.text[before[0].start : before[0].end]
+    return f"the procedure stands inside the parentheses: `({' '.join([name, *texts])})`"
 
 
 def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> None:

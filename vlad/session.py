@@ -806,9 +806,9 @@ class Session(Namespace):
         with self._lock:
             for item in self._items(source, self.module):
                 if isinstance(item, Definition):
-                    yield f"(define {item.cell.name} {print_core(only_lambda(item.body) or item.body)})"
+                    yield f"(define {item.cell.name} {self._core_text(only_lambda(item.body) or item.body)})"
                 elif isinstance(item, Expression):
-                    yield print_core(item.body)
+                    yield self._core_text(item.body)
                 else:
                     self._execute(item, self.module, None)
 
@@ -831,8 +831,14 @@ class Session(Namespace):
         with self._lock:
             if stage in ("types", "c"):
                 return self.tiers.shown(look(value), stage, operands)
-            core = print_core(self.core_at(value, stage))
+            core = self._core_text(self.core_at(value, stage))
             return f"(define {name} {core})" if name else core
+
+    def _core_text(self, node: Lambda | Body) -> str:
+        return print_core(node, self._is_redefined)
+
+    def _is_redefined(self, cell: Global) -> bool:
+        return any(module.redefines(cell) for module in (self.module, *self._modules.values()))
 
     def core_at(self, value: Value, stage: str) -> Lambda:
         """The lambda of a procedure: as it is (core), or as its derivative (reverse, forward)."""

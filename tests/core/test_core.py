@@ -14,12 +14,25 @@ from reference import outcome
 
 from vlad.core.check import Malformed, check
 from vlad.core.names import make_lambda
-from vlad.core.nodes import Apply, Binding, Body, Call, Constant, Field, If, Lambda, Letrec, Record, Variable
+from vlad.core.nodes import (
+    Apply,
+    Binding,
+    Body,
+    Call,
+    Constant,
+    Field,
+    GlobalReference,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Variable,
+)
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import print_core, read_core, read_expression
 from vlad.errors import VladError
 from vlad.primitives.table import TABLE
-from vlad.values import NIL, ZERO, Value, symbol
+from vlad.values import NIL, ZERO, Global, Value, symbol
 
 ARGUMENTS: list[list[Value]] = [[1.0, 2.0], [(0.5, NIL), -3.0], [NIL, (1.0, (2.0, NIL))]]
 
@@ -105,6 +118,25 @@ def test_names_in_text_cannot_be_taken_for_others() -> None:
         "         (car.1 (if x.1 if.1 (quote |a b|))))\n    (car.1 x.1)))"
     )
     assert print_core(read_back(text)) == text
+
+
+def test_globals_that_hide_another_meaning_are_marked() -> None:
+    """Names of core's notation always, others where the caller says so."""
+    text = (
+        "(lambda (x)\n  (let* ((t (#global:sin x))\n         (u (sin t))\n         (v (cons #global:zero u)))\n"
+        "    (#global:record v #global:|#zero| #global:|#1=|)))"
+    )
+    read = read_core(text, cells, TABLE)
+    assert print_core(read, lambda cell: cell.name == "sin") == text
+    assert "((t (sin x))" in print_core(read)
+    own = Global("sin")
+    elsewhere = read_core("(lambda (x) (cons sin #global:sin))", cells, TABLE, marked=lambda name: own)
+    assert isinstance(elsewhere, Lambda)
+    (binding,) = elsewhere.body.bindings
+    assert isinstance(binding, Binding) and isinstance(binding.rhs, Apply)
+    theirs, ours = binding.rhs.operands
+    assert isinstance(theirs, GlobalReference) and theirs.cell is not own
+    assert isinstance(ours, GlobalReference) and ours.cell is own
 
 
 def test_text_in_quotes_is_left_alone() -> None:

@@ -408,7 +408,7 @@ ERRORS = [
         "1:1",
         "invalid-expression",
         "Invalid expression: ,@x",
-        "`unquote-splicing` has a meaning only inside a quasiquotation `(…)",
+        "`unquote-splicing` has a meaning only inside a quasiquotation `(…); operands are separated by blanks",
     ),
     (
         "(define-syntax)",
@@ -604,6 +604,13 @@ ERRORS = [
         "invalid-expression",
         "Invalid expression: #:k",
         "#:k stands before an operand: (f x #:k value)",
+    ),
+    (
+        "#[1, 2]",
+        "1:4",
+        "invalid-expression",
+        "Invalid expression: , 2",
+        "the numbers of a tensor literal are separated by blanks",
     ),
     (
         "#[1 x]",

@@ -1,6 +1,6 @@
 """How long Ctrl-C takes, whatever the prompt is doing, and whether the session is whole afterwards. A script:
 
-python tests/repl/interrupting.py [TIMES]
+python tests/repl/interrupting.py [TIMES] [ACTIVITY ...]
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def await_prompt(person: Person, count: int) -> None:
 def interrupted(person: Person, name: str, number: int) -> float:
     """Seconds from Ctrl-C to the next prompt."""
     text, least = activities(name, number)
-    prompts = person.raw.count(PROMPT)
+    person.forget()  # megabytes by now, where much is printed
     if name == "reading":
         person.type(text)
-    else:
-        person.line('(display "under way\\n") ' + text)
-        person.sees("\nunder way")
+    else:  # pasted, for what is typed is painted key by key
+        person.line(f'\x1b[200~(display (string-append "under" " way\\n")) {text}\x1b[201~')
+        person.sees("under way")
     end = time.monotonic() + least + random.random() * 0.3
     while time.monotonic() < end:
         person._more(0.01)
@@ -69,9 +69,12 @@ def interrupted(person: Person, name: str, number: int) -> float:
     return taken
 
 
+ACTIVITIES = ("evaluating", "compiling", "compiled code", "printing", "reading")
+
+
 def main() -> None:
     times = int((*sys.argv[1:], "200")[0])
-    for name in ("evaluating", "compiling", "compiled code", "printing", "reading"):
+    for name in sys.argv[2:] or ACTIVITIES:
         tier = "evaluate" if name in ("evaluating", "printing") else "compile"
         with Person("--tier", tier) as person:
             person.asks(1)

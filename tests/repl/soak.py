@@ -8,8 +8,10 @@ from __future__ import annotations
 import io
 import os
 import random
+import signal
 import sys
 import tempfile
+from types import FrameType
 
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
@@ -39,6 +41,7 @@ CONTROLS = [
     "\x1b>", "\x18)", "\x18q", "\x18\x18", "\x16", "dd", "yy", "p", "cw", "ci(", "v", "V", "G",
     "gg", "3", "%", "/a\r", "u", "q", "@",
 ]  # fmt: skip
+PATIENCE = 120  # seconds for two thousand keys, which take two on a machine that has time
 ASKING = (
     "shell",
     "edit",
@@ -75,9 +78,19 @@ def confine(shell: Shell) -> None:
     shell.limits = limits
 
 
+class Stuck(BaseException):
+    """The prompt takes no key any more."""
+
+
+def give_up(number: int, frame: FrameType | None) -> None:
+    raise Stuck
+
+
 def survives(shell: Shell, mode: str, keys: str) -> bool:
     """Does the prompt, after all these keys, still evaluate? It is left by Ctrl-D at an empty line, as a person would."""
     kept = dict(commands.COMMANDS)
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE)
     shell.keys = mode
     try:
         confine(shell)
@@ -86,9 +99,12 @@ def survives(shell: Shell, mode: str, keys: str) -> bool:
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             pipe.send_text(keys + ending + "\x03(* 6 7)\r" + "\x03\x04")
             run_prompt(shell, pipe, DummyOutput(), HistoryFile(""))
+    except Stuck:
+        return False
     finally:
+        signal.alarm(0)
         commands.COMMANDS.update(kept)
-    return "\n42\n" in shell.terminal.stream.getvalue()  # type: ignore[attr-defined]
+    return "\n42\n" in "\n" + shell.terminal.stream.getvalue()  # type: ignore[attr-defined]
 
 
 def some_form(source: random.Random, depth: int = 0) -> str:

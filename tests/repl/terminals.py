@@ -61,8 +61,13 @@ class Person:
             os.kill(self.process, signal.SIGKILL)
             os.waitpid(self.process, 0)
         os.close(self.terminal)
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew with what is shown; so far none of it may be Python's."""
         assert "Traceback" not in self.raw, self.raw
         assert "Unhandled exception" not in self.raw, self.raw
+        self.raw, self.at = "", 0
 
     def type(self, text: str) -> None:
         os.write(self.terminal, text.encode())

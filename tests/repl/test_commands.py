@@ -48,10 +48,20 @@ class TestHelp:
             (",doxc map", "`,doc`"),
             (",", "`,help` lists them"),
             (",zzz", "`,help` lists"),
+            (",gradient", "did you mean `,doc gradient`?"),
         ],
     )
     def test_a_wrong_name(self, writing: Writing, text: str, hint: str) -> None:
         assert hint in writing.says(text)
+
+    def test_help_with_a_name_of_the_language(self, writing: Writing) -> None:
+        assert writing.says(",help gradient") == writing.says(",doc gradient")
+        assert "There is no command `,gradient`" in writing.says(",help ,gradient")
+        assert "There is no command `,zzz`" in writing.says(",help zzz")
+
+    @pytest.mark.parametrize("text", ["help", "help()", "(help)", "?"])
+    def test_words_that_ask_for_it(self, writing: Writing, text: str) -> None:
+        assert writing.says(text) == writing.says(",help")
 
     @pytest.mark.parametrize("name", sorted(COMMANDS))
     def test_no_command_breaks_on_odd_operands(self, writing: Writing, name: str) -> None:
@@ -107,9 +117,7 @@ class TestDoc:
         assert writing.says(",apropos qqqqq") == "; nothing found\n"
 
     def test_source(self, writing: Writing) -> None:
-        assert "(define ((gradient f) x) (cdr (%value-and-gradient-R f x)))" in writing.says(
-            ",source gradient"
-        )
+        assert "(define ((jacobian-R f) x)\n  (let ((both" in writing.says(",source jacobian-R")
         assert writing.says("(define (f x)\n  x)", ",source f") == "; <input 1>:1\n(define (f x)\n  x)\n"
         assert "no text: it is built in" in writing.says(",source sin")
 

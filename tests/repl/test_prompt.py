@@ -6,6 +6,7 @@ import asyncio
 import json
 import multiprocessing
 import random
+import threading
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,18 @@ class TestEditing:
             run_prompt(writing.shell, pipe, DummyOutput(), HistoryFile(""))
         text = writing.stream.getvalue()
         assert text.startswith("9\n<input 3>:1:1: Error: Argument to car") and text.endswith("\n10\n")
+
+    @pytest.mark.timeout(30)
+    def test_an_input_that_ends_while_something_is_searched(
+        self, writing: Writing, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Ctrl-X Ctrl-E, and Ctrl-R before the editor is back, which ends the input: the next one is typed where it belongs."""
+        monkeypatch.setenv("VISUAL", "true")
+        with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+            pipe.send_text("(+ 1 2)\x18\x05\x12")
+            threading.Timer(0.5, pipe.send_text, ["\x07\x03(* 6 7)\r,quit\r"]).start()
+            run_prompt(writing.shell, pipe, DummyOutput(), HistoryFile(""))
+        assert writing.stream.getvalue().endswith("3\n42\n")
 
 
 class TestCompletion:

@@ -43,6 +43,16 @@ class TestResults:
         writing = Writing("compile")
         assert writing.says("1", "(define (f x) (* x _))", "(f 5)", "(f 2)") == "1\n5\n10\n"
 
+    def test_a_name_of_the_library_that_is_defined_anew_is_told_once(self, writing: Writing) -> None:
+        writing.shell.attended = True
+        told = "; {} is your own from here on, no longer vlad's; `,reset` forgets your definitions\n"
+        assert writing.says("(define (mean l) 1) (define (car x) 2)") == told.format("mean") + told.format(
+            "car"
+        )
+        assert writing.says("(define (mean l) 3)", "(define (average l) 4)", "(mean 5)", "_") == "3\n3\n"
+        writing.shell.attended = False
+        assert writing.says("(define (mean l) 3)", ",reset", "(mean #[1 2 3])") == "2\n"
+
     def test_old_results_are_forgotten(self, writing: Writing) -> None:
         writing.says(*[str(i) for i in range(MOST_RESULTS + 3)])
         assert writing.says("_1").startswith(f"<input {MOST_RESULTS + 4}>:1:1: Error: Unbound variable: _1\n")
@@ -57,7 +67,7 @@ class TestResults:
             "f  ; procedure (f x . y), <input 1>:1",
             "sin  ; primitive (sin x)",
             "(lambda (a b) a)  ; procedure (a b), <input 4>:1",
-            "#<procedure (x)>  ; procedure (x), stdlib/calculus.vlad:71",
+            "#<procedure (x)>  ; procedure (x), stdlib/calculus.vlad:73",
         ]
 
     def test_transformed_values_are_readable(self, writing: Writing) -> None:
@@ -70,7 +80,7 @@ class TestResults:
         ]
 
     def test_slow_inputs_are_timed(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
-        writing.shell.timing = True
+        writing.shell.attended = True
         monkeypatch.setattr("vlad.repl.shell.SLOW", 0.0)
         assert writing.says("1").startswith("1\n; 0.0")
 
@@ -195,7 +205,7 @@ class TestTheWayToAnError:
 
 
 class TestLeaving:
-    @pytest.mark.parametrize("text", [",quit", "exit", "quit", "(exit)", " (quit) "])
+    @pytest.mark.parametrize("text", [",quit", "exit", "quit", "(exit)", " (quit) ", "exit()"])
     def test_words_that_leave(self, writing: Writing, text: str) -> None:
         with pytest.raises(Leave):
             enter(writing.shell, text)

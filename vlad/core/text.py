@@ -9,6 +9,7 @@ of every pass, by `vlad show`, by ad/rules.py and evaluate/calls.py.
     #NAME#                                                        an owner that stands outside the text
     #zero                                                         the known zero
     #unspecified                                                  the value of an effect
+    #global:NAME                                                  a top-level name that means something else without this mark
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ KEYWORDS = frozenset(["lambda", "let", "let*", "letrec", "if", "quote", "record"
 # Printing.
 
 
-def print_core(node: Lambda | Body) -> str:
-    """The text of a lambda or a body; names are made unique in order of appearance."""
-    printer = Printer()
+def print_core(node: Lambda | Body, is_redefined: Callable[[Global], bool] = lambda cell: False) -> str:
+    """The text of a lambda or a body; names are made unique in order of appearance. Top-level names that a program has given
+    another meaning than the system's are marked."""
+    printer = Printer(is_redefined)
     printer.survey(node)
     return printer.lambda_(node, 0) if isinstance(node, Lambda) else printer.body(node, 0)
 
@@ -57,7 +59,8 @@ def print_core(node: Lambda | Body) -> str:
 class Printer:
     """How core is laid out as text, names made unique in order of appearance. (saving.py writes lambdas in a way of its own.)"""
 
-    def __init__(self) -> None:
+    def __init__(self, is_redefined: Callable[[Global], bool] = lambda cell: False) -> None:
+        self.is_redefined = is_redefined
         self.names: dict[Variable, str] = {}
         self.taken: set[str] = set(KEYWORDS)
         self.labels: dict[Lambda, str] = {}
@@ -123,10 +126,14 @@ class Printer:
         if isinstance(atom, Variable):
             return self.name(atom)
         if isinstance(atom, GlobalReference):
-            return symbol_text(atom.cell.name)
+            return self.global_(atom.cell)
         return (
             constant_text(atom.value) if isinstance(atom, Constant) else f"#<{type(atom).__name__}>"
         )  # malformed
+
+    def global_(self, cell: Global) -> str:
+        is_marked = cell.name in KEYWORDS or cell.name.startswith("#") or self.is_redefined(cell)
+        return f"{_GLOBAL if is_marked else ''}{symbol_text(cell.name)}"
 
     def atoms(self, *atoms: Atom) -> str:
         return " ".join([self.atom(atom) for atom in atoms])
@@ -209,7 +216,7 @@ def procedure_name(procedure: Value) -> str:
 
 def constant_text(value: Value) -> str:
     if value is ZERO or value is UNSPECIFIED:
-        return _KNOWN_ZERO if value is ZERO else _UNSPECIFIED
+        return _ZERO if value is ZERO else _UNSPECIFIED
     if is_procedure(value):
         return symbol_text(procedure_name(value))
     text = written(value)
@@ -220,20 +227,26 @@ def constant_text(value: Value) -> str:
 
 Cells = Callable[[str], Global]
 _ODD = re.compile(r"[\s()\[\]#=|\"\\';`,]")
-# Texts in quotes and bars stay; what core's notation adds to the language's is read as symbols that begin with #.
+# Texts in quotes and bars stay; what core's notation adds to the language's is read as symbols that no program has.
 _MARK = re.compile(
-    r'"(?:[^"\\]|\\.)*"|\|(?:[^|\\]|\\.)*\||#(\d+)=|#([^\s()#=|"]+)#|#zero|#unspecified', re.DOTALL
+    r'"(?:[^"\\]|\\.)*"|\|(?:[^|\\]|\\.)*\||#(\d+)=|#([^\s()#=|"]+)#|#global:(?:\|((?:[^|\\]|\\.)*)\||([^\s()|"]+))'
+    r"|#zero|#unspecified",
+    re.DOTALL,
 )
-_KNOWN_ZERO, _UNSPECIFIED = "#zero", "#unspecified"
+_ZERO, _UNSPECIFIED, _GLOBAL = "#zero", "#unspecified", "#global:"
+_OURS = "\0"
+_LABEL, _OWNER, _TOP = _OURS + "=", _OURS + ":", _OURS + "global:"
 
 
 def _as_symbol(mark: re.Match[str]) -> str:
-    label, owner = mark.groups()
+    label, owner, barred, plain = mark.groups()
     if label is not None:
-        return f"|#={label}| "
+        return f"|{_LABEL}{label}| "
     if owner is not None:
-        return f"|#:{owner}|"
-    return f"|{mark.group()}|" if mark.group() in (_KNOWN_ZERO, _UNSPECIFIED) else mark.group()
+        return f"|{_OWNER}{owner}|"
+    if barred is not None or plain is not None:
+        return f"|{_TOP}{plain or barred}|"
+    return f"|{_OURS}{mark.group()}|" if mark.group() in (_ZERO, _UNSPECIFIED) else mark.group()
 
 
 def read_core(
@@ -242,10 +255,11 @@ def read_core(
     primitives: Mapping[str, Primitive],
     owners: Mapping[str, Lambda] | None = None,
     variables: Mapping[str, Variable] | None = None,
+    marked: Cells | None = None,
 ) -> Lambda | Body:
     """The core that a text shows: a lambda where it begins with `lambda`, else a body. `owners` are those outside the text
-    by name, `variables` the free ones."""
-    body = read_expression(text, variables or {}, primitives, cells, owners)
+    by name, `variables` the free ones; `marked` has the cells of names that are marked, where those are others."""
+    body = read_expression(text, variables or {}, primitives, cells, owners, marked)
     is_lambda = re.match(r"\s*(;[^\n]*\s+)*(#\d+=\s*)?\(lambda[\s(]", text) is not None
     if is_lambda and isinstance(body.bindings[0], Binding) and isinstance(body.bindings[0].rhs, Lambda):
         return body.bindings[0].rhs
@@ -258,12 +272,13 @@ def read_expression(
     primitives: Mapping[str, Primitive],
     cells: Cells | None = None,
     owners: Mapping[str, Lambda] | None = None,
+    marked: Cells | None = None,
 ) -> Body:
     """An expression over free variables, in A-normal form. `zero` that is not called is the known zero."""
     data = _labelled(read(Source("<core>", _MARK.sub(_as_symbol, text))))
     if len(data) != 1:
         raise invalid_core("one expression is expected", None)
-    return _Reader(primitives, cells, dict(owners or {})).body(data[0], dict(variables))
+    return _Reader(primitives, cells, marked or cells, dict(owners or {})).body(data[0], dict(variables))
 
 
 def _labelled(data: list[Syntax]) -> list[Syntax]:
@@ -272,7 +287,7 @@ def _labelled(data: list[Syntax]) -> list[Syntax]:
     for item in data:
         if isinstance(item, Form):
             item = Form(tuple(_labelled(list(item.items))), item.tail, item.span)
-            if out and isinstance(out[-1], Name) and out[-1].symbol.name.startswith("#="):
+            if out and isinstance(out[-1], Name) and out[-1].symbol.name.startswith(_LABEL):
                 label = out.pop()
                 item = Form((item.items[0], label, *item.items[1:]), None, item.span)
         out.append(item)
@@ -284,10 +299,15 @@ Scope = dict[str, Variable]
 
 class _Reader:
     def __init__(
-        self, primitives: Mapping[str, Primitive], cells: Cells | None, owners: dict[str, Lambda]
+        self,
+        primitives: Mapping[str, Primitive],
+        cells: Cells | None,
+        marked: Cells | None,
+        owners: dict[str, Lambda],
     ) -> None:
         self.primitives = primitives
         self.cells = cells
+        self.marked = marked
         self.owners = owners
 
     def body(self, syntax: Syntax, scope: Scope) -> Body:
@@ -327,13 +347,15 @@ class _Reader:
         name = syntax.symbol.name
         if name in scope:
             return scope[name]
-        if name in ("zero", _KNOWN_ZERO):
+        if name in ("zero", _OURS + _ZERO):
             return Constant(ZERO)
-        if name == _UNSPECIFIED:
+        if name == _OURS + _UNSPECIFIED:
             return Constant(UNSPECIFIED)
-        if self.cells is None:
+        cells = self.marked if name.startswith(_TOP) else self.cells
+        name = name.removeprefix(_TOP)
+        if cells is None:
             raise VladError("unbound-variable", f"Unbound variable: {name}", syntax.span)
-        return GlobalReference(self.cells(name), syntax.span)
+        return GlobalReference(cells(name), syntax.span)
 
     def special(self, name: str, form: Form, scope: Scope, out: list[Binding | Letrec]) -> Rhs:
         match name:
@@ -369,7 +391,7 @@ class _Reader:
         items = list(form.items[1:])
         label = None
         if isinstance(items[0], Name):
-            label = str(items.pop(0))[2:]
+            label = str(items.pop(0)).removeprefix(_LABEL)
         parameters = form_of(items[0])
         variables = {str(p): Variable(str(p)) for p in parameters.items}
         lambda_ = make_lambda(tuple(variables.values()), self.body(items[1], {**scope, **variables}), name)
@@ -411,7 +433,7 @@ class _Reader:
         return inner
 
     def record(self, kind: str, form: Form, scope: Scope, out: list[Binding | Letrec]) -> Rhs:
-        label = str(form.items[1])[2:]
+        label = str(form.items[1]).removeprefix(_OWNER)
         owner = self.owners.get(label)
         if owner is None:
             raise invalid_core(f"no lambda #{label}# before this", form.span)

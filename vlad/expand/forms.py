@@ -471,6 +471,8 @@ def check_tensor(literal: TensorLiteral) -> None:
         if isinstance(item, TensorLiteral):
             work += reversed(item.items)
         elif not isinstance(item, Literal) or type(item.value) is not float:
+            if item.span.text.startswith(","):
+                raise invalid(item, "the numbers of a tensor literal are separated by blanks")
             raise invalid(item, "a tensor literal holds numbers; compute with (tensor (list …))")
 
 
@@ -817,7 +819,8 @@ def _put_before(x: _Expander, splice: bool, part: Atom, rest: Rhs, span: Span, o
 
 
 def _stray(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    raise invalid(form, f"`{form.items[0]}` has a meaning only inside a quasiquotation `(…)")
+    between = "; operands are separated by blanks" if form.span.text.startswith(",") else ""
+    raise invalid(form, f"`{form.items[0]}` has a meaning only inside a quasiquotation `(…){between}")
 
 
 def _assert(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:

@@ -101,6 +101,15 @@ class Module:
             self.exports if self.exports is not None else list(dict.fromkeys([*self.defined, *self.macros]))
         )
 
+    def redefines(self, cell: Global) -> bool:
+        """Is it the cell of a name here that means something else to the parent, or as a primitive?"""
+        name = cell.name
+        if self.cells.get(name) is not cell:
+            return False
+        if name in self.primitives:
+            return cell.primitive is None
+        return name in self.defined and self.parent is not None and self.parent.lookup(name) is not None
+
     def is_inherited(self, name: str) -> bool:
         """Does the name still mean what it means in every program?"""
         return name not in self.defined
