@@ -83,9 +83,9 @@ SCENES = {
     "debug": Scene(
         "Looking around where an error came",
         (
-            ("(define (mean l) (/ (list-sum l) (size l)))" + ENTER, "2>"),
+            ("(define (average l) (/ (list-sum l) (size l)))" + ENTER, "2>"),
             ("(define (size l) (if (null? l) none (+ 1 (size (cdr l)))))" + ENTER, "3>"),
-            ("(mean '(1 2 6))" + ENTER, "4>"),
+            ("(average '(1 2 6))" + ENTER, "4>"),
             (",debug" + ENTER, "debug>"),
             ("where" + ENTER, "debug>"),
             ("locals" + ENTER, "debug>"),
