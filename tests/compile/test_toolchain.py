@@ -60,6 +60,7 @@ FAULTS = {
     "closes its output": "exec >&- 2>&-; exit 3",
     "reads what is not there": "cat; exit 1",
     "writes to the working folder": 'echo mess > mess.o; exit 1',
+    "leaves temporary files behind": 'echo mess > "$TMPDIR/mess.s"; kill -9 $$',
 }  # fmt: skip
 
 
@@ -68,6 +69,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Nothing found yet, an empty cache, a temporary folder of its own, little patience."""
     monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(toolchain, "COMPILE_SECONDS", 1.0)
     monkeypatch.setattr(toolchain, "VERSION_SECONDS", 1.0)

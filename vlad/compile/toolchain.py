@@ -134,11 +134,13 @@ def _asked(command: tuple[str, ...]) -> Compiler:
 
 def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, str]:
     """Exit status and output of a command in a process group of its own, all of which ends in time."""
+    # a compiler that is ended leaves what lies between its passes
+    temporary = {} if folder is None else {"TMPDIR": folder}
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder, start_new_session=True,
-                env={**os.environ, "LC_ALL": "C"},
+                env={**os.environ, **temporary, "LC_ALL": "C"},
             )  # fmt: skip
         except OSError as error:
             raise Unavailable(f"`{command[0]}` cannot be run: {error.strerror}") from None
