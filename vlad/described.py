@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.expand.arity import NAMELESS, Signature, signature
 from vlad.source import Span
-from vlad.values import Code, Value, look
+from vlad.values import Code, Value, is_procedure, look
 from vlad.write import written
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ LONGEST_TEXT = 100  # characters of a procedure that has no name
 def code_of(value: Value) -> Code:
     """The code of a procedure, or of the one that `with-derivative` was given."""
     while value[0].name == "with-derivative" and value[0] is value[0].machine.codes.get("with-derivative"):
-        value = look(value[1])
+        inner = look(value[1])
+        if not is_procedure(inner):  # a forged one
+            break
+        value = inner
     code: Code = value[0]
     return code
 

@@ -43,7 +43,7 @@ def differences(f: Callable[..., float], x: float, y: float, step: float) -> lis
 
 
 # Where every program is compiled, each example takes three times as long.
-SHARE = 6 if os.environ.get("VLAD_TIER") == "compile" else 1
+SHARE = 10 if os.environ.get("VLAD_TIER") == "compile" else 1
 
 
 @settings(

@@ -97,7 +97,7 @@ class TestAnswers:
         [
             ("(lambda (l) (map (lambda (x) (* 2 x)) l))", [1.0, 2.0, 3.0]),
             ("(lambda (l) (map (lambda (x) (* 2 x)) l))", [float(i) for i in range(200)]),
-            ("(lambda (l) (gradient total l))", [1.0, 2.0]),
+            ("(lambda (l) (gradient (lambda (m) (total (cons 1 m)))))", [1.0, 2.0]),
             ("(lambda (b) (if b 1 '(2)))", True),
             ("(lambda (b) (if b 1 '(2)))", False),
             ("(lambda (x) (list x #t 'symbol \"text\" '()))", 1.0),

@@ -348,7 +348,7 @@ PROGRAMS = [
 
 
 # Of which each derivative takes the compiler many seconds, where everything is compiled.
-PATIENT = ("(sort l", "solve-linear", "matrix-inverse", "(second (argmin")
+PATIENT = ("(sort l", "solve-linear", "matrix-inverse", "(second (argmin", "saddle-point", "stream-scan")
 
 
 def marked(program: str) -> Any:

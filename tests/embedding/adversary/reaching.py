@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from scripts import script
+from scripts import Script, script
+
+from vlad.expand.forms import KEYWORDS
 
 # Names that are defined, called, captured, differentiated and compiled.
 NAMES = [
@@ -65,7 +67,13 @@ def used(name: str) -> str:
     return USES.replace("{0}x", inner).replace("{0}", name)
 
 
-HOSTILE_NAMES = {f"the name {name[:40]!r}": script(used(name), value=13.0, seconds=20) for name in NAMES}
+def outcome(name: str) -> Script:
+    if name in KEYWORDS:  # of the language, too
+        return script(used(name), "reserved-name")
+    return script(used(name), value=13.0, seconds=20)
+
+
+HOSTILE_NAMES = {f"the name {name[:40]!r}": outcome(name) for name in NAMES}
 
 FORBIDDEN = [
     '(load-csv "/etc/passwd")',
