@@ -23,12 +23,8 @@ from .shell import Shell
 
 ENDING = ".saved"
 HEAD = "session of the prompt, 1"
-AGAIN = (
-    "define-syntax",
-    "import",
-    "include",
-    "export",
-)  # forms that are evaluated again, as procedures' definitions are
+# forms that are evaluated again, as procedures' definitions are
+AGAIN = ("define-syntax", "import", "include", "export")
 
 
 def session_text(shell: Shell) -> str:

@@ -57,7 +57,7 @@ class Outside:
             entries = self.session.tiers.entries.values()
             if any(entry.variants or entry.reason for entry in entries):
                 return
-            time.sleep(0.001)
+            time.sleep(0.001)  # until the compiler, in its thread, has an answer
 
     def outcome(self, f: Any, *operands: float) -> tuple[Any, str]:
         """What a call answers, or the facts of its error; and what it writes."""

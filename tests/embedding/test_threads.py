@@ -72,7 +72,7 @@ def test_compiled_calls_let_others_run() -> None:
         while not ended.is_set():
             count += 1
             both.append(sum(running))
-            time.sleep(0.001)
+            time.sleep(0.001)  # between two looks
         return count
 
     first, second, steps = in_threads(lambda: call(0), lambda: call(1), watch)

@@ -138,7 +138,7 @@ def test_an_interrupt_ends_the_command_at_once(program: str, tmp_path: Path) -> 
     )
     assert process.stdout is not None
     process.stdout.readline()
-    time.sleep(0.3)
+    time.sleep(0.3)  # into the evaluation
     process.send_signal(signal.SIGINT)
     begin = time.monotonic()
     _, errors = process.communicate(timeout=20)

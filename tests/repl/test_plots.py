@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import time
@@ -168,7 +167,6 @@ class TestPictures:
     def test_inline_where_the_terminal_cannot(self, writing: Writing, pretended: None) -> None:
         assert "not known to show pictures" in writing.says(",plot sin inline")
 
-    @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="Matplotlib is not installed")
     @pytest.mark.filterwarnings("default")
     def test_by_matplotlib_itself(self) -> None:
         curves = [Curve("a", [(0.0, 1.0), (1.0, 2.0), (0.5, 1.5)]), Curve("$broken_{", [(0.0, 1.0)])]
@@ -239,7 +237,7 @@ class TestOnATerminal:
                 or not Path(f"/proc/{number}/cmdline").read_bytes()
             ):
                 break
-            time.sleep(0.1)
+            time.sleep(0.1)  # a process ends when it ends
         else:
             raise AssertionError("the window is still there")
 

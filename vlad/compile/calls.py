@@ -357,12 +357,10 @@ class Compiled(Crossing):
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
         self.entry: Any = None  # from reals and entries of tensors to a real, without state
         arguments = arguments_of(interface)
-        is_real = (
-            interface.result is not None and interface.layout.types.canonical(interface.result).kind == "real"
-        )
-        if (
-            interface.direct and arguments is not None and is_real
-        ):  # not a pair of which the other half is known
+        result = interface.result
+        # of a pair of which one half is known, machine code answers the other alone, a real, too
+        is_real = result is not None and interface.layout.types.canonical(result).kind == "real"
+        if interface.direct and arguments is not None and is_real:
             kinds = ", ".join(["void *" if is_tensor(type_) else "double" for type_ in arguments])
             pointer = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
             # keeps the library, for as long as somebody calls it

@@ -954,9 +954,8 @@ KEYWORDS: dict[str, Form_] = {
     "list": _list,
     "cons*": _cons_star,
 }
-PROCEDURE_KEYWORDS = frozenset(
-    LIST_MAKERS.values()
-)  # that look like any procedure, and may be defined as such
+# that look like any procedure, and may be defined as such
+PROCEDURE_KEYWORDS = frozenset(LIST_MAKERS.values())
 
 
 def refuse_keyword(name: str, span: Span | None = None) -> None:
