@@ -209,6 +209,7 @@ def main(words: list[str]) -> None:
 
 def write(lines: list[str], errors: list[str], python: str | None) -> None:
     from vlad import __version__
+    from vlad.compile.blas import product
 
     refused = "".join(f"{error}\n" for error in errors)
     settings = [
@@ -224,7 +225,8 @@ OPENBLAS_NUM_THREADS, XLA_FLAGS, torch.set_num_threads). In the environment: {",
 
 vlad is called from Python with arrays of NumPy and answers such arrays. C by hand (-O3, and -Ofast; -march=native, both with
 `omp simd`) is called through cffi, with addresses that are there already and into arrays that are there already; products
-are those of NumPy's own OpenBLAS in both. JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get arrays of their own.
+are those of one library in both ({product().library}), which is not what NumPy has where it is MKL (`vlad-lang[mkl]`).
+JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get arrays of their own.
 The ratios are tier 1's time to the fastest of those by hand, where the derivative was found on paper (C, C fast, NumPy), and
 to the fastest of those that derive by themselves. First: from the procedure to its first answer on tier 1, without cache.
 

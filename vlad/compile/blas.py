@@ -1,5 +1,5 @@
-"""Where products of large matrices come from, and what takes matrices apart: the BLAS and LAPACK library that NumPy has brought
-along, or the system's.
+"""Where products of large matrices come from, and what takes matrices apart: Intel's MKL where it is installed (the extra
+`mkl`, or Conda), else the BLAS and LAPACK library that NumPy has brought along, or the system's.
 
 Compiled code calls `cblas_dgemm` and `cblas_sgemm` of it, and a few routines of LAPACK, by their addresses, which are found
 once a process. Without the first it multiplies itself; without the others what needs them runs on tier 0.
@@ -13,19 +13,23 @@ import ctypes.util
 import functools
 import glob
 import os
+import site
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SYMBOLS = ("scipy_cblas_dgemm64_", "cblas_dgemm64_", "scipy_cblas_dgemm", "cblas_dgemm")
+SYMBOLS = ("scipy_cblas_dgemm64_", "cblas_dgemm64_", "cblas_dgemm_64", "scipy_cblas_dgemm", "cblas_dgemm")
+WIDE = ("64_", "_64")  # OpenBLAS's ending, MKL's
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The addresses of `cblas_dgemm` and `cblas_sgemm`, 0 where there is none, and whether lengths are of 64 bits."""
+    """The addresses of `cblas_dgemm` and `cblas_sgemm`, 0 where there is none; whether lengths are of 64 bits; the file."""
 
     address: int
     single: int
     is_wide: bool
+    library: str = ""
 
 
 @functools.cache
@@ -34,12 +38,14 @@ def product() -> Product:
         for symbol in SYMBOLS:
             if hasattr(library, symbol):
                 single = _address(library, symbol.replace("dgemm", "sgemm"))
-                return Product(_address(library, symbol), single, symbol.endswith("64_"))
+                return Product(
+                    _address(library, symbol), single, symbol.endswith(WIDE), os.path.basename(library._name)
+                )
     return Product(0, 0, False)
 
 
 ROUTINES = ("dgetrf", "dgetrs", "dpotrf", "dgesdd", "dtrtrs")  # in the order that runtime.c has
-SPELLINGS = ("scipy_{}_64_", "{}_64_", "scipy_{}_", "{}_")
+SPELLINGS = ("scipy_{}_64_", "{}_64_", "{}_64", "scipy_{}_", "{}_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ def lapack() -> Lapack:
             symbols = [spelling.format(name) for name in ROUTINES]
             if all(hasattr(library, symbol) for symbol in symbols):
                 addresses = tuple([_address(library, symbol) for symbol in symbols])
-                return Lapack(addresses, spelling.endswith("64_"))
+                return Lapack(addresses, spelling.endswith(WIDE))
     return Lapack((), False)
 
 
@@ -74,7 +80,13 @@ def _libraries() -> Iterator[ctypes.CDLL]:
 def _candidates() -> list[str]:
     import numpy
 
+    prefixes = [sys.prefix, *([site.getuserbase()] if site.ENABLE_USER_SITE else [])]
+    mkl = [
+        path
+        for prefix in prefixes
+        for path in sorted(glob.glob(os.path.join(prefix, "lib", "libmkl_rt.so*")))
+    ]
     beside = os.path.join(os.path.dirname(numpy.__file__) + ".libs", "*openblas*")
     within = os.path.join(os.path.dirname(numpy.__file__), ".dylibs", "*openblas*")
     found = [ctypes.util.find_library(name) for name in ("openblas", "cblas", "blas")]
-    return [*sorted(glob.glob(beside)), *sorted(glob.glob(within)), *[name for name in found if name]]
+    return [*mkl, *sorted(glob.glob(beside)), *sorted(glob.glob(within)), *[name for name in found if name]]

@@ -7,6 +7,7 @@ there may be taken in any order, which `#pragma omp simd` says without leave for
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from vlad.compile.functions import applied, single
 from vlad.compile.indices import pieces
 from vlad.compile.products import Product, as_product
+from vlad.compile.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
 from vlad.core.kernels import Access, Kernel, Output, Step, Write, is_whole, start, words
 from vlad.core.types import is_of_reals
 
@@ -116,6 +118,25 @@ class _Emitter:
         # by write: how many of the outer loops enclose the variable in which it is gathered; None where it is not
         self.depths = [self._depth(write) for write in kernel.writes]
         self.look = self._look()
+        self.quotients = quotients(kernel, self.levels, self._constants()) if self._is_long() else None
+        self.multiplies = False  # are quotients computed by reciprocals at present?
+
+    def _is_long(self) -> bool:
+        """Is the innermost loop worth having twice?"""
+        return (
+            len(self.axes) > 0
+            and self.kernel.turns > SMALL
+            and self.kernel.extents[self.axes[-1]] >= FEWEST_TURNS
+        )
+
+    def _constants(self) -> dict[int, float]:
+        """What is known of the values that are read."""
+        known = {}
+        for number, read in enumerate(self.kernel.reads):
+            if read.operand is not None and read.access is None:
+                with contextlib.suppress(ValueError):
+                    known[number] = float(self.operands[read.operand].strip("()"))
+        return known
 
     def _inside(self, depth: int) -> int:
         """The turns of the loops within one of the outer ones."""
@@ -252,18 +273,9 @@ class _Emitter:
         if depth == len(self.axes):
             self._writes(depth + 1)
         else:
-            axis = self.axes[depth]
-            extent = self.kernel.extents[axis]
-            if self.kernel.turns <= SMALL:
-                self._line(0, f"#pragma GCC unroll {extent}")
-            elif depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
-                self._simd()
-            self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
-            if depth == self.look:
-                now = "" if self._inside(depth) >= TURNS_A_LOOK else f"!(i{axis} % {TURNS_A_LOOK}) && "
-                self._line(depth + 2, f"if ({now}{STOP}")
-            self._loops(depth + 1)
-            self._line(depth + 1, "}")
+            if self.quotients is not None and depth == len(self.axes) - 1:
+                self._multiplying(depth, self.quotients)
+            self._loop(depth)
         for write in here:
             gathered, output, kind = self._gathered(write), self.outputs[write.output], self._kind_of(write)
             if self._looks_for_nan(write):
@@ -272,6 +284,34 @@ class _Emitter:
                 combine = write.combine if self._is_part(write, depth) else ""
                 entry = entry_text(output, write.access, self.kernel.extents)
                 self._line(depth + 1, stored_text(entry, gathered, combine, kind))
+
+    def _loop(self, depth: int) -> None:
+        axis = self.axes[depth]
+        extent = self.kernel.extents[axis]
+        if self.kernel.turns <= SMALL:
+            self._line(0, f"#pragma GCC unroll {extent}")
+        elif depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
+            self._simd()
+        self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
+        if depth == self.look:
+            now = "" if self._inside(depth) >= TURNS_A_LOOK else f"!(i{axis} % {TURNS_A_LOOK}) && "
+            self._line(depth + 2, f"if ({now}{STOP}")
+        self._loops(depth + 1)
+        self._line(depth + 1, "}")
+
+    def _multiplying(self, depth: int, quotients: Quotients) -> None:
+        """The innermost loop with products in the place of quotients, and the question whether it is to be run again."""
+        before = {y for y in quotients.divisors.values() if self.levels[y] <= depth}
+        far = [quotients.is_far_divisor(y) for y in sorted(before)]
+        self._line(depth + 1, f"int far = {' | '.join(far) or '0'};")
+        self._line(0, f"#if {PAYS[quotients.kind]}")
+        self.multiplies = True
+        self._loop(depth)
+        self.multiplies = False
+        self._line(0, "#else")
+        self._line(depth + 1, "far = 1;")
+        self._line(0, "#endif")
+        self._line(depth + 1, "if (far)")
 
     def _simd(self) -> None:
         """Let the turns of the innermost loop be taken in parallel: outputs are new arrays, so they do not meet."""
@@ -285,6 +325,8 @@ class _Emitter:
                     clauses.setdefault("+", []).append(f"{self._gathered(write)}__nan")
             elif write.combine and write.access is None:
                 return
+        if self.multiplies:
+            clauses["|"] = ["far"]
         texts = [f" reduction({sign}: {', '.join(names)})" for sign, names in clauses.items()]
         self._line(0, f"#pragma omp simd{''.join(texts)}")
 
@@ -328,13 +370,37 @@ class _Emitter:
                 array = f"((const {C_KINDS[read.kind]} *){self.operands[read.operand]})"
                 text = entry_text(array, read.access, kernel.extents)
             self._line(level + 1, f"{C_KINDS[read.kind]} x{number} = {text};")
+            self._divisor(level, number)
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
             assert type(step) is Step
             if self.levels[number] != level:
                 continue
             text = step_text(kernel, step)
+            if self.multiplies and self.quotients is not None and number in self.quotients.divisors:
+                dividend = operand_texts(kernel, step)["x"]
+                text = self.quotients.text(number, dividend)
+                if number in self.quotients.dividends:
+                    far = self.quotients.is_far(number, dividend)
+                    self.expressions.append(far)
+                    self._line(level + 1, f"far |= {far};")
             self.expressions.append(text)
             self._line(level + 1, f"{C_KINDS[step.kind]} x{number} = {text};")
+            self._divisor(level, number)
+
+    def _divisor(self, level: int, number: int) -> None:
+        """What is to be known of a value by which others are divided."""
+        quotients = self.quotients
+        if quotients is None or number not in quotients.divisors.values():
+            return
+        is_inside = level == len(self.axes)
+        if is_inside and not self.multiplies:
+            return
+        if number not in quotients.kept:
+            self._line(level + 1, quotients.found(number))
+        far = quotients.is_far_divisor(number)
+        self.expressions.append(far)
+        if is_inside:
+            self._line(level + 1, f"far |= {far};")
 
     def _writes(self, depth: int) -> None:
         kernel = self.kernel
@@ -358,19 +424,32 @@ def step_text(kernel: Kernel, step: Step) -> str:
     """A step's C, over values x0, x1, … A test compares numbers as they are; what else is done to integers, is to those that
     wrap."""
     row, kind = step.row, step.kind
-    wraps = is_whole(kind) and not row.type.endswith("boolean")
+    actual = operand_texts(kernel, step)
+    if kind == "float32":
+        return applied(single(row.c), actual)
+    return (
+        f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps(step) else applied(row.c, actual)
+    )
+
+
+def wraps(step: Step) -> bool:
+    """Is it computed in integers that wrap?"""
+    return is_whole(step.kind) and not step.row.type.endswith("boolean")
+
+
+def operand_texts(kernel: Kernel, step: Step) -> dict[str, str]:
+    """A step's operands, by their names in its row."""
+    row, kind = step.row, step.kind
     actual = {}
     for name, value, alike in zip(row.operands, step.values, step.made_alike, strict=True):
         own = kernel.kind_of(value)
         text = f"x{value}"
-        if alike and wraps and is_of_reals(own):
+        if alike and wraps(step) and is_of_reals(own):
             text = f"vlad_as_{kind}({text})"
         elif alike and own != kind:
             text = f"({C_KINDS[kind]}){text}"
-        actual[name] = f"(unsigned long){text}" if alike and wraps else text
-    if kind == "float32":
-        return applied(single(row.c), actual)
-    return f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps else applied(row.c, actual)
+        actual[name] = f"(unsigned long){text}" if alike and wraps(step) else text
+    return actual
 
 
 def gathering_type(kind: str, combine: str) -> str:

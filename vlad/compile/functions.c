@@ -493,3 +493,22 @@ static inline double vlad_normal_quantile(double fraction) {
   double found = radius > 5.0 ? vlad_rational(radius - 5.0, far) : vlad_rational(radius - 1.6, tail);
   return q < 0 ? -found : found;
 }
+
+/* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/quotients.py). What is left over is 0 where t is
+   exact, and would take the sign of a zero away. */
+static inline double vlad_quotient(double a, double y, double q) {
+  double t = a * q, left = fma(-t, y, a);
+  return left == 0 ? t : fma(left, q, t);
+}
+
+/* Is a divisor larger than a limit, smaller than its reciprocal, or no number? In operations that can be taken in parallel. */
+static inline int vlad_is_far_divisor(double y, double limit) {
+  double size = fabs(y);
+  return !(size < limit) | !(size > 1.0 / limit);
+}
+
+/* The same of a dividend, which may be a zero. */
+static inline int vlad_is_far(double a, double limit) {
+  double size = fabs(a);
+  return !(size < limit) | (!(size > 1.0 / limit) & (size != 0));
+}

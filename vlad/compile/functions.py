@@ -51,11 +51,18 @@ MARK = """#ifdef VLAD_VECTOR_MATH
 #else
 #define VLAD_VECTOR
 #endif"""
+MARKED = {*VECTOR, *(f"{name}f" for name in VECTOR)}
+# On processors that have vectors of 512 bits, these functions are a third faster by them. What waits for memory or for divisions
+# is not, so units of that are left to the C compiler's own choice.
+WIDE = """#ifdef __AVX512F__
+#pragma GCC target("prefer-vector-width=512")
+#endif"""
+WIDENED = {*MARKED, "vlad_quotient", "vlad_quotientf"}
 
 
 # The functions of functions.c that are as right for floats, where all in them is of floats.
 SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_sum_error vlad_ratio vlad_sech_squared vlad_sharp_tanh
-vlad_gaussian vlad_product""".split()  # noqa: SIM905
+vlad_gaussian vlad_product vlad_quotient vlad_is_far vlad_is_far_divisor""".split()  # noqa: SIM905
 _SINGLE = re.compile(
     rf"\b(?:(?:{'|'.join([*ONE, *TWO, 'fma', *SINGLE])})(?=\()|\d+\.\d*(?:e[-+]?\d+)?(?![\w.]))|\bdouble\b"
 )
@@ -87,7 +94,9 @@ def _used(expressions: Iterable[str]) -> set[str]:
 def needed(expressions: Iterable[str], in_loops: bool = False) -> str:
     """The prototypes and definitions that C expressions use; `in_loops`: over arrays."""
     used = _used(expressions)
-    lines = [MARK] if in_loops else []
+    lines = [
+        text for text, names in ((WIDE, WIDENED), (MARK, MARKED)) if in_loops and not used.isdisjoint(names)
+    ]
     for names, parameters in ((ONE, "double"), (TWO, "double, double"), (["fma"], "double, double, double")):
         for name in names:
             mark = "VLAD_VECTOR " if in_loops and name in VECTOR else ""

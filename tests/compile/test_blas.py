@@ -1,0 +1,69 @@
+"""Where compiled code finds its products of matrices."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vlad
+from vlad.compile import blas
+from vlad.compile.toolchain import find_compiler
+
+# What MKL calls them, with lengths of 64 bits; the product also tells that it was asked.
+MKL = """
+long asked;
+void cblas_dgemm_64(int order, int ta, int tb, long m, long n, long k, double alpha, const double *a, long lda, const double *b,
+                    long ldb, double beta, double *c, long ldc) {
+  asked++;
+  for (long i = 0; i < m; i++)
+    for (long j = 0; j < n; j++) {
+      double sum = 0;
+      for (long l = 0; l < k; l++)
+        sum += (ta == 112 ? a[l * lda + i] : a[i * lda + l]) * (tb == 112 ? b[j * ldb + l] : b[l * ldb + j]);
+      c[i * ldc + j] = alpha * sum + (beta == 0 ? 0 : beta * c[i * ldc + j]);
+    }
+}
+void cblas_sgemm_64(void) {}
+void dgetrf_64(void) {}
+void dgetrs_64(void) {}
+void dpotrf_64(void) {}
+void dgesdd_64(void) {}
+void dtrtrs_64(void) {}
+"""
+
+
+@pytest.fixture
+def mkl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
+    """A library that looks like MKL, installed beside Python."""
+    (tmp_path / "lib").mkdir()
+    text, library = tmp_path / "mkl.c", tmp_path / "lib" / "libmkl_rt.so.3"
+    text.write_text(MKL)
+    compiler = find_compiler()
+    subprocess.run([*compiler.command, "-shared", "-fPIC", "-o", str(library), str(text)], check=True)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    return ctypes.CDLL(str(library))
+
+
+def test_mkl_is_taken_where_it_is_installed(mkl: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = blas.product.__wrapped__()
+    assert found.address == ctypes.cast(mkl.cblas_dgemm_64, ctypes.c_void_p).value
+    assert found.single == ctypes.cast(mkl.cblas_sgemm_64, ctypes.c_void_p).value
+    assert found.is_wide
+    routines = blas.lapack.__wrapped__()
+    assert routines.addresses[0] == ctypes.cast(mkl.dgetrf_64, ctypes.c_void_p).value
+    assert routines.is_wide
+    monkeypatch.setattr(blas, "product", lambda: found)
+    session = vlad.Session(tier="compile")
+    a, b = np.arange(6000.0).reshape(60, 100), np.arange(7000.0).reshape(100, 70)
+    assert np.array_equal(session.eval("matmul")(a, b), a @ b)
+    assert ctypes.c_long.in_dll(mkl, "asked").value == 1
+
+
+def test_else_the_library_of_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert blas.product.__wrapped__() == blas.product()

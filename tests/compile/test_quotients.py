@@ -1,0 +1,155 @@
+"""Quotients by one number: by its reciprocal, to the same bits as by divisions, whatever the numbers are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vlad
+from vlad.compile.emit_kernels import kernel_lines
+from vlad.compile.quotients import quotients
+from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
+from vlad.primitives.table import TABLE
+
+DIVIDE, ADD = TABLE["/"], TABLE["+"]
+ALONG = Access(0, (1,))
+
+
+def kernel(*steps: Step, kind: str = "float64") -> Kernel:
+    """Of arrays a and b, values 0 and 1, and the number 1.0, value 2; the last step is stored."""
+    return Kernel(
+        (1000,),
+        (Read(0, ALONG, kind), Read(1, ALONG, kind), Read(2, None)),
+        steps,
+        (Output(1000, kind=kind),),
+        (Write(0, 2 + len(steps), ALONG),),
+    )
+
+
+def planned(kernel: Kernel) -> Any:
+    found = quotients(kernel, [1, 1, 0, *[1] * len(kernel.steps)], {2: 1.0})
+    return found and (dict(found.divisors), dict(found.kept), dict(found.dividends))
+
+
+def test_a_division_alone_stays_one() -> None:
+    assert planned(kernel(Step(DIVIDE, (0, 1)))) is None
+    assert planned(kernel(Step(DIVIDE, (2, 1)))) is None
+
+
+def test_those_that_share_a_divisor() -> None:
+    assert planned(kernel(Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1)))) == ({4: 1}, {1: 3}, {4: 900})
+    assert planned(kernel(Step(DIVIDE, (0, 1)), Step(DIVIDE, (2, 1)))) == ({3: 1, 4: 1}, {}, {3: 900, 4: 900})
+    # of a quotient: it is at most so much farther from 1, and nobody looks again
+    assert planned(kernel(Step(DIVIDE, (0, 1)), Step(DIVIDE, (3, 1)))) == ({3: 1, 4: 1}, {}, {3: 800})
+
+
+def test_by_what_the_loop_does_not_change() -> None:
+    found = quotients(kernel(Step(DIVIDE, (0, 1))), [1, 0, 0, 1], {})
+    assert found is not None and dict(found.divisors) == {3: 1}
+    assert quotients(kernel(Step(DIVIDE, (0, 2))), [1, 1, 0, 1], {2: 4.0}) is None  # a product in C as well
+    assert quotients(kernel(Step(DIVIDE, (0, 2))), [1, 1, 0, 1], {2: 3.0}) is not None
+
+
+def test_too_many_in_turn_are_divisions() -> None:
+    steps = [Step(DIVIDE, (0, 1), "float32"), *[Step(DIVIDE, (n, 1), "float32") for n in range(3, 8)]]
+    assert planned(kernel(*steps[:5], kind="float32")) == (dict.fromkeys(range(3, 8), 1), {}, {3: 4})
+    assert planned(kernel(*steps, kind="float32")) is None
+
+
+def test_what_may_not_run_twice_is_left_alone() -> None:
+    shared = Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1))
+    plain = kernel(*shared)
+    adding = Kernel(plain.extents, plain.reads, plain.steps, plain.outputs, (Write(0, 4, ALONG, "+"),))
+    in_place = Kernel(plain.extents, plain.reads, plain.steps, (Output(1000, base=0),), plain.writes)
+    assert planned(adding) is None
+    assert planned(in_place) is None
+
+
+def test_the_text() -> None:
+    given = kernel(Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1)), Step(ADD, (3, 4)))
+    assert [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, [])][1:] == [
+        "{",
+        "double x2 = 1.0;",
+        "int far = 0;",
+        "#if defined(__FP_FAST_FMA)",
+        "#pragma omp simd reduction(|: far)",
+        "for (long i0 = 0; i0 < 1000; i0++) {",
+        "double x0 = ((const double *)a)[i0];",
+        "double x1 = ((const double *)b)[i0];",
+        "far |= vlad_is_far_divisor(x1, 0x1p100);",
+        "double x3 = x2 / x1;",
+        "far |= vlad_is_far(x0, 0x1p900);",
+        "double x4 = vlad_quotient(x0, x1, x3);",
+        "double x5 = x3 + x4;",
+        "r[i0] = x5;",
+        "}",
+        "#else",
+        "far = 1;",
+        "#endif",
+        "if (far)",
+        "#pragma omp simd",
+        "for (long i0 = 0; i0 < 1000; i0++) {",
+        "double x0 = ((const double *)a)[i0];",
+        "double x1 = ((const double *)b)[i0];",
+        "double x3 = x2 / x1;",
+        "double x4 = x0 / x1;",
+        "double x5 = x3 + x4;",
+        "r[i0] = x5;",
+        "}",
+        "}",
+    ]
+
+
+TEXTS = {
+    "quotient": "(lambda (a b) (list ((gradient-R (lambda (a) (sum (/ a b)))) a) ((gradient-R (lambda (b) (sum (/ a b)))) b)))",
+    "twice": "(lambda (a b) (/ (/ a b) b))",
+    "three times": "(lambda (a b) (/ (/ (/ a b) b) b))",
+    "by rows": "(lambda (a b) (let ((m (reshape a '(2 100)))) (/ m (slice (reshape b '(2 100)) 0 1 #:axis 1))))",
+    "by a number": "(lambda (a b) (/ a 3))",
+    "by its first": "(lambda (a b) (/ a (tensor-ref b 0)))",
+}
+COMPILED, EVALUATED = [
+    {name: vlad.Session(tier=tier).eval(text) for name, text in TEXTS.items()}
+    for tier in ("compile", "evaluate")
+]
+SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -1e-310, 1e-300, 1e300, -1e200, 1e-40, 1e35, 1.0]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(["float64", "float32"]),
+    widths=st.tuples(*[st.sampled_from([0.1, 3.0, 20.0, 37.0, 90.0, 308.0])] * 2),
+    specials=st.lists(
+        st.tuples(st.integers(0, 1), st.integers(0, 199), st.sampled_from(SPECIAL)), max_size=3
+    ),
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_to_the_same_bits(
+    name: str, seed: int, kind: str, widths: tuple[float, float], specials: list[tuple[int, int, float]]
+) -> None:
+    """Of numbers about 1 and of numbers all over the range, with some among them for which products do not do."""
+    r = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        operands = [
+            (r.choice([-1, 1], 200) * 10.0 ** r.uniform(-width, width, 200)).astype(kind) for width in widths
+        ]
+        for operand, place, value in specials:
+            operands[operand][place] = value
+    for found, expected in zip(
+        parts(COMPILED[name](*operands)), parts(EVALUATED[name](*operands)), strict=True
+    ):
+        assert found.dtype == expected.dtype == kind
+        np.testing.assert_array_equal(found, expected)
+        if name != "quotient":  # of a zero to which nothing contributed the sign may be another
+            np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))
+
+
+def parts(answer: Any) -> list[Any]:
+    return list(answer) if isinstance(answer, (list, tuple)) else [answer]
