@@ -199,6 +199,21 @@ def test_an_unknown_name_of_python_is_told_with_the_nearest(wrong: str, right: s
     assert caught.value.hint is not None and f"`{right}`" in caught.value.hint
 
 
+OTHERS = [name for each in ("Limits", "Opaque", "Procedure") for name in members(f"vlad.{each}")]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_public_member_of_a_smaller_class_is_documented(name: str) -> None:
+    assert len(told(name).splitlines()) > 2
+    used = name.rpartition(".")[2]
+    assert re.search(rf"\.{used}\b|Limits\([^)]*\b{used}=", RUN)
+
+
+def test_what_is_not_for_users_is_not_told() -> None:
+    assert "quicks" not in told("vlad.Procedure") and "are_watched" not in told("vlad.Limits")
+    assert set(members("vlad.Debugger")) == {f"vlad.Debugger.{name}" for name in WATCHING}
+
+
 # What of a debugger is for its users: the rest is what instrumented code calls.
 WATCHING = sorted({name for name in vars(vlad.Debugger) if not name.startswith("_")} - set(dir(Instrument)))
 

@@ -132,6 +132,8 @@ class Procedure:
         return result
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
+        if len(arguments) == 1 and type(arguments[0]) is float:
+            return self._apply.answer(self.value, arguments[0], self.options)
         return self._apply.answer(self.value, self.packed(arguments), self.options)
 
     def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:

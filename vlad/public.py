@@ -15,6 +15,15 @@ from typing import Any
 from vlad.compiling import compile
 
 PACKAGE = "vlad"
+# What of a class is for its users, where others of the package have names there as well.
+FOR_USERS: dict[str, tuple[str, ...]] = {
+    f"{PACKAGE}.Procedure": ("session",),
+    f"{PACKAGE}.Limits": ("fuel", "seconds", "memory", "depth", "output"),
+    f"{PACKAGE}.Debugger": (
+        "break_at", "break_on", "clear", "close", "evaluate", "find_nan", "keep_errors", "resting", "retrace", "stepping",
+        "trace", "untrace",
+    ),
+}  # fmt: skip
 
 
 def public_names() -> list[str]:
@@ -27,7 +36,8 @@ def members(name: str) -> list[str]:
     value = _value(name)
     if not isinstance(value, type) or issubclass(value, Exception):
         return []
-    return [f"{name}.{member}" for member in dir(value) if not member.startswith("_")]
+    chosen = FOR_USERS.get(name) or [member for member in dir(value) if not member.startswith("_")]
+    return [f"{name}.{member}" for member in chosen]
 
 
 def is_public(name: str) -> bool:

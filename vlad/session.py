@@ -459,11 +459,16 @@ class Session(Namespace):
     def apply(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
         """Apply a procedure to its one argument (a tuple, for several), as values of the language. `options`: of vlad.compile."""
         with self._lock:
-            if not self.machine.limits.are_watched:
+            machine = self.machine
+            if machine.limits.are_watched:  # it is one evaluation, even if the tier changes
+                return machine.guarded(self._suggesting, self.tiers.apply, procedure, argument, options)
+            if CURRENT.get() != machine.device:
                 return self._suggesting(self.tiers.apply, procedure, argument, options)
-            return self.machine.guarded(  # it is one evaluation, even if the tier changes
-                self._suggesting, self.tiers.apply, procedure, argument, options
-            )
+            try:  # as `_suggesting`, without a call in between
+                return self.tiers.apply(procedure, argument, options)
+            except VladError as error:
+                self._suggest(error, None)
+                raise
 
     def _replayed(self, procedure: Value, argument: Value, words: dict[int, str]) -> Value:
         """What an evaluation answered that was made before, evaluated again without its effects (compile/tiers.py)."""
@@ -530,18 +535,21 @@ class Session(Namespace):
         try:
             return evaluate(*operands)
         except VladError as error:
-            if span is not None and (error.span is None or in_library(error.span)):
-                if error.span is not None and in_stdlib(error.span) and not error.backtrace:
-                    error.backtrace.append(Backtrace("the library", error.span))
-                error.span = span
-            if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
-                clarify(error, self.known_names(), KEYWORDS, self._means_something)
-            elif error.code == "invalid-argument":
-                speak_of_call(error, self._is_of_library)
+            self._suggest(error, span)
             raise
         finally:
             if before is not None:
                 CURRENT.reset(before)
+
+    def _suggest(self, error: VladError, span: Span | None) -> None:
+        if span is not None and (error.span is None or in_library(error.span)):
+            if error.span is not None and in_stdlib(error.span) and not error.backtrace:
+                error.backtrace.append(Backtrace("the library", error.span))
+            error.span = span
+        if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
+            clarify(error, self.known_names(), KEYWORDS, self._means_something)
+        elif error.code == "invalid-argument":
+            speak_of_call(error, self._is_of_library)
 
     def _means_something(self, name: str) -> bool:
         return name in KEYWORDS or self.module.macro(name) is not None or name in self

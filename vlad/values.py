@@ -147,7 +147,7 @@ class Opaque:
     One object has one wrapper as long as anybody holds it, so wrappers are compared by identity, too. It has no tangents.
     """
 
-    __slots__ = ("object", "__weakref__")
+    __slots__ = {"object": "What it holds.", "__weakref__": None}
 
     object: Any
 

@@ -506,12 +506,13 @@ class Machine:
 
     def apply(self, f: Value, argument: Value, job: Overtaken | None = None) -> Value:
         """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions."""
-        f = look(f)
-        if not is_procedure(f):
-            raise not_a_procedure(f)
-
+        if type(f) is not tuple or len(f) in (0, 2):
+            f = look(f)
+            if not is_procedure(f):
+                raise not_a_procedure(f)
+        beginning = (f, argument)
         if job is None:
-            return self.guarded(self._entered, f, argument, beginning=(f, argument))
+            return self._guarded(self._entered, beginning, None, beginning)
 
         def evaluate() -> Value:
             job.begin()
@@ -520,7 +521,7 @@ class Machine:
             finally:
                 job.end()
 
-        return self.guarded(evaluate, beginning=(f, argument))
+        return self._guarded(evaluate, (), None, beginning)
 
     def _entered(self, f: Value, argument: Value) -> Value:
         result = f[0].entry1(f, argument)
@@ -575,11 +576,19 @@ class Machine:
         run: Callable[..., Value],
         *operands: Any,
         stop: Callable[[], object] | None = None,
-        beginning: Beginning | None = None,
     ) -> Value:
         """The answer of `run` for operands, under this machine's limits and with its errors. Where a limit is reached, `stop` is
-        called, in another thread: it tells code that is not Python's to end. `beginning`: the procedure and the argument of the
-        call."""
+        called, in another thread: it tells code that is not Python's to end."""
+        return self._guarded(run, operands, stop, None)
+
+    def _guarded(
+        self,
+        run: Callable[..., Value],
+        operands: tuple[Any, ...],
+        stop: Callable[[], object] | None,
+        beginning: Beginning | None,
+    ) -> Value:
+        """`beginning`: the procedure and the argument of the call, for whoever explains an error."""
         if self.instrument is not None and not self.watch.active:
             self.instrument.begin(beginning)
         watch = self.watch

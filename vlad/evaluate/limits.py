@@ -58,7 +58,7 @@ class _Interpreter:
                 collecting = is_collecting()
                 self._depth, self._collecting = before, collecting
             inside = evaluating.get(me, ())
-            evaluating[me] = (*inside, depth)
+            evaluating[me] = (*inside, depth) if inside else (depth,)
             rest_collector()
             if before < depth:
                 setrecursionlimit(depth)
@@ -75,18 +75,15 @@ class _Interpreter:
         me, depth, collecting = get_ident(), self._depth, self._collecting
         if inside:
             evaluating[me] = inside
-            deepest = max([depth, *[max(depths) for depths in evaluating.values()]])
-            if deepest != getrecursionlimit():
-                self._restore(deepest)
-            return
-        evaluating.pop(me, None)
-        if not evaluating:
-            self._restore(depth, collecting)
-
-    @staticmethod
-    def _restore(depth: int, collecting: bool = False) -> None:
-        if collecting:
-            wake_collector()
+            depth = max([depth, *[max(depths) for depths in evaluating.values()]])
+            if depth == getrecursionlimit():
+                return
+        else:
+            evaluating.pop(me, None)
+            if evaluating:
+                return
+            if collecting:
+                wake_collector()
         try:
             setrecursionlimit(depth)
         except RecursionError:
@@ -100,7 +97,7 @@ class _Interpreter:
         if inside:
             evaluating[get_ident()] = inside
         elif used:
-            self._restore(self._depth, self._collecting)
+            self.leave_locked(())
 
 
 _interpreter = _Interpreter()
@@ -118,24 +115,30 @@ def deep_recursion(depth: int | None = None) -> Iterator[None]:
         _interpreter.leave(inside)
 
 
-LIMITS = ("fuel", "seconds", "memory", "depth", "output")
+_MEANINGS = {
+    "fuel": "Procedure entries and loop turns.",
+    "seconds": "Wall-clock time.",
+    "memory": "Megabytes by which the process's resident memory may grow.",
+    "depth": "Nested calls that are not tail calls.",
+    "output": "Characters written.",
+}
+LIMITS = tuple(_MEANINGS)
 
 
 class Limits:
-    """Limits of each evaluation. None is unlimited. They do not change.
+    """Limits of each evaluation. None is unlimited. They do not change."""
 
-    fuel: procedure entries and loop turns. seconds: wall-clock time. memory: megabytes by which the process's resident
-    memory may grow. depth: nested calls that are not tail calls. output: characters written.
-    """
-
-    __slots__ = (*LIMITS, "are_watched")
+    __slots__ = {
+        **_MEANINGS,
+        "are_watched": "Does somebody have to look, while something runs, whether they are kept?",
+    }
 
     fuel: int | None
     seconds: float | None
     memory: float | None
     depth: int | None
     output: int | None
-    are_watched: bool  # does somebody have to look, while something runs, whether they are kept?
+    are_watched: bool
 
     def __init__(
         self,
