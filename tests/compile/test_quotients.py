@@ -84,7 +84,7 @@ def test_the_text() -> None:
         "far |= vlad_is_far_divisor(x1, 0x1p100);",
         "double x3 = x2 / x1;",
         "far |= vlad_is_far(x0, 0x1p900);",
-        "double x4 = vlad_quotient(x0, x1, x3);",
+        "double x4 = vlad_divided(x0, x1, x3);",
         "double x5 = x3 + x4;",
         "r[i0] = x5;",
         "}",

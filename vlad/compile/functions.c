@@ -496,7 +496,7 @@ static inline double vlad_normal_quantile(double fraction) {
 
 /* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/quotients.py). What is left over is 0 where t is
    exact, and would take the sign of a zero away. */
-static inline double vlad_quotient(double a, double y, double q) {
+static inline double vlad_divided(double a, double y, double q) {
   double t = a * q, left = fma(-t, y, a);
   return left == 0 ? t : fma(left, q, t);
 }

@@ -36,7 +36,7 @@ def _definitions() -> dict[str, str]:
     found = {}
     for part in re.split(r"\n(?=/\*)", text)[1:]:
         match = re.search(r"static inline (?:long double|double|int|long) (vlad_\w+)\(", part)
-        assert match is not None, part
+        assert match is not None and match.group(1) not in found, part
         found[match.group(1)] = part.strip()
         if match.group(1) in SINGLE:
             found[f"{match.group(1)}f"] = single(part.strip())
@@ -57,12 +57,12 @@ MARKED = {*VECTOR, *(f"{name}f" for name in VECTOR)}
 WIDE = """#ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif"""
-WIDENED = {*MARKED, "vlad_quotient", "vlad_quotientf"}
+WIDENED = {*MARKED, "vlad_divided", "vlad_dividedf"}
 
 
 # The functions of functions.c that are as right for floats, where all in them is of floats.
 SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_sum_error vlad_ratio vlad_sech_squared vlad_sharp_tanh
-vlad_gaussian vlad_product vlad_quotient vlad_is_far vlad_is_far_divisor""".split()  # noqa: SIM905
+vlad_gaussian vlad_product vlad_divided vlad_is_far vlad_is_far_divisor""".split()  # noqa: SIM905
 _SINGLE = re.compile(
     rf"\b(?:(?:{'|'.join([*ONE, *TWO, 'fma', *SINGLE])})(?=\()|\d+\.\d*(?:e[-+]?\d+)?(?![\w.]))|\bdouble\b"
 )

@@ -46,7 +46,7 @@ class Quotients:
 
     def text(self, value: int, dividend: str) -> str:
         divisor = self.divisors[value]
-        return f"vlad_quotient{ENDING[self.kind]}({dividend}, x{divisor}, {self.reciprocal(divisor)})"
+        return f"vlad_divided{ENDING[self.kind]}({dividend}, x{divisor}, {self.reciprocal(divisor)})"
 
     def is_far_divisor(self, divisor: int) -> str:
         return f"vlad_is_far_divisor{ENDING[self.kind]}(x{divisor}, {self._limit(FAR[self.kind][0])})"
