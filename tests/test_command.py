@@ -424,11 +424,26 @@ class TestEnding:
         )
         assert (done.returncode, done.stderr) == (0, b"")
 
+    def test_an_interrupt_while_modules_are_read(self) -> None:
+        script = """
+import sys
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == "vlad.session": raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupts())
+from vlad.__main__ import main
+sys.exit(main(["-e", "1"]))
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, env=environment(), timeout=60
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"Interrupted\n")
+
     @pytest.mark.parametrize("debug", [False, True])
     def test_an_error_of_ours(self, debug: bool) -> None:
         script = """
 import sys
-import vlad.__main__ as command
+from vlad import command
 def broken(*_, **__): raise KeyError("lost")
 command.Session = broken
 sys.exit(command.main(["-e", "1"]))

@@ -32,7 +32,7 @@ ROOMS = (
     (
         "vlad.compile",
         "refusals abi cache toolchain identity first_order representation blas interface interrupts quick analyze specialize "
-        "rewriting boxes sums optimize loops fuse products indices kernels triangles functions expressions emit_kernels "
+        "rewriting boxes sums optimize loops fuse products indices kernels triangles functions expressions quotients emit_kernels "
         "emit_routines facts c_text definitions emit_function emit_c emit_cuda cuda unit calls beside tiers whole",
     ),
     (
@@ -48,7 +48,7 @@ ROOMS = (
         "curves drawing pictures window plot sessions command asking measuring looking watching keeping settings commands "
         "startup completion plain prompt loop",
     ),
-    ("vlad", "__main__"),
+    ("vlad", "command __main__"),
 )
 ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
 

@@ -1,0 +1,539 @@
+"""The `vlad` command.
+
+In: the words of a command line.  Out: what a program prints, and an exit status: 0, 1 for an error in the program, 2 for
+wrong usage, 130 for an interrupt. Everything is done by a `Session`; here stand only the words, and what happens around a
+program: its output, its end, and errors as people read them. The words are taken apart by hand: argparse would cost 10 ms
+of each start, a tenth of what a short program takes (measured).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
+
+from vlad import __version__
+from vlad.errors import VladError
+from vlad.evaluate.explain import Beginning, Frames
+from vlad.evaluate.limits import Limits
+from vlad.session import Session
+from vlad.spelling import nearest
+
+if TYPE_CHECKING:
+    from vlad.debugging.commands import Commands
+
+HELP = """\
+vlad: a language in which differentiation is an operator like any other
+
+  vlad [OPTION ...] FILE [ARG ...]      run a program; `.vlad` may be left out of FILE
+  vlad [OPTION ...] run FILE [ARG ...]  the same
+  vlad [OPTION ...] -e EXPR [ARG ...]   evaluate EXPR and print its value; -e may be repeated
+  vlad [OPTION ...] < FILE              run the program that comes from standard input
+  vlad expand FILE                      print each top-level form as core, the language inside
+  vlad show FILE [--stage core|reverse|forward|types|c] [--name PROCEDURE]
+                                        print procedures: as core, as derivatives, as types, as C
+  vlad doc [NAME]                       tell what a name of the language means, or the code of an
+                                        error; without one, list all names by theme
+  vlad cache [clear]                    what compiled code is kept, and where; or remove it
+  vlad check FILE                       print types, and find type errors, without running
+  vlad build FILE [-o NAME] [--native]  make a program that runs without Python
+  vlad build FILE --lib [--export PROCEDURE ...] [--export-value PROCEDURE ...] [-o NAME]
+                                        make a shared library and its C header: procedures with
+                                        their derivatives, or their values only
+  vlad debug [--break PLACE ...] FILE [ARG ...]
+                                        run a program step by step, or up to a place in it
+  vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
+
+  -i                    then the prompt: after FILE or -e, with all that they defined
+  --no-init             a prompt without the start-up file
+  -I DIR                look for included and imported files in DIR, too; may be repeated
+  --metered             after each value, print how often each primitive was applied
+  --trace PROCEDURE     print each call of a procedure and its answer; may be repeated
+  --find-nan            tell which operation is the first to answer an infinity or a NaN
+  --tier auto|compile|evaluate
+                        compile to C what runs long (the default), everything first, or nothing
+  --optimize 0|1|2|3    how hard the C compiler tries; 2 without this
+  --device cpu|cuda     where tensors are made: in memory, or on the GPU (needs CuPy)
+  --fast-math           let it reorder sums and products, at the cost of the last digits
+  --max-seconds N       end the program with an error after N seconds,
+  --max-memory N        when it grows by more than N megabytes,
+  --max-depth N         when N calls are waiting for each other,
+  --fuel N              or after N calls and turns of loops
+  --help, --version     print this, print the version
+
+Options stand before FILE; all that follows FILE is for the program: `(command-line-arguments)`.
+Exit status: 0; 1 for an error in the program; 2 for wrong usage; 130 for an interrupt.
+"""
+
+ANSWERS = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
+
+SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, INTERRUPT, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
+
+COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl")
+CHOICES = {
+    "--tier": ("auto", "compile", "evaluate"),
+    "--stage": ("core", "reverse", "forward", "types", "c"),
+    "--optimize": ("2", "0", "1", "3"),
+    "--device": ("cpu", "cuda"),
+}
+FLAGS = {
+    "-i": "interactive",
+    "--metered": "metered",
+    "--fast-math": "fast_math",
+    "--lib": "library",
+    "--native": "native",
+    "--find-nan": "find_nan",
+    "--no-init": "no_init",
+}
+LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
+OPTIONS_OF = {
+    "debug": ("--break",),
+    "show": ("--stage", "--name"),
+    "build": ("-o", "--lib", "--export", "--export-value", "--native"),
+}  # that only this command has
+VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export", "--export-value", "--trace", "--break")
+OPTIONS = (*ANSWERS, *FLAGS, *VALUED)
+LARGEST = 2_000_000_000  # Python's recursion limit is a C int
+
+
+class UsageError(Exception):
+    """The command line makes no sense; the text says why."""
+
+
+class CommandLine:
+    """A command line, taken apart. `words` are the file and its arguments; `command` is "" where none is named."""
+
+    def __init__(self) -> None:
+        self.command = ""
+        self.words: list[str] = []
+        self.expressions: list[str] = []
+        self.path: list[str] = []
+        self.interactive = self.metered = self.fast_math = self.library = self.native = self.find_nan = False
+        self.no_init = False
+        self.traced: list[str] = []
+        self.breakpoints: list[str] = []
+        self.output: str | None = None
+        self.exports: dict[str, bool] = {}  # with derivatives?
+        self.answer: str | None = None  # to --help and --version: there is nothing else to do then
+        self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
+        self.choices["--tier"] = ""  # what $VLAD_TIER says, or auto
+        self.name: str | None = None
+        self.limits: dict[str, Any] = {}  # by name, as for Limits
+
+    @property
+    def is_bare(self) -> bool:
+        """Is nothing said of what is to be run? Then at a terminal it is the prompt."""
+        return not (self.command or self.words or self.expressions)
+
+
+def parse(words: list[str]) -> CommandLine:
+    """Take a command line apart. Raises UsageError."""
+    line = CommandLine()
+    rest = list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if word == "--":
+            line.words += reversed(rest)
+            break
+        if word.startswith("-") and word != "-":
+            _option(line, word, rest)
+        elif word in COMMANDS and not (line.command or line.words or line.expressions):
+            line.command = word
+        else:
+            line.words.append(word)
+            if line.command in ("", "run", "debug"):  # the rest belongs to the program
+                line.words += reversed(rest)
+                break
+    _check(line)
+    return line
+
+
+def _option(line: CommandLine, word: str, rest: list[str]) -> None:
+    name, joined, value = word.partition("=")
+    if word.startswith("-I") and word != "-I":
+        name, joined, value = "-I", "joined", word[2:]
+    for command, options in OPTIONS_OF.items():
+        if name in options and line.command != command:
+            raise UsageError(f"{name} belongs to `vlad {command}`")
+    if name in FLAGS and not joined:
+        setattr(line, FLAGS[name], True)
+        return
+    if word in ANSWERS:
+        line.answer = ANSWERS[word]
+        return
+    if name not in VALUED or (joined and name == "-e"):
+        raise UsageError(f"unknown option: {word}{_suggestion(name, OPTIONS)}")
+    if not joined:
+        if not rest:
+            raise UsageError(f"{name} needs a value")
+        value = rest.pop()
+    _set(line, name, value)
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    """`; did you mean …?`, where something known is written much like a word."""
+    near = nearest(word, known)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _refuse_misspelt(word: str) -> None:
+    """A first word that is no file but nearly a command was meant as one. Raises UsageError."""
+    if not any(os.path.exists(name) for name in (word, word + ".vlad")):
+        suggestion = "" if os.path.dirname(word) or "." in word else _suggestion(word, COMMANDS)
+        if suggestion:
+            raise UsageError(f"no such command, and no such file: {word}{suggestion}")
+
+
+def _set(line: CommandLine, name: str, value: str) -> None:
+    if name == "-I":
+        line.path.append(value)
+    elif name == "-e":
+        line.expressions.append(value)
+    elif name == "--name":
+        line.name = value
+    elif name == "--trace":
+        line.traced.append(value)
+    elif name == "--break":
+        line.breakpoints.append(value)
+    elif name == "-o":
+        line.output = value
+    elif name in ("--export", "--export-value"):
+        line.exports[value] = name == "--export"
+    elif name in CHOICES:
+        if value not in CHOICES[name]:
+            raise UsageError(f"{name} is one of {', '.join(CHOICES[name])}; not {value}")
+        line.choices[name] = value
+    else:
+        line.limits[LIMITS[name]] = _amount(name, value)
+
+
+def _amount(name: str, text: str) -> float:
+    """A limit: any positive number of seconds or megabytes, a whole number of the rest."""
+    whole = name in ("--max-depth", "--fuel")
+    try:
+        number = int(text) if whole else float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number <= LARGEST:  # refuses nan as well
+        raise UsageError(f"{name} needs a positive {'whole number' if whole else 'number'}; not {text}")
+    return number
+
+
+def _check(line: CommandLine) -> None:
+    if line.answer is not None:
+        return
+    if line.command and line.expressions:
+        raise UsageError(f"-e does not go with `vlad {line.command}`")
+    if line.interactive and (line.command not in ("", "run", "repl")):
+        raise UsageError(f"-i does not go with `vlad {line.command}`")
+    if (line.interactive or line.command == "repl") and (line.traced or line.find_nan):
+        raise UsageError(
+            "--trace and --find-nan go with programs; at the prompt, `,trace` and `,nan on` do that"
+        )
+    if line.no_init and not (line.interactive or line.command == "repl" or line.is_bare):
+        raise UsageError("--no-init goes with the prompt")
+    if line.command == "repl":
+        if line.words:
+            raise UsageError("`vlad repl` takes no file; `vlad -i FILE` runs one and stays")
+        return
+    if line.command == "cache":
+        if line.words not in ([], ["clear"]):
+            raise UsageError(f"`vlad cache` takes `clear` or nothing; not {' '.join(line.words)}")
+        return
+    if line.command == "doc":
+        if line.words[1:]:
+            raise UsageError(f"`vlad doc` takes one name; too many: {' '.join(line.words[1:])}")
+        return
+    if line.command and not line.words:
+        raise UsageError(f"`vlad {line.command}` needs a file")
+    if line.command in ("expand", "show", "check", "build") and (line.traced or line.find_nan):
+        raise UsageError(f"--trace and --find-nan go with programs that run, not with `vlad {line.command}`")
+    if line.exports and not line.library:
+        raise UsageError("--export and --export-value go with --lib")
+    if line.library and not line.exports:
+        raise UsageError("--lib needs the procedures to export: --export PROCEDURE")
+    if line.command in ("expand", "show", "check", "build") and len(line.words) > 1:
+        raise UsageError(f"`vlad {line.command}` takes one file; too many: {' '.join(line.words[1:])}")
+
+
+def execute(line: CommandLine) -> int:
+    """Do what a command line asks for."""
+    if line.answer is not None:
+        sys.stdout.write(line.answer)
+        return SUCCESS
+    if line.command == "cache":
+        return _cache(clear=bool(line.words))
+    if line.command == "doc":
+        return _doc(*line.words)
+    program = not line.expressions
+    if program and not line.command and line.words and not line.path:
+        _refuse_misspelt(line.words[0])
+    if line.command == "repl" or line.interactive or (program and not line.words and _at_terminal()):
+        return _prompt(line)
+    session = _session(line)
+    if line.command == "debug":
+        return _debug(session, line)
+    if line.command == "expand":
+        _print_all(session.expand(line.words[0]))
+    elif line.command == "show":
+        return _show(session, line)
+    elif line.command == "check":
+        return _check_file(session, line.words[0])
+    elif line.command == "build":
+        _build(session, line)
+    else:
+        commands = _watching(session, line, _say) if line.traced or line.find_nan else None
+        with _telling_the_way(session) if commands is None else nullcontext():
+            status = _run(session, line)
+        for name in () if commands is None else commands.unseen():
+            _say(f"--trace {name}: there was no call of it")
+        return status
+    return SUCCESS
+
+
+def _session(line: CommandLine, write: Callable[[str], object] | None = None) -> Session:
+    return Session(
+        line.path,
+        arguments=line.words if line.expressions else line.words[1:],
+        limits=Limits(**line.limits),
+        metered=line.metered,
+        tier=_tier(line),
+        optimize=int(line.choices["--optimize"]),
+        fast_math=line.fast_math,
+        device=line.choices["--device"],
+        write=write,
+    )
+
+
+def _at_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _prompt(line: CommandLine) -> int:
+    from vlad.repl.loop import start  # 0.1 s, only for a person
+
+    file = line.words[0] if line.words and not line.expressions else None
+    start(lambda write: _session(line, write), file, line.expressions, init=not line.no_init)
+    return SUCCESS
+
+
+@contextmanager
+def _telling_the_way(session: Session) -> Iterator[None]:
+    """Inside, an error gets a note that tells by which tail calls it was reached, where that is found out in a moment."""
+    told: tuple[VladError, Beginning, dict[int, str]] | None = None
+
+    def failed(error: VladError, frames: Frames, beginning: Beginning | None) -> None:
+        nonlocal told
+        if beginning is not None:
+            told = error, beginning, session.tiers.words_read()
+
+    session.machine.failed = failed
+    session.tiers.keep_effects()
+    try:
+        yield
+    except VladError as error:
+        if told is not None and told[0] is error:
+            from vlad.debugging.commands import way_text  # not needed by programs
+            from vlad.debugging.retracing import A_MOMENT, Failure, tail_calls_before
+
+            with suppress(KeyboardInterrupt):
+                before = tail_calls_before(session, Failure(*told), A_MOMENT)
+                if before and way_text(before):
+                    error.add_note(way_text(before))
+        raise
+
+
+def _run(session: Session, line: CommandLine) -> int:
+    """Run a program, or evaluate the expressions of -e."""
+    for expression in line.expressions:
+        session.run_text(expression)
+    if line.expressions:
+        return SUCCESS
+    if not line.words or line.words[0] == "-":
+        return _standard_input(session)
+    session.run(line.words[0])
+    return SUCCESS
+
+
+def _print_all(texts: Iterable[str]) -> int:
+    """Print texts as they come; how many there were."""
+    count = 0
+    for text in texts:
+        sys.stdout.write(text + "\n")
+        count += 1
+    return count
+
+
+def _tier(line: CommandLine) -> str | None:
+    """What --tier says, or else $VLAD_TIER; None where neither does."""
+    named = line.choices["--tier"] or os.environ.get("VLAD_TIER") or None
+    if named is not None and named not in CHOICES["--tier"]:
+        raise UsageError(f"$VLAD_TIER is one of {', '.join(CHOICES['--tier'])}; not {named}")
+    return named
+
+
+def _show(session: Session, line: CommandLine) -> int:
+    shown = _print_all(session.show(line.words[0], line.choices["--stage"], line.name))
+    if line.name is not None and not shown:
+        raise VladError("unbound-variable", f"No procedure of that name in {line.words[0]}: {line.name}")
+    return SUCCESS
+
+
+def _check_file(session: Session, path: str) -> int:
+    lines, errors = session.check(path)
+    _print_all(lines)
+    for error in errors:
+        _say(str(error))
+    return PROGRAM_ERROR if errors else SUCCESS
+
+
+def _watching(session: Session, line: CommandLine, write: Callable[[str], object]) -> Commands:
+    """The debugger, watching what the command line names."""
+    from vlad.debugging.commands import Commands  # not needed by programs
+
+    commands = Commands(session, _ask, write)
+    commands.trace(" ".join(line.traced), later=True)
+    commands.break_at(" ".join(line.breakpoints), later=True)
+    if line.find_nan:
+        commands.nan("on")
+    return commands
+
+
+def _debug(session: Session, line: CommandLine) -> int:
+    """Run a program in the debugger; after an error one may look around."""
+    commands = _watching(session, line, print)
+    try:
+        with nullcontext() if line.breakpoints else commands.stepping(lasting=True):
+            session.run(line.words[0])
+    except VladError as error:
+        if error.code == "abandoned" or commands.debugger.error is None:
+            raise
+        commands.debug()
+        return PROGRAM_ERROR
+    for name in commands.unseen():
+        print(f"there was no call of {name}")
+    return SUCCESS
+
+
+def _ask(prompt: str) -> str:
+    """A line from the person; what does not come from a terminal is shown, for nobody has typed it there."""
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    line = sys.stdin.readline()
+    if not sys.stdin.isatty():
+        sys.stdout.write(line or "\n")
+    return line
+
+
+def _build(session: Session, line: CommandLine) -> None:
+    base = os.path.basename(line.words[0]).removesuffix(".vlad")
+    output = line.output or (f"lib{base}.so" if line.library else base)
+    session.build(line.words[0], output, exports=line.exports, library=line.library, native=line.native)
+
+
+def _cache(clear: bool) -> int:
+    from vlad.compile import cache  # not needed by programs
+
+    if clear:
+        print(f"removed: {cache.clear()}")
+        return SUCCESS
+    entries = cache.entries()
+    print(f"folder: {cache.folder()}")
+    print(f"entries: {len(entries)}")
+    print(f"megabytes: {sum([entry.bytes for entry in entries]) / 1e6:.1f}")
+    return SUCCESS
+
+
+def _doc(name: str | None = None) -> int:
+    from vlad.help import listing, told  # not needed by programs
+
+    print(listing() if name is None else told(name))
+    return SUCCESS
+
+
+def _standard_input(session: Session) -> int:
+    """Run the program that standard input holds."""
+    if sys.stdin is None:
+        raise UsageError("no file, and no standard input")
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise VladError("not-text", f"Standard input is not a text in UTF-8: {error.reason}") from None
+    session.run_text(text, "<standard input>")
+    return SUCCESS
+
+
+def _same_everywhere() -> None:
+    """Output is UTF-8 whatever the locale says, and what UTF-8 cannot hold is escaped, not an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it stays until the end
+
+
+def _say(message: str) -> None:
+    """A message to the person, after all that the program has printed."""
+    sys.stdout.flush()
+    print(message, file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """What is still in the buffer cannot be written: let the end of the process not try it again."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:  # no file behind it: nothing will be tried
+        return
+
+
+def _guarded(words: list[str]) -> int:
+    """Parse and execute; every way in which that can end, as an exit status."""
+    try:
+        status = execute(parse(words))
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        _say(f"vlad: {error}\nTry `vlad --help`.")
+        return WRONG_USAGE
+    except VladError as error:
+        _say("\n".join([str(error), *getattr(error, "__notes__", ())]))
+        if sys.stderr is not None and sys.stderr.isatty():  # a person, who may want to know more
+            _say(f"  `vlad doc {error.code}` tells what that means")
+        return PROGRAM_ERROR
+    except KeyboardInterrupt:
+        _say("Interrupted")
+        return INTERRUPT
+    except MemoryError:
+        _say("Error: The program needs more memory than there is")
+        return PROGRAM_ERROR
+
+
+def _internal(error: Exception) -> int:
+    print(f"vlad: internal error, please report it: {type(error).__name__}: {error}", file=sys.stderr)
+    if os.environ.get("VLAD_DEBUG") == "1":
+        import traceback  # 10 ms, only for an error of ours
+
+        traceback.print_exception(error)
+    else:
+        print("Set VLAD_DEBUG=1 to see where.", file=sys.stderr)
+    return INTERNAL_ERROR
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command; answers its exit status. `argv` are the words behind `vlad`."""
+    words = sys.argv[1:] if argv is None else argv
+    _same_everywhere()
+    try:
+        return _guarded(words)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        _discard_output()
+        return BROKEN_PIPE
+    except OSError as error:
+        _discard_output()
+        print(f"vlad: cannot write the output: {error.strerror}", file=sys.stderr)
+        return PROGRAM_ERROR
+    except Exception as error:
+        return _internal(error)
