@@ -119,10 +119,13 @@ def test_keywords_cannot_be_defined() -> None:
         assert caught.value.code == "reserved-name"
     with pytest.raises(vlad.VladError, match="when is a keyword"):
         session.eval("(define (when x) x)")
+    with pytest.raises(vlad.VladError, match="if is a keyword and cannot be defined"):
+        session.eval("(define-syntax if (syntax-rules () ((_ a b c) a)))")
     with pytest.raises(vlad.VladError, match="let is a keyword"):
         session.define(let)
     assert session.eval("(if #t 1 2)") == 1.0
     assert session.eval("(define (f if) (+ if 1)) (f 2)") == 3.0  # a local name
+    assert session.eval("(let-syntax ((if (syntax-rules () ((_ a) a)))) (if 5))") == 5.0
     session["list"] = session.eval("(lambda all 'mine)")
     assert session.eval("(list 1 2)") == "mine"
     session["a name"] = 4

@@ -188,6 +188,7 @@ class _Expander:
 
     def top_define_syntax(self, form: Form, items: list[Item]) -> None:
         name, macro = self.macro_definition(form, self.outside)
+        refuse_keyword(name.symbol.name, name.span)
         self.module.define_macro(name.symbol.name, macro)
 
     def top_include(self, form: Form, items: list[Item]) -> None:
