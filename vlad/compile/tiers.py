@@ -254,11 +254,13 @@ class Tiers:
 
     def apply(self, f: Value, argument: Value, options: Options | None = None) -> Value:
         """As Machine.apply; with `options` by compiled code, or not at all. Raises VladError."""
-        if self._depth == 0 and self._effects.done:
-            self._effects.begin()
-        if self._depth >= MOST_NESTED:
+        depth = self._depth
+        if depth == 0:
+            if self._effects.done:
+                self._effects.begin()
+        elif depth >= MOST_NESTED:
             raise too_deep()
-        self._depth += 1
+        self._depth = depth + 1
         try:
             if options is not None:
                 return self._surely(f, argument, options)
@@ -266,7 +268,7 @@ class Tiers:
                 return self.machine.apply(f, argument)
             return self._apply(look(f), argument)
         finally:
-            self._depth -= 1
+            self._depth = depth
 
     def words_read(self) -> dict[int, str]:
         """What the last evaluation has read, for `replayed`."""

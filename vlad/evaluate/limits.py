@@ -292,13 +292,14 @@ class Watch:
     def enter(self) -> None:
         """Where this is interrupted, nothing was entered."""
         if self.active == 0:
-            inside = _interpreter.enter((self.limits.depth or DEFAULT_DEPTH) + 1000)
+            limits = self.limits
+            inside = _interpreter.enter((limits.depth or DEFAULT_DEPTH) + 1000)
             watcher, done, outer = None, _NEVER, self._outer
             try:
-                if self.limits.are_watched:
+                if limits.are_watched:
                     done, outer = threading.Event(), budget()
                     watcher = self._started(done, outer)
-                me, fuel, endless = get_ident(), self.limits.fuel, math.inf
+                me, fuel, endless = get_ident(), limits.fuel, math.inf
             except BaseException:
                 if done is not _NEVER:
                     done.set()
