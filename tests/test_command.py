@@ -341,7 +341,8 @@ class TestEnding:
         (tmp_path / "first.vlad").write_text("(+ 1 1)")
         for name in ("firts", "firts.vlad"):
             assert "did you mean `first.vlad`?" in vlad(name, folder=tmp_path).stderr
-        assert "did you mean" not in vlad("elsewhere.vlad", folder=tmp_path).stderr
+        for name in ("elsewhere.vlad", "nope.vlad", "first.txt"):  # an ending in common is no likeness
+            assert "did you mean" not in vlad(name, folder=tmp_path).stderr
 
     def test_help_is_an_option(self, tmp_path: Path) -> None:
         done = vlad("help", folder=tmp_path)

@@ -673,8 +673,7 @@ class Session(Namespace):
                 if is_readable(path):
                     return path
         where = ", ".join(dict.fromkeys([folder or "." for folder in folders]))
-        near = nearest(candidates[0], files_in(folders)) if name == os.path.basename(name) else []
-        meant = f"; did you mean `{near[0]}`?" if near else ""
+        meant = _misspelt(candidates[0], folders) if name == os.path.basename(name) else ""
         raise VladError("cannot-find", f"Cannot find: {name}", span, hint=f"looked in {where}{meant}")
 
     # A program as a whole.
@@ -881,6 +880,14 @@ def is_readable(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)
+
+
+def _misspelt(name: str, folders: Iterable[str]) -> str:
+    """`; did you mean …?`, where there is a file of much the same name, with the same ending."""
+    stem, ending = os.path.splitext(name)
+    stems = [os.path.splitext(file)[0] for file in files_in(folders) if file.endswith(ending)]
+    near = nearest(stem, stems)
+    return f"; did you mean `{near[0]}{ending}`?" if near else ""
 
 
 def files_in(folders: Iterable[str]) -> list[str]:
