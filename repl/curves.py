@@ -41,7 +41,11 @@ def curves_of(shell: Shell, operands: list[str], derivative: bool) -> list[Curve
     found = []
     for text, value in zip(operands, values, strict=True):
         if not is_procedure(value):
-            raise VladError("invalid-command", f"Neither a procedure nor the end of an interval: {text}")
+            raise VladError(
+                "invalid-command",
+                f"Neither a procedure nor the end of an interval: {text}",
+                hint="an interval has two ends, as in `,plot sin 0 6`",
+            )
         found.append(sampled(shell, text, value, low, high))
         if derivative:
             slope = shell.session.apply(shell.session.library_value("derivative"), value)

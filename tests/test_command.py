@@ -337,6 +337,17 @@ class TestEnding:
         assert (done.returncode, done.stdout) == (1, "")
         assert "Cannot find: missing" in done.stderr
 
+    def test_a_file_that_is_misspelt(self, tmp_path: Path) -> None:
+        (tmp_path / "first.vlad").write_text("(+ 1 1)")
+        for name in ("firts", "firts.vlad"):
+            assert "did you mean `first.vlad`?" in vlad(name, folder=tmp_path).stderr
+        for name in ("elsewhere.vlad", "nope.vlad", "first.txt"):  # an ending in common is no likeness
+            assert "did you mean" not in vlad(name, folder=tmp_path).stderr
+
+    def test_help_is_an_option(self, tmp_path: Path) -> None:
+        done = vlad("help", folder=tmp_path)
+        assert done.returncode == 2 and "`vlad --help`" in done.stderr
+
     def test_a_file_that_is_named_almost_like_a_command(self, tmp_path: Path) -> None:
         (tmp_path / "chek.vlad").write_text("(+ 1 1)")
         assert vlad("chek", folder=tmp_path).stdout == "2\n"

@@ -78,6 +78,11 @@ def same(printed: str, expected: str) -> bool:
     return all(math.isclose(float(a), float(b), rel_tol=1e-9, abs_tol=1e-12) for a, b in pairs)
 
 
+def hidden_names(session: Session) -> list[str]:
+    """What a program has defined that means something without it. The prompt tells people so, each time; the pages do not."""
+    return [name for name in session.module.defined if session.library.lookup(name) is not None]
+
+
 def check(block: Block, printed: str, expected: str) -> None:
     place = f"{block.page.relative_to(ROOT)}, line {block.line}"
     assert same(printed, expected), f"{place}\n--- printed\n{printed}\n--- expected\n{expected}"
@@ -161,6 +166,8 @@ def test_the_examples_of_a_page(page: Path, tmp_path: Path) -> None:
     for block in blocks(page):
         if block.language in ("vlad", "python", "repl", "console"):
             getattr(runner, block.language)(block)
+            hidden = hidden_names(runner.session) + hidden_names(runner.shell.session)
+            assert hidden == [], f"{page.name}, line {block.line}: another name would not hide the library's"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -182,6 +182,10 @@ def _suggestion(word: str, known: Iterable[str]) -> str:
 def _refuse_misspelt(word: str) -> None:
     """A first word that is no file but nearly a command was meant as one. Raises UsageError."""
     if not any(os.path.exists(name) for name in (word, word + ".vlad")):
+        if word == "help":
+            raise UsageError(
+                "no such command: help; `vlad --help` lists them, `vlad doc NAME` explains a name"
+            )
         suggestion = "" if os.path.dirname(word) or "." in word else _suggestion(word, COMMANDS)
         if suggestion:
             raise UsageError(f"no such command, and no such file: {word}{suggestion}")

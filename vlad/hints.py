@@ -11,13 +11,24 @@ from collections.abc import Callable, Iterable, Iterator
 from vlad.errors import VladError
 from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.reader.lexer import tokens
-from vlad.reader.parser import Form, Name, Syntax, read
+from vlad.reader.parser import Form, Literal, Name, Syntax, read
 from vlad.source import Source, Span
 from vlad.spelling import suggestion
+from vlad.values import Backtrace
 
 NOTHING = "define it, or import the module that does"
 _INVALID = re.compile(r"Argument to (\S+) is invalid")
 OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
+LONGEST_SHOWN = 40
+UNSUITED = frozenset(
+    [
+        "bundle-do-not-conform",
+        "invalid-argument",
+        "no-matching-pair",
+        "not-a-procedure",
+        "wrong-number-of-arguments",
+    ]
+)
 _ASSIGNED = re.compile(r"[ \t]*=[ \t]*\S")
 _NUMERAL = re.compile(r"[-+.]*\d")
 
@@ -41,7 +52,11 @@ def clarify(
         error.span, error.hint, error.irritants = head.span, suggestion(head.symbol.name, keywords), []
     elif error.code == "unbound-variable":
         name = error.message.rpartition(" ")[2]
-        error.hint = _as_assignment(error.span, name) or hint_for(name, {*known, *keywords}, error.span)
+        error.hint = (
+            _as_assignment(error.span, name)
+            or _as_bare_parameter(error.span, name)
+            or hint_for(name, {*known, *keywords}, error.span)
+        )
     elif error.span is not None:
         error.hint = _as_elsewhere(error.span, set(known)) or error.hint
 
@@ -54,23 +69,71 @@ def _as_assignment(span: Span | None, name: str) -> str | None:
     return None if line.strip() else f"write `(define {name} VALUE)`"
 
 
+def _as_bare_parameter(span: Span | None, name: str) -> str | None:
+    """A hint for `(lambda x: x)`, which is a procedure of a whole argument list named `x:`."""
+    if span is None or not re.search(rf"\(\s*lambda\s+{re.escape(name)}:", span.source.text):
+        return None
+    return f"write `(lambda ({name}) BODY)`"
+
+
 def _as_elsewhere(span: Span, known: set[str]) -> str | None:
     """A hint for a call that is written as in mathematics: `(1 + 2)`, or `f(3)`, of which the list is what cannot be called. What
     bears a known name may well have been called, and something inside it not."""
-    try:
-        found = read(Source("", span.text))
-    except VladError:
+    form = _form(span)
+    if form is None:
         return None
-    if len(found) != 1 or not isinstance(found[0], Form):
-        return None
-    texts = [item.span.text for item in found[0].items]
+    texts = [item.span.text for item in form.items]
     if len(texts) > 2 and texts[1] in OPERATORS and texts[0] not in known:
         return f"the procedure comes first{':' if texts[3:] == [] else ', as in'} `({texts[1]} {texts[0]} {texts[2]})`"
     before = [token for token in tokens(span.source.text) if token.end == span.start]
     if not before or before[0].kind != "atom":
-        return None
+        return _as_data(form)
     name = span.source.text[before[0].start : before[0].end]
     return f"the procedure stands inside the parentheses: `({' '.join([name, *texts])})`"
+
+
+def _form(span: Span) -> Form | None:
+    """The form that stands at a place, unless it is empty, or something else stands there."""
+    try:
+        found = read(Source("", span.text))
+    except VladError:
+        return None
+    if len(found) == 1 and isinstance(found[0], Form) and found[0].items:
+        return found[0]
+    return None
+
+
+def _as_data(form: Form) -> str | None:
+    """A hint for `(1 2 3)`, where a list was meant."""
+    if not isinstance(form.items[0], Literal):
+        return None
+    return f"only procedures can be called; a list of data has a quote before it: `'{_short(form)}`"
+
+
+def _short(form: Form) -> str:
+    text = form.span.text
+    return text if len(text) <= LONGEST_SHOWN and "\n" not in text else "(…)"
+
+
+def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
+    """Where something inside a procedure of the library went wrong, say how that procedure is called: its operands may stand
+    in another order, or be others. `call_of` knows that of the names of the library."""
+    if error.span is None or error.code not in UNSUITED:
+        return
+    if any(entry.span is None or not in_library(entry.span) for entry in error.backtrace[:1]):
+        return
+    form = _form(error.span)
+    if form is None or not isinstance(form.items[0], Name):
+        return
+    name = form.items[0].symbol.name
+    call = call_of(name)
+    if call is not None and call not in (error.hint or ""):
+        usage = f"{name} is called as `{call}`"
+        error.hint = f"{error.hint}; {usage}" if error.hint else usage
+
+
+def _is_inside(entry: Backtrace) -> bool:
+    return entry.span is not None and in_stdlib(entry.span)
 
 
 def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> None:
@@ -82,9 +145,7 @@ def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> Non
     words = names_in(error.span.text)
     if found.group(1) in words:
         return
-    inside = [
-        entry.procedure for entry in error.backtrace if entry.span is not None and in_stdlib(entry.span)
-    ]
+    inside = [entry.procedure for entry in error.backtrace if _is_inside(entry)]
     for name in [*[name.rpartition(" of ")[2] for name in inside], *words[:1]]:
         if inside and name in words and is_of_library(name):
             speak_of(name, error)

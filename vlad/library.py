@@ -56,6 +56,12 @@ class Library:
             start = line
         return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
 
+    def call(self, name: str) -> str | None:
+        """How a procedure is called: the first line of its doc comment."""
+        source = self.definition(name)
+        first = "" if source is None else source.text.lstrip("\n").partition("\n")[0]
+        return first.removeprefix(";;; ") if first.startswith(";;; (") else None
+
 
 def _definitions(file: str, text: str) -> dict[str, Place]:
     found = list(_DEFINITION.finditer(text))

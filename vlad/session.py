@@ -13,7 +13,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from vlad.compile.tiers import POLICIES, Options, Tiers
@@ -29,7 +29,7 @@ from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.expand.forms import KEYWORDS, expand_form, made
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
-from vlad.hints import clarify, speak_of_call
+from vlad.hints import clarify, show_call, speak_of_call
 from vlad.library import the_library
 from vlad.life import born, close, expect_open, is_gone
 from vlad.namespace import Namespace
@@ -37,6 +37,7 @@ from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.source import Source, Span
+from vlad.spelling import nearest
 from vlad.turns import Turns
 from vlad.values import (
     NIL,
@@ -550,12 +551,17 @@ class Session(Namespace):
             clarify(error, self.known_names(), KEYWORDS, self._means_something)
         elif error.code == "invalid-argument":
             speak_of_call(error, self._is_of_library)
+        show_call(error, self._call_of)
 
     def _means_something(self, name: str) -> bool:
         return name in KEYWORDS or self.module.macro(name) is not None or name in self
 
     def _is_of_library(self, name: str) -> bool:
         return self.module.is_inherited(name) and self._library.definition(name) is not None
+
+    def _call_of(self, name: str) -> str | None:
+        """How a procedure of the library is called, as its doc comment says; None of other names."""
+        return self._library.call(name) if self._is_of_library(name) else None
 
     def _print(self, value: Value) -> None:
         if value is not UNSPECIFIED:
@@ -667,7 +673,8 @@ class Session(Namespace):
                 if is_readable(path):
                     return path
         where = ", ".join(dict.fromkeys([folder or "." for folder in folders]))
-        raise VladError("cannot-find", f"Cannot find: {name}", span, hint=f"looked in {where}")
+        meant = _misspelt(candidates[0], folders) if name == os.path.basename(name) else ""
+        raise VladError("cannot-find", f"Cannot find: {name}", span, hint=f"looked in {where}{meant}")
 
     # A program as a whole.
 
@@ -873,6 +880,23 @@ def is_readable(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)
+
+
+def _misspelt(name: str, folders: Iterable[str]) -> str:
+    """`; did you mean …?`, where there is a file of much the same name, with the same ending."""
+    stem, ending = os.path.splitext(name)
+    stems = [os.path.splitext(file)[0] for file in files_in(folders) if file.endswith(ending)]
+    near = nearest(stem, stems)
+    return f"; did you mean `{near[0]}{ending}`?" if near else ""
+
+
+def files_in(folders: Iterable[str]) -> list[str]:
+    """The names of the files in folders, as far as these can be listed."""
+    found = []
+    for folder in folders:
+        with suppress(OSError):
+            found += os.listdir(folder or ".")
+    return found
 
 
 def only_lambda(body: Body) -> Lambda | None:

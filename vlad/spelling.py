@@ -30,6 +30,7 @@ ELSEWHERE = {
     "defun": "write `(define (NAME PARAMETER ...) BODY)`",
     "diff": "write `(derivative f)` or `(gradient f)`",
     "e": "write `(exp 1)`",
+    "doc": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means",
     "elif": "write `(cond (TEST VALUE) ... (else VALUE))`",
     "else": "`else` begins the last clause of a `cond` or a `case`",
     "exit": "a program ends with its last form; at a prompt press Ctrl-D",
@@ -44,10 +45,13 @@ ELSEWHERE = {
     "head": "write `car` or `first`",
     "len": "write `length` for lists, `size` or `shape` for tensors",
     "let-values": "write `(let (((cons a b) VALUE)) BODY)`, where VALUE answers `(cons a b)`",
+    "help": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means; there, `,help` lists the commands",
     "ln": "write `log`",
+    "load": 'write `(import "FILE")`, or at a prompt `,load FILE`; `load-tensor` and `load-csv` read data',
     "mod": "write `modulo`",
     "nil": "write `'()`",
     "null": "write `'()`, and `(null? x)` to ask for it",
+    "plot": "at a prompt, `,plot F LOW HIGH` draws a procedure",
     "pow": "write `(expt x y)`",
     "print": "write `(write x)` or `(display x)`",
     "printf": "write `(display x)`",
@@ -57,6 +61,7 @@ ELSEWHERE = {
     "randn": "random numbers come from a key: `(normal (random-key 1) 3)` makes three",
     "random": "random numbers come from a key: `(uniform (random-key 1) 3)` makes three",
     "return": "the value of a procedure is that of its last expression",
+    "save": "at a prompt, `,save FILE` writes what you entered; `save-tensor` writes data",
     "set!": "no value ever changes: bind a new name with `let`, or hand the new value to the next turn of a loop",
     "setq": "no value ever changes: bind a new name with `let`, or hand the new value to the next turn of a loop",
     "sqr": "write `square`",
@@ -91,6 +96,8 @@ def suggestion(word: str, known: Iterable[str]) -> str | None:
 def nearest(word: str, known: Iterable[str]) -> list[str]:
     """The likeliest of the known words that are the fewest edits away: at most three, and none that has little in common with
     the word."""
+    if len(word) < 2:  # a variable of mathematics: nothing to know a name by
+        return []
     most = 1 if len(word) < 5 else 2 if len(word) < 9 else 3
     letters = set(word)
     found: list[tuple[tuple[object, ...], str]] = []

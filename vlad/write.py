@@ -99,9 +99,10 @@ def _text(value: Value, limit: int | None, quoting: bool) -> str:
             text = item
         else:
             text = _start(item, work, quoting)
-        out.append(text)
+        is_long = limit is not None and len(text) > limit  # a procedure, a string, or a row of a tensor
+        out.append(text[:limit] if is_long else text)
         length += len(text)
-        if limit is not None and length > limit and work:
+        if is_long or (limit is not None and length > limit and work):
             out.append("…")
             break
     return "".join(out)

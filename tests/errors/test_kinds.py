@@ -144,3 +144,11 @@ def test_the_example_provokes_the_error(
 def test_what_needs_another_device_is_tested_elsewhere(code: str) -> None:
     assert f'"{code}"' in (ROOT / PRETENDED[code]).read_text(encoding="utf-8")
     assert code in kinds()
+
+
+@pytest.mark.parametrize("program", ["(+ 1 (adam 0.1))", f'(+ 1 "{"x" * 5000}")', "(car (zeros 900))"])
+def test_values_are_cut(program: str) -> None:
+    with pytest.raises(vlad.VladError) as caught:
+        vlad.Session().eval(program)
+    assert caught.value.irritants[-1].endswith("…")
+    assert all(len(text) < 210 for text in caught.value.irritants)

@@ -63,6 +63,9 @@ class TestCurves:
     def test_what_cannot(self, writing: Writing, operands: str) -> None:
         assert "Error: " in writing.says(f",plot {operands}")
 
+    def test_an_interval_of_one_end(self, writing: Writing) -> None:
+        assert "as in `,plot sin 0 6`" in writing.says(",plot sin 0")
+
     def test_as_svg(self, writing: Writing, tmp_path: Path) -> None:
         assert (
             writing.says(',plot (lambda (x) (if (< x 0) 0 x)) sin -1 1 "a b.svg"') == "; written: a b.svg\n"

@@ -328,7 +328,8 @@ def _at_adapter(
     is_hidden = is_of_library(machine, code) and not code.base.name
     if taken.rest or is_hidden or type(last) is not tuple or written(last, 200) not in found.irritants:
         return None
-    return Counted(wrong_number(taken, got, _reason(found)), frames[:index], arrival)
+    of_list = got == 1 and given < code.arity
+    return Counted(wrong_number(taken, got, _reason(found), of_list=of_list), frames[:index], arrival)
 
 
 def _reason(found: VladError) -> str:

@@ -19,6 +19,7 @@ from vlad.source import Span
 from vlad.values import Code, Primitive, Value, look
 
 NAMELESS = "an anonymous procedure"
+LIST_PATTERN = "`(list x y …)`"
 NO_PAIR = "Argument is not a matching tagged pair with tags ()"
 
 
@@ -97,20 +98,26 @@ def too_few(machine: Any, code: Code, parts: int, given: int, is_end: bool) -> V
     if is_end:  # a list counts as one argument, and () for no argument
         got = given - more if parts > given or got > 1 else 0
     if got < taken.count:
-        return wrong_number(taken, got, NO_PAIR)
+        return wrong_number(taken, got, NO_PAIR, of_list=is_end and got == 1 and parts > given)
     hint = f"its parameter list is {taken.text}"  # it is a pattern among the parameters that did not match
     return VladError("no-matching-pair", NO_PAIR, hint=hint)
 
 
 def wrong_number(
-    signature: Signature, got: int, reason: str | None = None, span: Span | None = None
+    signature: Signature,
+    got: int,
+    reason: str | None = None,
+    span: Span | None = None,
+    of_list: bool = False,
 ) -> VladError:
-    """The error that a procedure was given so many arguments. `reason`: what failed by that, in the language's own terms."""
+    """The error that a procedure was given so many arguments. `reason`: what failed by that, in the language's own terms.
+    `of_list`: is the one argument a list, perhaps of as many elements as there are parameters?"""
+    more = f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart" if of_list else ""
     return VladError(
         "wrong-number-of-arguments",
         f"{signature.name} takes {signature.takes} and got {got or 'none'}",
         span,
-        hint=f"its parameter list is {signature.text}",
+        hint=f"its parameter list is {signature.text}{more}",
         reason=reason,
     )
 

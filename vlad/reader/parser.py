@@ -76,6 +76,7 @@ _QUOTES = {"'": "quote", "`": "quasiquote", ",": "unquote", ",@": "unquote-splic
 _BOOLEANS = {"#t": TRUE, "#true": TRUE, "#f": FALSE, "#false": FALSE}
 _SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "-nan.0": math.nan}
 _LINE_END = re.compile(r"[ \t\r]*\n[ \t]*")  # behind a backslash: the string goes on in the next line
+NO_DATUM = 'put a datum behind it; a text stands in double quotes, "so"'
 LONGEST_QUOTED = 200  # characters of a text
 _DECIMAL = re.compile(r"[0-9+\-.eE]+")
 MOST_DIGITS = 16  # of a character's number
@@ -203,7 +204,7 @@ class _Parser:
             raise self._error(
                 span,
                 f"Nothing follows `{self.text[top.start : top.end]}`",
-                'put a datum behind it; a text stands in double quotes, "so"',
+                NO_DATUM,
             )
         if top.dot is not None and top.tail is None:
             raise self._wrong(top.dot, "Nothing follows the dot `.`", "write (a . b)")
@@ -327,7 +328,7 @@ class _Parser:
             return self._incomplete(
                 top.start, f"The `{opening}` is never closed", f"add the missing `{closing}`"
             )
-        return self._incomplete(top.start, f"Nothing follows `{opening}`", "put a datum behind it")
+        return self._incomplete(top.start, f"Nothing follows `{opening}`", NO_DATUM)
 
 
 def shortened(text: str) -> str:
