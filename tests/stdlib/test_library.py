@@ -205,7 +205,6 @@ def test_line_searches_are_differentiable(name: str, mode: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "(argmin (lambda (x) (- 0 x)) 0 1e-6)",
         "(argmin (lambda (x) (log x)) 1 1e-6)",
         "(gradient-descent (lambda (x) (abs x)) 3 1e-6)",
         "(conjugate-gradients (lambda (x) (expt x 4)) 3 1e-6)",
@@ -219,6 +218,13 @@ def test_line_searches_are_differentiable(name: str, mode: str) -> None:
 def test_searches_end(text: str) -> None:
     session = vlad.Session(limits=vlad.Limits(seconds=20))
     assert isinstance(session.eval(text), float)
+
+
+@pytest.mark.parametrize("name", ["newton", "argmin", "minimize"])
+def test_newton_tells_that_there_is_no_minimum(name: str) -> None:
+    session = vlad.Session(limits=vlad.Limits(seconds=20))
+    with pytest.raises(vlad.VladError, match="No minimum is found: after 1000 steps"):
+        session.eval(f"({name} (lambda (x) (- 0 x)) 0 1e-6)")
 
 
 def test_bracket_holds_a_minimum() -> None:

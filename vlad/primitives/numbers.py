@@ -48,6 +48,18 @@ INFINITY = math.inf
 NAN = math.nan
 
 
+A_LIST, LONGEST_LIST = "a list", 1000  # that somebody walks to the end to say what it is
+
+
+def is_short_list(value: Value) -> bool:
+    """Is it a proper list, as far as that is soon seen?"""
+    for _ in range(LONGEST_LIST):
+        if type(value) is not tuple or len(value) != 2:
+            return type(value) is tuple and not value
+        value = look(value[1])
+    return False
+
+
 def kind(value: Value) -> str:
     """What a value is, in a hint's words."""
     value = look(value)
@@ -56,7 +68,15 @@ def kind(value: Value) -> str:
     if type(value) is Tensor:
         return f"a tensor of shape {shape_text(value.shape)}"
     if type(value) is tuple:
-        return "()" if not value else "a pair" if len(value) == 2 else "a procedure"
+        return (
+            "()"
+            if not value
+            else A_LIST
+            if is_short_list(value)
+            else "a pair"
+            if len(value) == 2
+            else "a procedure"
+        )
     return {
         "Boolean": "a boolean",
         "Symbol": "a symbol",
@@ -67,12 +87,14 @@ def kind(value: Value) -> str:
 
 def invalid(name: str, expected: str, *operands: Value) -> VladError:
     """An operand of the wrong kind."""
-    found = " and ".join([kind(operand) for operand in operands])
+    kinds = [kind(operand) for operand in operands]
+    found = " and ".join(kinds)
+    help = "; `(tensor l)` makes one of a list" if "tensor" in expected and A_LIST in kinds else ""
     these = "this is" if len(operands) == 1 else "these are"
     return VladError(
         "invalid-argument",
         f"Argument to {name} is invalid",
-        hint=f"{name} takes {expected}; {these} {found}",
+        hint=f"{name} takes {expected}; {these} {found}{help}",
         irritants=operands,
     )
 
