@@ -412,7 +412,7 @@ def _like_each(
 def _for_parameters(arguments: tuple[Any, ...], count: int) -> list[Any]:
     """The arguments of a call, one for each of so many parameters. By the tuple rule the last takes all that are left; where
     there are too few, the last argument is several."""
-    given = list(arguments)
+    given = list(arguments) or [()]
     while len(given) < count:
         given += _taken_apart(given.pop())
     return given if len(given) == count else [*given[: count - 1], tuple(given[count - 1 :])]
