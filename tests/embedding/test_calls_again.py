@@ -1,4 +1,4 @@
-"""One procedure called again and again from Python, with arguments of all kinds in any order: each call answers what the evaluator does.
+"""One procedure called again and again from Python, with arguments of all kinds in any order: it answers as the evaluator does.
 
 A procedure is compiled for the arguments of its first calls, and called straight from Python from then on, so what a call answers
 may depend on those before it. The programs are random; a seed names each.

@@ -82,7 +82,7 @@ def test_limits_of_one_call(code: str, tier: str) -> None:
 
 INSIDE = {
     "out-of-time": ("turns", 3e8, vlad.Limits(seconds=1)),  # in which it is also compiled
-    "out-of-memory": ("grow", 5e6, vlad.Limits(memory=100)),
+    "out-of-memory": ("grow", 3e7, vlad.Limits(memory=100)),
     "too-deep": ("deep", 1e6, vlad.Limits(depth=1000)),
 }
 EACH = "(define (each n) (if (= n 0) '() (cons n (each (- n 1))))) (define (deep n) (length (each n)))"

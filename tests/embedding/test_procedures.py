@@ -212,7 +212,8 @@ def test_gradients_by_arguments_that_are_spread_or_packed(
         same(vlad.grad(f, by)(*arguments), expected)
         same(vlad.jacobian(f, by)(*arguments), expected)
         same(vlad.value_and_grad(f, by)(*arguments), (f(*arguments), expected))
-        assert np.shape(vlad.hessian(f, 0)(*arguments)) == 2 * np.shape(vlad.grad(f, 0)(*arguments))
+        if arguments:
+            assert np.shape(vlad.hessian(f, 0)(*arguments)) == 2 * np.shape(vlad.grad(f, 0)(*arguments))
 
 
 def test_a_hessian_by_what_has_no_derivative() -> None:
