@@ -124,9 +124,14 @@ MAKERS: dict[str, Callable[[Procedure], Callable[..., Any]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("maker", "seed"), [*[(maker, 1) for maker in MAKERS], *[("called", seed) for seed in range(2, 5)]]
-)
+# Those that found something, when each of the ways to machine code was wrong in its own way; and one of each other maker.
+SEEDS = {
+    "called": (7, 20, 30, 32), "grad": (1,), "grad by all": (5, 6, 11), "value_and_grad": (4, 5), "jacobian": (11, 41, 43),
+    "hessian": (5,), "vjp": (20,), "jvp": (41,), "hvp": (1,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("maker", "seed"), [(maker, seed) for maker in MAKERS for seed in SEEDS[maker]])
 def test_calls_do_not_depend_on_those_before(maker: str, seed: int) -> None:
     programs = Programs(seed)
     body = programs.any(3) if maker in ("called", "jacobian", "vjp", "jvp") else programs.number(3)
