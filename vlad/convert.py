@@ -113,7 +113,11 @@ class Procedure:
         for leaves_of, shape in self.quicks:
             leaves = leaves_of(arguments)
             if leaves is not NotImplemented:
-                return self._shaped(leaves) if self.reshapes else shape(leaves)
+                if not self.reshapes:
+                    return shape(leaves)
+                answer = self._shaped(leaves)
+                if answer is not NotImplemented:
+                    return answer
         if direct is not None or self.quicks:
             floats = with_floats(arguments)
             if floats is not None:
@@ -142,12 +146,13 @@ class Procedure:
             operands = [from_python(argument, self._apply) for argument in arguments]
             blame(error, self.taken(), self.place(), operands)
 
-    def go_directly(self, direct: Direct) -> None:
-        """Call this from now on, with floats."""
+    def go_directly(self, direct: Direct | None) -> None:
+        """Call this from now on, with floats; None: nothing."""
         self.direct = direct
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
-        """The answer that these are the leaves of. For those that say `reshapes` (derivatives.py); nobody else is asked."""
+        """The answer that these are the leaves of; NotImplemented where they do not tell. For those that say `reshapes`
+        (derivatives.py); nobody else is asked."""
         raise NotImplementedError
 
     def packed(self, arguments: Sequence[Any]) -> Value:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from vlad.compile.tiers import Options
-from vlad.convert import Direct, Leaf, Procedure, from_python, like, parts_of, to_python, tuple_of
+from vlad.convert import Direct, Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
 from vlad.errors import VladError
 from vlad.expand.arity import Signature
 from vlad.source import Span
@@ -108,15 +108,22 @@ class Gradient(Derived):
         return Gradient._shaped(self, _like_each(self._chosen(arguments), value, self, leaf))
 
     def _chosen(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        by = (self.by,) if isinstance(self.by, int) else self.by
-        return arguments if by is None else tuple([arguments[number] for number in by])
+        if self.by is None:
+            return arguments
+        given = _for_parameters(arguments, look(self.value)[0].arity)
+        return tuple([given[number] for number in ((self.by,) if isinstance(self.by, int) else self.by)])
 
-    def go_directly(self, direct: Direct) -> None:
+    def go_directly(self, direct: Direct | None) -> None:
         if type(self.by) is not tuple:  # whose answer is a tuple, though it be of one
             super().go_directly(direct)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
-        return leaves[0] if len(leaves) == 1 and type(self.by) is not tuple else leaves
+        """Of a parameter that was given several arguments there are several leaves, which do not tell where they belong."""
+        if type(self.by) is tuple:
+            return leaves if len(leaves) == len(self.by) else NotImplemented
+        if len(leaves) == 1:
+            return leaves[0]
+        return leaves if self.by is None else NotImplemented
 
 
 class ValueAndGradient(Gradient):
@@ -129,9 +136,8 @@ class ValueAndGradient(Gradient):
         return to_python(value, self._apply), self._sensitivities(arguments, gradient)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
-        if len(leaves) == 2 and type(self.by) is not tuple:
-            return leaves
-        return leaves[0], leaves[1:]
+        gradient = Gradient._shaped(self, leaves[1:])
+        return gradient if gradient is NotImplemented else (leaves[0], gradient)
 
 
 class Along(Derived):
@@ -203,8 +209,9 @@ class Hessian(Gradient):
         return self._sensitivities(arguments, rows, row)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
-        (leaf,) = leaves
-        return ((leaf,),) if type(self.by) is tuple else leaf
+        if len(leaves) != 1:
+            return NotImplemented
+        return (leaves,) if type(self.by) is tuple else leaves[0]
 
 
 class Backpropagator(Derived):
@@ -400,6 +407,22 @@ def _like_each(
 ) -> tuple[Any, ...]:
     parts = parts_of(value, len(models))
     return tuple([like(model, part, f._apply, leaf) for model, part in zip(models, parts, strict=True)])
+
+
+def _for_parameters(arguments: tuple[Any, ...], count: int) -> list[Any]:
+    """The arguments of a call, one for each of so many parameters. By the tuple rule the last takes all that are left; where
+    there are too few, the last argument is several."""
+    given = list(arguments) or [()]
+    while len(given) < count:
+        given += _taken_apart(given.pop())
+    return given if len(given) == count else [*given[: count - 1], tuple(given[count - 1 :])]
+
+
+def _taken_apart(value: Any) -> list[Any]:
+    """What is a pair to the language, as its parts."""
+    if isinstance(value, dict):
+        value = list(value.items())
+    return [value[0], value[1:]] if isinstance(value, list) else parts_held(value)
 
 
 def _as_tuple(points: Any) -> tuple[Any, ...]:

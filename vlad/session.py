@@ -381,7 +381,7 @@ class Session(Namespace):
             if not isinstance(limits, Limits):
                 raise WrongOption("invalid-argument", f"limits are vlad.Limits, not {limits!r}")
             counting = self.machine.counting
-            with self.machine.limited(limits), self.tiers.unhurried():
+            with self.tiers.unhurried(), self.machine.limited(limits):
                 if self.machine.counting and not counting:
                     self.tiers.forget()
                 yield

@@ -80,6 +80,62 @@ def test_limits_of_one_call(code: str, tier: str) -> None:
     assert session.eval("(deep 100000)") == 100000
 
 
+INSIDE = {
+    "out-of-time": ("turns", 3e8, vlad.Limits(seconds=1)),  # in which it is also compiled
+    "out-of-memory": ("grow", 3e7, vlad.Limits(memory=100)),
+    "too-deep": ("deep", 1e6, vlad.Limits(depth=1000)),
+}
+EACH = "(define (each n) (if (= n 0) '() (cons n (each (- n 1))))) (define (deep n) (length (each n)))"
+
+
+@pytest.mark.parametrize("code", INSIDE)
+def test_limits_hold_for_what_is_first_compiled_inside(code: str) -> None:
+    """Machine code that Python calls straight away keeps no limits: there is no such call inside, not the second one either."""
+    name, number, limits = INSIDE[code]
+    session = vlad.Session(tier="compile")
+    session.eval(DEFINITIONS + EACH)
+    f = session[name]
+    with session.limited(limits):
+        with session.limited(vlad.Limits(output=10)):
+            assert f(3.0) == f(3.0)
+        assert f(3.0) == f(3.0)
+        with pytest.raises(vlad.LimitExceeded) as caught:
+            f(number)
+        assert caught.value.code == code
+    assert f(3.0) == f(3.0)
+    assert f.quicks  # it need not be slow for ever
+
+
+def test_a_limit_of_depth_holds_for_the_second_call() -> None:
+    session = vlad.Session(tier="compile", limits=vlad.Limits(depth=1000))
+    session.eval(EACH)
+    deep = session["deep"]
+    for _ in range(3):
+        assert deep(3.0) == deep(3) == 3.0
+        with pytest.raises(vlad.LimitExceeded) as caught:
+            deep(1e6)
+        assert caught.value.code == "too-deep"
+
+
+@pytest.mark.parametrize("point", [3.0, np.ones(3)], ids=["real", "array"])
+def test_what_is_compiled_is_counted_by_metering(point: Any) -> None:
+    session = vlad.Session(tier="compile")
+    square = session.eval("(lambda (x) (* x x))")
+    values = [square(point) for _ in range(2)]
+    gradient = session.eval("(define (double x) (* 2 x)) double")
+    for _ in range(2):
+        with session.metering():
+            values.append(square(point))
+            assert session.counts == {"*": 1}
+            gradient(point)
+            assert session.counts == {"*": 2}
+        values.append(square(point))
+    assert all(np.array_equal(value, values[0]) for value in values)
+    for procedure in (square, gradient):
+        procedure(point)
+        assert procedure.direct or procedure.quicks
+
+
 def test_a_limit_of_depth_holds_for_a_text_of_several_forms() -> None:
     """Reading and expanding may go deeper than the program may: between its forms the limit is that of the program again."""
     session = vlad.Session(tier="evaluate", limits=vlad.Limits(depth=1000))

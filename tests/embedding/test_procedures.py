@@ -178,6 +178,53 @@ def test_gradients_by_some_arguments(tier: str) -> None:
     assert vlad.grad(nested, 0)((2.0, 1.0), 10.0) == (40.0, 30.0)
 
 
+THREE = "(lambda (q) (* (car q) (cadr q) (cddr q)))"
+MORE = "(lambda (x y) (* x (car y) (cdr y)))"
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+@pytest.mark.parametrize(
+    ("text", "by", "arguments", "expected"),
+    [
+        (THREE, 0, (2.0, 3.0, 4.0), (12.0, 8.0, 6.0)),
+        (THREE, (0,), (2.0, 3.0, 4.0), ((12.0, 8.0, 6.0),)),
+        (THREE, 0, ((2.0, 3.0, 4.0),), (12.0, 8.0, 6.0)),
+        (MORE, 0, (2.0, 3.0, 4.0), 12.0),
+        (MORE, 1, (2.0, 3.0, 4.0), (8.0, 6.0)),
+        (MORE, (1,), (2.0, 3.0, 4.0), ((8.0, 6.0),)),
+        (MORE, (0, 1), (2, 3, 4), (12.0, (8.0, 6.0))),
+        (MORE, (1, 0), (2.0, (3.0, 4.0)), ((8.0, 6.0), 12.0)),
+        ("(lambda (x y) (* x y y))", 0, ((2.0, 3.0),), 9.0),
+        ("(lambda (x y) (* x y y))", (1,), ((2.0, 3.0),), (12.0,)),
+        ("(lambda (x y z) (* x y z))", 2, (2.0, (3.0, 4.0)), 6.0),
+        ("(lambda (x y z) (* x y z))", (0, 2), ((2.0, 3.0, 4.0),), (12.0, 6.0)),
+        ("(lambda (x) 3.0)", 0, (), ()),
+        ("(lambda (x) 3.0)", (0,), (), ((),)),
+        ("(lambda (x y) (* x (list-sum y)))", (0, 1), ([2.0, 3.0, 4.0],), (7.0, [2.0, 2.0])),
+    ],
+)  # fmt: skip
+def test_gradients_by_arguments_that_are_spread_or_packed(
+    text: str, by: Any, arguments: tuple[Any, ...], expected: Any, tier: str
+) -> None:
+    """By the tuple rule several arguments may be those of one parameter, and one those of several."""
+    f = vlad.Session(tier=tier).eval(text)
+    for _ in range(3):
+        same(vlad.grad(f, by)(*arguments), expected)
+        same(vlad.jacobian(f, by)(*arguments), expected)
+        same(vlad.value_and_grad(f, by)(*arguments), (f(*arguments), expected))
+        if arguments:
+            assert np.shape(vlad.hessian(f, 0)(*arguments)) == 2 * np.shape(vlad.grad(f, 0)(*arguments))
+
+
+def test_a_hessian_by_what_has_no_derivative() -> None:
+    """A tensor of integers stands in its own place, however often it is called."""
+    text, point = "(lambda (n x) (* x x (sum n)))", (np.arange(3), 2.0)
+    expected = vlad.hessian(vlad.Session(tier="evaluate").eval(text))(*point)
+    again = vlad.hessian(vlad.Session(tier="compile").eval(text))
+    for _ in range(3):
+        same(again(*point), expected)
+
+
 @pytest.mark.parametrize("numbers", [3, -4, (0, 0), (0, -3), (), "x", (1.0,)])
 def test_there_is_no_such_argument(session: vlad.Session, numbers: Any) -> None:
     error = refused(lambda: vlad.grad(session["product"], numbers))

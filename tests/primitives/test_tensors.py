@@ -534,3 +534,13 @@ def test_a_sum_of_what_was_broadcast_has_a_derivative_of_its_shape(
     f = f"(lambda (t) (dot-product {inner} {inner}))"
     slope = session.eval(f"((derivative-{order[0]} (derivative-{order[1]} {f})) 0.3)")
     assert slope == pytest.approx(2 * 2 * (3 + 2 * 0.09) + 2 * (2 * 0.3) ** 2 * 2)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "maximum", "minimum", "logsumexp"])
+def test_a_real_reduced_is_itself(name: str, tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    alone, of_one_axis = session.eval(f"(list {name} (lambda (x) ({name} (* x 1) #:axis '())))")
+    for f in (alone, of_one_axis):
+        for x in (-0.0, 0.0, 1.5, math.inf, -math.inf, math.nan):
+            assert repr(f(x)) == repr(x)

@@ -406,7 +406,7 @@ class Compiled(Crossing):
             fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
             self._in[len(self.interface.parameters)].i = fuel
         limits = self.watch.limits
-        if limits.depth is not None and self._is_deep():
+        if limits.depth is not None and self.is_deep():
             with self._as_deep_as(limits.depth):
                 status = self._call(self._in, self._out)
         else:
@@ -438,7 +438,7 @@ class Compiled(Crossing):
             return False
         return True
 
-    def _is_deep(self) -> bool:
+    def is_deep(self) -> bool:
         """Has it a stack of its own?"""
         return bool(_exported(self.handle, "vlad_deepest"))
 

@@ -61,6 +61,7 @@ class Entry:
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks",
+        "direct",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -74,25 +75,28 @@ class Entry:
         self.cells: set[Global] = set()
         # Python's callables, by their ids, which call machine code themselves
         self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        self.quicks: list[Any] = []  # of the variants; those callables hold this very list (quick.py)
+        # what these may call now: of the variants, they hold this very list (quick.py); and the one that needs not even that
+        self.quicks: list[Any] = []
+        self.direct: Any = None
 
-    def add(self, compiled: Any, is_quick: bool) -> None:
-        """One more variant. `is_quick`: may callables call it where nobody watches the limits?"""
+    def add(self, compiled: Any) -> None:
+        """One more variant."""
         self.cells.update(compiled.cells)
         self.variants.append(compiled)
-        if compiled.quick is not None and is_quick:
-            self.quicks.append(compiled.quick)
-        if compiled.direct is not None:
-            for procedure in self._connected():
-                procedure.go_directly(compiled.direct)
 
     def connect(self, procedure: Any) -> None:
-        """Let a callable of Python's call the variants, those that there will be as well."""
+        """Let a callable of Python's call the variants that it may, those that there will be as well."""
         self.callables[id(procedure)] = procedure
         procedure.quicks = self.quicks
-        for compiled in self.variants:
-            if compiled.direct is not None:
-                procedure.go_directly(compiled.direct)
+        procedure.go_directly(self.direct)
+
+    def open(self, quicks: list[Any], direct: Any) -> None:
+        """Its callables may call this machine code of the variants themselves, and no other."""
+        self.quicks[:] = quicks
+        if direct is not self.direct:
+            self.direct = direct
+            for procedure in self._connected():
+                procedure.go_directly(direct)
 
     def _connected(self) -> list[Any]:
         found = [reference() for reference in self.callables.valuerefs()]
@@ -105,6 +109,7 @@ class Entry:
         self.callables.clear()
         self.variants.clear()
         self.quicks.clear()
+        self.direct = None
 
 
 class Job:
@@ -187,7 +192,7 @@ class Tiers:
         self.machine = machine
         self.optimize, self.fast_math = optimize, fast_math
         self.policy = "evaluate" if machine.metered else policy
-        self.is_watched = machine.limits.are_watched  # always; `unhurried` is for limits of a single call
+        self.is_hurried = True  # may Python's callables call machine code themselves? See `unhurried`
         self.entries: dict[Any, Entry] = {}  # by the id of a procedure, or that and options
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
         self.closed = False
@@ -201,7 +206,8 @@ class Tiers:
 
     def choose(self, policy: str) -> None:
         """Change the policy, between two evaluations."""
-        self.policy = policy
+        self.chosen = policy  # `policy` is another one where it is paused
+        self._follow(policy)
         if policy != "evaluate":
             self.keep_effects()
 
@@ -215,12 +221,16 @@ class Tiers:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Inside, nothing is compiled, nor is what was compiled used."""
-        before, self.policy = self.policy, "evaluate"
+        before = self.policy
         try:
-            with self.unhurried():
-                yield
+            self._follow("evaluate")
+            yield
         finally:
-            self.policy = before
+            self._follow(before)
+
+    def _follow(self, policy: str) -> None:
+        self.policy = policy
+        self._open_all()
 
     def _effect(self, act: Callable[..., Any], remembered: bool = False) -> Callable[..., Any]:
         effects = self._effects
@@ -398,7 +408,8 @@ class Tiers:
         with self._lock:
             if meanings != self._meanings:  # it may have read what a global was before
                 return None
-            entry.add(compiled, not self.is_watched)
+            entry.add(compiled)
+            self._open(entry)
         return compiled
 
     def knows(self, procedure: Any) -> bool:
@@ -413,26 +424,43 @@ class Tiers:
     def quicken(self, procedure: Any) -> None:
         """Let a Python callable call machine code itself, as far as that keeps the limits; it is taken back when what it relies
         on is redefined."""
-        if self.policy == "evaluate":
+        if self.chosen == "evaluate":
             procedure.quicks = []  # it need not ask again
             return
         entry = self.entries.get(self._key(procedure))
         if entry is not None:
-            entry.connect(procedure)
+            with self._lock:
+                entry.connect(procedure)
 
     @contextmanager
     def unhurried(self) -> Iterator[None]:
-        """Inside, Python's callables take the way on which limits are kept."""
-        entries = list(self.entries.items())
-        quicks = [entry.quicks[:] for _, entry in entries]
-        for _, entry in entries:
-            entry.quicks.clear()
+        """Inside, Python's callables take the way on which limits are kept, to what is compiled there, too."""
+        before = self.is_hurried
         try:
+            self.is_hurried = False
+            self._open_all()
             yield
         finally:
-            for (key, entry), found in zip(entries, quicks, strict=True):
-                if self.entries.get(key) is entry:  # and was not forgotten meanwhile
-                    entry.quicks += found
+            self.is_hurried = before
+            self._open_all()
+
+    def _open_all(self) -> None:
+        with self._lock:
+            for entry in list(self.entries.values()):
+                self._open(entry)
+
+    def _open(self, entry: Entry) -> None:
+        """Let callables call machine code themselves, as far as that keeps the limits. Of what goes `directly` nobody need watch
+        any: it has no loops, and no stack."""
+        variants = [] if self.policy == "evaluate" else entry.variants
+        direct = [compiled.direct for compiled in variants if compiled.direct is not None]
+        quicks = [compiled.quick for compiled in variants if self._may_be_quick(compiled)]
+        entry.open(quicks, direct[-1] if direct else None)
+
+    def _may_be_quick(self, compiled: Any) -> bool:
+        limits = self.machine.limits
+        is_watched = limits.are_watched or (limits.depth is not None and compiled.is_deep())
+        return self.is_hurried and compiled.quick is not None and not is_watched
 
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
         """The types of a procedure, or its C or CUDA text, for operands like these, or reals; or why there are none."""

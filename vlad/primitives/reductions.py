@@ -59,6 +59,8 @@ def _reduction(
                 f"{name} of nothing",
                 hint=f"the tensor has the shape {shape_text(array.shape)}",
             )
+        if type(t) is float:  # the one entry; NumPy's sums forget the sign of a zero
+            return t
         entries = numbers(t) if type(t) is Tensor else array
         with quiet():
             return made(rule(namespace(array), entries, axes, keep is not FALSE))
@@ -106,11 +108,13 @@ def _abstract_top(w: Any, t: Any, axes: Sequence[int]) -> Any:
 
 def _abstract_logsumexp(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
     table, t = w.machine.table, as_reals(w, t)
+    if not is_tensor(t.type):
+        return t
     top = _abstract_top(w, t, axes)
     powers = w.apply(table["exp"], [w.apply(table["-"], [t, top])])
     total = w.apply(table["+"], [w.apply(table["log"], [_combined("+")(w, powers, axes, True)]), top])
     left = tuple([length for axis, length in enumerate(shape_of(t)) if axis not in axes])
-    return total if keep or not is_tensor(t.type) else reshaped(w, total, left)
+    return total if keep else reshaped(w, total, left)
 
 
 def _abstract_shifted(name: str, exponential: bool) -> Callable[..., Any]:
