@@ -136,8 +136,11 @@ class Procedure:
         return result
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
-        if len(arguments) == 1 and type(arguments[0]) is float:
+        count = len(arguments)
+        if count == 1 and type(arguments[0]) is float:
             return self._apply.answer(self.value, arguments[0], self.options)
+        if count == 2 and type(arguments[0]) is float and type(arguments[1]) is float:
+            return self._apply.answer(self.value, arguments, self.options)  # the pair that they make
         return self._apply.answer(self.value, self.packed(arguments), self.options)
 
     def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
