@@ -209,6 +209,20 @@ def test_a_public_member_of_a_smaller_class_is_documented(name: str) -> None:
     assert re.search(rf"\.{used}\b|Limits\([^)]*\b{used}=", RUN)
 
 
+@pytest.mark.parametrize("name", vlad._ELSEWHERE)
+def test_a_name_from_elsewhere_is_told(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; there is `vlad.") as caught:
+        getattr(vlad, name)
+    meant = vlad._ELSEWHERE[name]
+    assert meant in (f"vlad.{public}" for public in vlad.__all__) or hasattr(
+        vlad.Session, meant.rpartition(".")[2]
+    )
+    assert (caught.value.name, caught.value.obj) == (
+        name,
+        vlad,
+    )  # from which Python tells what is spelt alike
+
+
 def test_what_is_not_for_users_is_not_told() -> None:
     assert "quicks" not in told("vlad.Procedure") and "are_watched" not in told("vlad.Limits")
     assert set(members("vlad.Debugger")) == {f"vlad.Debugger.{name}" for name in WATCHING}

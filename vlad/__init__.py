@@ -6,6 +6,7 @@ The public names. Each is imported when it is first used, so that `import vlad` 
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False  # as `typing` has it, without its 8 ms
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ _HOMES = {
     ),
 }
 
+# What people look for who know it by another name, or from the language.
+_ELSEWHERE = {
+    "derivative": "vlad.grad", "gradient": "vlad.grad", "hess": "vlad.hessian", "jit": "vlad.compile", "jac": "vlad.jacobian",
+    "eval": "vlad.Session().eval", "evaluate": "vlad.Session().eval", "load": "vlad.Session().load", "run": "vlad.Session().run",
+}  # fmt: skip
+
 
 def _find_neighbours() -> None:
     """In a checkout that is not installed, `vlad.stdlib` and `vlad.repl` are the folders beside this one."""
@@ -69,7 +76,10 @@ def __getattr__(name: str) -> Any:
     if name == "compile":  # a folder that can be called
         return import_module("vlad.compile")
     if name not in _HOMES:
-        raise AttributeError(f"module 'vlad' has no attribute {name!r}")
+        meant = f"; there is `{_ELSEWHERE[name]}`" if name in _ELSEWHERE else ""
+        raise AttributeError(
+            f"module 'vlad' has no attribute {name!r}{meant}", name=name, obj=sys.modules[__name__]
+        )
     value = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return value
 

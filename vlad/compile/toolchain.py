@@ -31,6 +31,7 @@ from vlad import __version__
 from vlad.compile import cache
 from vlad.compile.abi import ffi
 from vlad.compile.refusals import Unavailable
+from vlad.evaluate.limits import undisturbed
 
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0
@@ -280,8 +281,7 @@ def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool
     text += digest_line(text)
     with _folder() as folder:
         path = _compiled(text, compiler, [*options, "-fPIC", "-shared"], folder, "unit.so")
-        with open(path, "rb") as file:
-            data = file.read()
+        data = _read(path)
         library = _loaded(path, digest)
     cache.store(key, data)
     return library
@@ -345,13 +345,32 @@ def build_executable(
                 os.unlink(beside)
 
 
+def _read(path: str) -> bytes:
+    """The contents of a file. An evaluation that waits for them may be ended anywhere, but not between opening and closing."""
+    found: list[bytes] = []
+
+    def read() -> None:
+        with open(path, "rb") as file:
+            found.append(file.read())
+
+    undisturbed(read)
+    return found[0]
+
+
+def _write(path: str, data: bytes) -> None:
+    def write() -> None:
+        with open(path, "wb") as file:
+            file.write(data)
+
+    undisturbed(write)
+
+
 def _loaded_from(data: bytes, digest: str) -> Any:
     """A library from its bytes: under a name that nobody has used, for the loader answers a known name with what it has."""
     try:
         with _folder() as folder:
             path = os.path.join(folder, "unit.so")
-            with open(path, "wb") as file:
-                file.write(data)
+            _write(path, data)
             return _loaded(path, digest)
     except OSError as error:
         raise Unavailable(f"the library cannot be written: {error.strerror}") from None
@@ -387,8 +406,7 @@ def _processor() -> str:
 def _compiled(text: str, compiler: Compiler, options: list[str], folder: str, name: str) -> str:
     source, target = os.path.join(folder, "unit.c"), os.path.join(folder, name)
     try:
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(text)
+        _write(source, text.encode())
     except OSError as error:
         raise Unavailable(f"the C text cannot be written: {error.strerror}") from None
     command = [*compiler.command, *options, "-o", target, source, *_libraries(compiler, options)]
@@ -432,8 +450,7 @@ def _is_library(data: bytes) -> bool:
 
 
 def _loaded(path: str, digest: str) -> Any:
-    with open(path, "rb") as file:
-        data = file.read()
+    data = _read(path)
     if not _is_library(data):
         raise Unavailable("the compiler's output is no library")
     try:
