@@ -57,7 +57,7 @@ _HOMES = {
 # What people look for who know it by another name, or from the language.
 _ELSEWHERE = {
     "derivative": "vlad.grad", "gradient": "vlad.grad", "hess": "vlad.hessian", "jit": "vlad.compile", "jac": "vlad.jacobian",
-    "eval": "vlad.Session().eval", "evaluate": "vlad.Session().eval", "load": "vlad.Session().load", "run": "vlad.Session().run",
+    "eval": "vlad.Session().eval", "load": "vlad.Session().load", "run": "vlad.Session().run",
 }  # fmt: skip
 
 
