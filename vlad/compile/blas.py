@@ -1,5 +1,6 @@
-"""Where products of large matrices come from, and what takes matrices apart: Intel's MKL where it is installed (the extra
-`mkl`, or Conda), else the BLAS and LAPACK library that NumPy has brought along, or the system's.
+"""Where products of large matrices come from, and what takes matrices apart: the BLAS and LAPACK library that NumPy has brought
+along, or the system's; products, where it is installed (the extra `mkl`, or Conda), from Intel's MKL. Matrices are taken apart by
+the library that tier 0 has: of one with a nan MKL finds parts that are numbers.
 
 Compiled code calls `cblas_dgemm` and `cblas_sgemm` of it, and a few routines of LAPACK, by their addresses, which are found
 once a process. Without the first it multiplies itself; without the others what needs them runs on tier 0.
@@ -15,7 +16,7 @@ import glob
 import os
 import site
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 SYMBOLS = ("scipy_cblas_dgemm64_", "cblas_dgemm64_", "cblas_dgemm_64", "scipy_cblas_dgemm", "cblas_dgemm")
@@ -34,7 +35,7 @@ class Product:
 
 @functools.cache
 def product() -> Product:
-    for library in _libraries():
+    for library in _libraries([*_mkl(), *_numpys()]):
         for symbol in SYMBOLS:
             if hasattr(library, symbol):
                 single = _address(library, symbol.replace("dgemm", "sgemm"))
@@ -45,7 +46,7 @@ def product() -> Product:
 
 
 ROUTINES = ("dgetrf", "dgetrs", "dpotrf", "dgesdd", "dtrtrs")  # in the order that runtime.c has
-SPELLINGS = ("scipy_{}_64_", "{}_64_", "{}_64", "scipy_{}_", "{}_")
+SPELLINGS = ("scipy_{}_64_", "{}_64_", "scipy_{}_", "{}_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,12 @@ class Lapack:
 
 @functools.cache
 def lapack() -> Lapack:
-    for library in _libraries():
+    for library in _libraries(_numpys()):
         for spelling in SPELLINGS:
             symbols = [spelling.format(name) for name in ROUTINES]
             if all(hasattr(library, symbol) for symbol in symbols):
                 addresses = tuple([_address(library, symbol) for symbol in symbols])
-                return Lapack(addresses, spelling.endswith(WIDE))
+                return Lapack(addresses, spelling.endswith("64_"))
     return Lapack((), False)
 
 
@@ -71,22 +72,22 @@ def _address(library: ctypes.CDLL, symbol: str) -> int:
     return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value or 0
 
 
-def _libraries() -> Iterator[ctypes.CDLL]:
-    for path in _candidates():
+def _libraries(candidates: Iterable[str]) -> Iterator[ctypes.CDLL]:
+    for path in candidates:
         with contextlib.suppress(OSError):
             yield ctypes.CDLL(path)
 
 
-def _candidates() -> list[str]:
+def _mkl() -> list[str]:
+    """Where pip and Conda put it: beside Python, not where system libraries are looked for."""
+    prefixes = [sys.prefix, *([site.getuserbase()] if site.ENABLE_USER_SITE else [])]
+    return [path for prefix in prefixes for path in sorted(glob.glob(f"{prefix}/lib/libmkl_rt.so*"))]
+
+
+def _numpys() -> list[str]:
     import numpy
 
-    prefixes = [sys.prefix, *([site.getuserbase()] if site.ENABLE_USER_SITE else [])]
-    mkl = [
-        path
-        for prefix in prefixes
-        for path in sorted(glob.glob(os.path.join(prefix, "lib", "libmkl_rt.so*")))
-    ]
     beside = os.path.join(os.path.dirname(numpy.__file__) + ".libs", "*openblas*")
     within = os.path.join(os.path.dirname(numpy.__file__), ".dylibs", "*openblas*")
     found = [ctypes.util.find_library(name) for name in ("openblas", "cblas", "blas")]
-    return [*mkl, *sorted(glob.glob(beside)), *sorted(glob.glob(within)), *[name for name in found if name]]
+    return [*sorted(glob.glob(beside)), *sorted(glob.glob(within)), *[name for name in found if name]]
