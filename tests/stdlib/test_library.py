@@ -227,6 +227,12 @@ def test_newton_tells_that_there_is_no_minimum(name: str) -> None:
         session.eval(f"({name} (lambda (x) (- 0 x)) 0 1e-6)")
 
 
+def test_lbfgs_tells_that_there_is_no_minimum() -> None:
+    session = vlad.Session(limits=vlad.Limits(seconds=60))
+    with pytest.raises(vlad.VladError, match="No minimum is found: after 10000 steps of L-BFGS"):
+        session.eval("(lbfgs (lambda (x) (- 0 x)) 0 1e-6)")
+
+
 def test_bracket_holds_a_minimum() -> None:
     session = vlad.Session()
     for center in (-1000.0, -3.0, -0.5, 0.0, 0.5, 7.0, 12345.0):

@@ -216,3 +216,14 @@ def test_epochs_go_through_everything_in_new_orders(session: vlad.Session) -> No
     sums = session.eval("""(cdr (train-epochs (lambda (x g state) (cons x (cons g state))) (lambda (x n) (* x (sum (* n n))))
                                               (cons 1 '()) (arange 6) 2 key 2))""")
     assert len(sums) == 6 and sum(sums[:3]) == sum(sums[3:]) == 55 and sums[:3] != sums[3:]
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+@pytest.mark.parametrize("loss", ["binary-cross-entropy", "mean-squared-error"])
+def test_losses_of_different_shapes_are_refused(loss: str, tier: str) -> None:
+    """A column less a row would be a table, of which the loss learns nothing."""
+    session = vlad.Session(tier=tier)
+    for operands in ("#[[1] [2]] #[1 0]", "#[1 2] #[1 0 1]"):
+        with pytest.raises(vlad.VladError, match=f"What is given to {loss} has different shapes"):
+            session.eval(f"({loss} {operands})")
+    assert session.eval(f"(shape ({loss} #[1 2] 1))") == session.eval(f"(shape ({loss} #[1 2] #[1 1]))")
