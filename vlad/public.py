@@ -13,12 +13,13 @@ from types import ModuleType
 from typing import Any
 
 from vlad.compiling import compile
+from vlad.evaluate.limits import LIMITS
 
 PACKAGE = "vlad"
 # What of a class is for its users, where others of the package have names there as well.
 FOR_USERS: dict[str, tuple[str, ...]] = {
     f"{PACKAGE}.Procedure": ("session",),
-    f"{PACKAGE}.Limits": ("fuel", "seconds", "memory", "depth", "output"),
+    f"{PACKAGE}.Limits": LIMITS,
     f"{PACKAGE}.Debugger": (
         "break_at", "break_on", "clear", "close", "evaluate", "find_nan", "keep_errors", "resting", "retrace", "stepping",
         "trace", "untrace",

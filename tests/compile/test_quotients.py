@@ -32,7 +32,7 @@ def kernel(*steps: Step, kind: str = "float64") -> Kernel:
 
 
 def planned(kernel: Kernel) -> Any:
-    found = quotients(kernel, [1, 1, 0, *[1] * len(kernel.steps)], {2: 1.0})
+    found = quotients(kernel, [1, 1, 0, *[1] * len(kernel.steps)], 1, {2: 1.0})
     return found and (dict(found.divisors), dict(found.kept), dict(found.dividends))
 
 
@@ -49,10 +49,16 @@ def test_those_that_share_a_divisor() -> None:
 
 
 def test_by_what_the_loop_does_not_change() -> None:
-    found = quotients(kernel(Step(DIVIDE, (0, 1))), [1, 0, 0, 1], {})
+    found = quotients(kernel(Step(DIVIDE, (0, 1))), [1, 0, 0, 1], 1, {})
     assert found is not None and dict(found.divisors) == {3: 1}
-    assert quotients(kernel(Step(DIVIDE, (0, 2))), [1, 1, 0, 1], {2: 4.0}) is None  # a product in C as well
-    assert quotients(kernel(Step(DIVIDE, (0, 2))), [1, 1, 0, 1], {2: 3.0}) is not None
+    assert (
+        quotients(kernel(Step(DIVIDE, (0, 2))), [1, 1, 0, 1], 1, {2: 4.0}) is None
+    )  # a product in C as well
+    assert quotients(kernel(Step(DIVIDE, (0, 2))), [1, 1, 0, 1], 1, {2: 3.0}) is not None
+
+
+def test_what_no_loop_changes_is_found_before_them() -> None:
+    assert quotients(kernel(Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1))), [0] * 5, 1, {2: 1.0}) is None
 
 
 def test_too_many_in_turn_are_divisions() -> None:

@@ -118,16 +118,14 @@ class _Emitter:
         # by write: how many of the outer loops enclose the variable in which it is gathered; None where it is not
         self.depths = [self._depth(write) for write in kernel.writes]
         self.look = self._look()
-        self.quotients = quotients(kernel, self.levels, self._constants()) if self._is_long() else None
+        self.quotients = self._quotients()
         self.multiplies = False  # are quotients computed by reciprocals at present?
 
-    def _is_long(self) -> bool:
-        """Is the innermost loop worth having twice?"""
-        return (
-            len(self.axes) > 0
-            and self.kernel.turns > SMALL
-            and self.kernel.extents[self.axes[-1]] >= FEWEST_TURNS
-        )
+    def _quotients(self) -> Quotients | None:
+        """None where the innermost loop is not worth having twice."""
+        if not self.axes or self.kernel.turns <= SMALL or self.kernel.extents[self.axes[-1]] < FEWEST_TURNS:
+            return None
+        return quotients(self.kernel, self.levels, len(self.axes), self._constants())
 
     def _constants(self) -> dict[int, float]:
         """What is known of the values that are read."""

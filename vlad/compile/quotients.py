@@ -1,12 +1,12 @@
 """Divisions by one number in the turns of a loop: one of them is made, the others follow by multiplication, to the same last bit.
 
 In: a kernel, how many loops enclose where each value is found.  Out: which of its steps are such quotients, and the C for them.
-A derivative of a quotient divides three times by one number, and processors divide a vector in the time of ten products.
+A derivative of a quotient divides three times by one number, and its loops wait for nothing but divisions.
 
 a/y from q = 1/y: t = aq is off by a unit or two in the last place, a - ty is exact by a fused multiply-add, and t + (a - ty)q
-rounds as a/y does (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990, theorem 8.3 of
-his book of 2000). Nothing of it may overflow or lose digits for being small, so numbers that are `far` from 1 are looked out for,
-and where there is one the loop is run once more, with divisions.
+rounds as a/y does (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990). Nothing of it
+may overflow or lose digits for being small, so numbers that are `far` from 1 are looked out for, and where there is one the loop
+is run once more, with divisions.
 """
 
 from __future__ import annotations
@@ -58,10 +58,11 @@ class Quotients:
         return f"0x1p{exponent}{ENDING[self.kind]}"
 
 
-def quotients(kernel: Kernel, levels: Sequence[int], constants: Mapping[int, float]) -> Quotients | None:
+def quotients(
+    kernel: Kernel, levels: Sequence[int], innermost: int, constants: Mapping[int, float]
+) -> Quotients | None:
     """What is worth doing so in a kernel's innermost loop, which may be run twice if it only stores; `levels`: how many loops
-    enclose where a value is found; `constants`: what is known of values."""
-    innermost = max(levels, default=0)
+    enclose where a value is found, all being `innermost`; `constants`: what is known of values."""
     if any(write.combine for write in kernel.writes):
         return None
     if any(output.base is not None for output in kernel.outputs):  # which may lie where an operand does
