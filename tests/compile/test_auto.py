@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import vlad
 from vlad.compile import calls, tiers
 from vlad.compile.beside import BESIDE, TURN, Abandoned
 from vlad.compile.refusals import Unbounded
+from vlad.evaluate.limits import out_of_time
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions
@@ -135,6 +137,41 @@ def test_what_is_handed_through_stays_the_same() -> None:
     f = session.eval(text)
     assert [f(1500.0) for _ in range(3)] == [1500.0] * 3
     assert session.tiers.entries[id(f.value)].reason is not None
+
+
+def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
+    """Python keeps one exception for a thread: the later one would take the place of the limit's, which comes again only after a
+    quarter of a second."""
+    session = vlad.Session(tier="auto")
+    told, done = threading.Event(), threading.Event()
+
+    def tell() -> None:
+        told.wait()
+        job, watch = session.tiers._job, session.machine.watch
+        assert job is not None
+        job.compiled = object()  # there is something to start instead
+        watch.interrupt(out_of_time(1), job.thread)
+        session.tiers.give(job)
+        done.set()
+
+    def wait() -> None:
+        """Without a step between the two, as a thread that has Python's lock."""
+        told.set()
+        done.wait()
+
+    session["wait"] = wait
+    thread = threading.Thread(target=tell)
+    thread.start()
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(10)
+    try:
+        with pytest.raises(vlad.LimitExceeded) as caught:
+            session.eval("(begin (wait) (let loop ((i 0)) (if (< i 1000) (loop (+ i 1)) i)))")
+    finally:
+        sys.setswitchinterval(usual)
+        thread.join()
+    assert caught.value.code == "out-of-time"
+    assert session.eval("(+ 1 2)") == 3
 
 
 @pytest.mark.parametrize("ends_by", [None, Abandoned(), ValueError("not at fault")])

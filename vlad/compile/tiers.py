@@ -37,7 +37,7 @@ from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.explain import tell
-from vlad.evaluate.limits import AGAIN_SECONDS, Told, raise_in, too_deep
+from vlad.evaluate.limits import AGAIN_SECONDS, Told, too_deep
 from vlad.imports import whole
 from vlad.source import Span
 from vlad.values import Code, Global, Value, is_procedure, look
@@ -557,15 +557,18 @@ class Tiers:
             try:
                 self._job = job
                 BESIDE.add(job)
-                return self.machine.apply(f, argument, job)
+                answer = self.machine.apply(f, argument, job)
             except LimitExceeded:
                 BESIDE.abandon(job)  # it has had its share
                 raise
             finally:
                 self._finish(job)
                 entry.seconds += time.monotonic() - begun
+            self.machine.watch.heed()
+            return answer
         except Switch as switch:
             _give_way(switch)
+            self.machine.watch.heed()
             assert job.compiled is not None
             self._effects.again(effects)
             self.machine.steps[0] = job.steps
@@ -591,7 +594,7 @@ class Tiers:
         """It is too late to take over."""
         with self._lock:
             if job.switching:
-                raise_in(job.thread, None)
+                self.machine.watch.take_back(job.thread)
             job.active = False
 
     # In the compiler's thread.
@@ -602,7 +605,7 @@ class Tiers:
             if job.active:
                 job.switching = True
                 if not job.acting:  # else it gives way itself, when it is done
-                    raise_in(job.thread, Switch)
+                    self.machine.watch.tell(job.thread, Switch)
             return job.active
 
 

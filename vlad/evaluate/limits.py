@@ -350,6 +350,23 @@ class Watch:
             if self.stop is not None:
                 self.stop()
 
+    def tell(self, thread: int, kind: type[Told]) -> None:
+        """From another thread: raise this in the evaluating one, unless the evaluation is to end, which would be lost by that."""
+        with _interpreter.lock:
+            if self.reason is None:
+                raise_in(thread, kind)
+
+    def take_back(self, thread: int) -> None:
+        """What `tell` told and was not raised yet; not that the evaluation is to end."""
+        with _interpreter.lock:
+            if self.reason is None or self._thread is None:
+                raise_in(thread, None)
+
+    def heed(self) -> None:
+        """Raises Interrupted where the evaluation is to end: for who let pass what he was told."""
+        if self.reason is not None and self._thread is not None:
+            raise Interrupted
+
     def room(self) -> int | None:
         """How many more characters may be written; None: as many as one likes."""
         return None if self.limits.output is None else self.limits.output - self.written
