@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -47,6 +48,7 @@ from vlad.spelling import suggestion
 from vlad.values import Primitive
 
 ARROW = "⇒"
+WIDEST = 100  # characters of a line of sentences
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "manual")
 # Themes: of the primitives by their rooms, of the library by its files, in the order in which one would read them.
 ROOMS: dict[ModuleType, str] = {
@@ -176,7 +178,7 @@ def summary(entry: Entry) -> str:
     return entry.text[0] if entry.text else ""
 
 
-def listing(width: int = 100) -> str:
+def listing(width: int = WIDEST) -> str:
     """Every public name, theme by theme."""
     lines = []
     for theme, names in themes().items():
@@ -207,11 +209,18 @@ def lines_of(entry: Entry) -> Iterator[str]:
     """All that an entry says."""
     what = ": ".join([part for part in (KINDS[entry.kind], entry.theme) if part])
     yield f"{entry.signature}    {what}"
-    yield from _part("", entry.text)
+    yield from _part("", [part for line in entry.text for part in _wrapped(line)])
     if entry.kind == "primitive":
         yield from _part("Derivative", _told_derivative(entry))
     yield from _part("Examples", [line for example in entry.examples for line in example_lines(example)])
     yield from _part(f"Defined in {entry.place}" if entry.place else "", entry.source.splitlines())
+
+
+def _wrapped(line: str) -> list[str]:
+    """The lines of a paragraph, which may be one long line. What is indented stays as it is."""
+    if line.startswith(" "):
+        return [line]
+    return textwrap.wrap(line, WIDEST, break_long_words=False, break_on_hyphens=False) or [line]
 
 
 def _told_derivative(entry: Entry) -> Iterator[str]:

@@ -55,6 +55,7 @@ def clarify(
         error.hint = (
             _as_assignment(error.span, name)
             or _as_bare_parameter(error.span, name)
+            or _as_sequence(error.span, name)
             or hint_for(name, {*known, *keywords}, error.span)
         )
     elif error.span is not None:
@@ -74,6 +75,30 @@ def _as_bare_parameter(span: Span | None, name: str) -> str | None:
     if span is None or not re.search(rf"\(\s*lambda\s+{re.escape(name)}:", span.source.text):
         return None
     return f"write `(lambda ({name}) BODY)`"
+
+
+def _as_sequence(span: Span | None, name: str) -> str | None:
+    """A hint for `(let ((x 3) (y x)) y)`."""
+    if span is None:
+        return None
+    for form in _around(span):
+        head = form.items[0]
+        if not (isinstance(head, Name) and head.symbol.name == "let" and len(form.items) > 2):
+            continue
+        bindings = form.items[1] if isinstance(form.items[1], Form) else form.items[2]
+        if isinstance(bindings, Form) and _has_before(bindings, name, span):
+            return "`let` gives all its names their values at once; `let*` one after the other"
+    return None
+
+
+def _has_before(bindings: Form, name: str, span: Span) -> bool:
+    """Is a name bound there, by a binding before the one that a place is in?"""
+    before = [binding for binding in bindings.items if binding.span.end <= span.start]
+    is_inside = any(binding.span.start <= span.start < binding.span.end for binding in bindings.items)
+    return is_inside and any(
+        isinstance(binding, Form) and binding.items and name in names_in(binding.items[0].span.text)
+        for binding in before
+    )
 
 
 def _as_elsewhere(span: Span, known: set[str]) -> str | None:

@@ -7,12 +7,12 @@ evaluation, never before: checks cost nothing while nothing is wrong. The line t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import FrameType, TracebackType
 from typing import Any
 
 from vlad.budget import NoRoom, NoTime
-from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
+from vlad.core.nodes import Apply, Binding, Body, Call, Constant, GlobalReference, If, Variable
 from vlad.devices import is_failure
 from vlad.errors import VladError
 from vlad.evaluate.emit_python import MOST_OPERANDS, Emission, Operation
@@ -20,15 +20,16 @@ from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
 from vlad.evaluate.tail_calls import Arrival, in_library, is_of_library, lost_call
 from vlad.expand.arity import NO_PAIR, arguments_in, as_written, of_row, signature, too_few, wrong_number
 from vlad.expand.patterns import ProcedureSpan
-from vlad.primitives.numbers import invalid
+from vlad.primitives.numbers import invalid, is_short_list
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
 from vlad.source import Source, Span
-from vlad.tensors import NoCondition
+from vlad.tensors import NoCondition, Tensor
 from vlad.values import NIL, Backtrace, Code, Global, Value, is_procedure, look
 from vlad.write import written
 
 LONGEST_BACKTRACE = 12
 MOST_ADAPTERS = 50  # that are asked whether a wrong number of arguments went through them
+MOST_NESTED = 50  # applications on one line
 RAISING = False  # on in the tests: a fault of the evaluator itself is an error
 # The host's functions that a program writes and reads by: what they raise is theirs.
 HANDS = ("Machine._counting_writer.<locals>.counted", "Machine.read_word")
@@ -41,7 +42,7 @@ def explained(machine: Any, error: Exception, beginning: Beginning | None = None
     """The error of the language that a Python exception in emitted code stands for."""
     frames = emitted_frames(error.__traceback__)
     if isinstance(error, VladError):
-        found = error
+        found = _of_primal(machine, error, frames)
     elif isinstance(error, RecursionError):
         found = too_deep()
     elif isinstance(error, MemoryError):
@@ -119,6 +120,40 @@ def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
     except FAULTS as again:
         return _fault(again)
     return _fault(error) if found is None else found
+
+
+def _of_primal(machine: Any, error: VladError, frames: Frames) -> VladError:
+    """Of what does not suit a primitive, in forward code: a tangent may be computed before the primal on the same line, and fail
+    for the same reason. People know the primal."""
+    emission = emission_of(frames[-1][0]) if frames else None
+    if emission is None or not emission.code.derived.startswith("forward"):
+        return error
+    if type(error) is not VladError or error.span is not None:
+        return error
+    frame, line = frames[-1]
+    spans = {getattr(rhs, "span", None) for _, rhs in emission.sites.get(line, [])} - {None}
+    replay = Replay(machine, emission, frame.f_locals)
+    applications = dict(_applications(machine.core_of(emission.code).body))
+    for variable, applied in applications.items():
+        if applied.span in spans:
+            replay.make(variable, applications)
+            if replay.failed is not None:
+                return replay.failed if replay.failed.message == error.message else error
+    return error
+
+
+def _applications(body: Body) -> Iterator[tuple[Variable, Apply]]:
+    """Those of primitives, in the order of the program, in all branches."""
+    for binding in body.bindings:
+        if isinstance(binding, Binding):
+            if isinstance(binding.rhs, Apply):
+                yield binding.variable, binding.rhs
+            elif isinstance(binding.rhs, If):
+                yield from _applications(binding.rhs.consequent)
+                yield from _applications(binding.rhs.alternative)
+    if isinstance(body.result, If):
+        yield from _applications(body.result.consequent)
+        yield from _applications(body.result.alternative)
 
 
 def _is_of_host(traceback: TracebackType | None) -> bool:
@@ -356,12 +391,19 @@ def _written_operands(applied: Apply) -> int | None:
     return len(operands) - 2 * named
 
 
+def _way_into(value: Value) -> str:
+    """For who meant an element by calling what has elements."""
+    if type(look(value)) is Tensor:
+        return "; `(tensor-ref t i)` takes an entry of a tensor"
+    return "; `(list-ref l i)` takes an element of a list" if is_short_list(value) and look(value) else ""
+
+
 def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
     return VladError(
         "not-a-procedure",
         "Target is not a procedure",
         span,
-        hint="only procedures can be called",
+        hint=f"only procedures can be called{_way_into(value)}",
         irritants=(value,),
     )
 
@@ -425,6 +467,23 @@ class Replay:
         self.emission = emission
         self.locals = locals
         self.again: dict[Variable, Value] = {}
+        self.failed: VladError | None = None  # what `make` could not make
+
+    def make(
+        self, variable: Variable, applications: Mapping[Variable, Apply], most: int = MOST_NESTED
+    ) -> bool:
+        """Compute a value that a line not reached yet would have computed. False where something that it takes is not known, or
+        where that fails."""
+        if self.value(variable) is not None:
+            return True
+        applied = applications.get(variable)
+        if applied is None or applied.primitive.effect or not most:
+            return False
+        for operand in applied.operands:
+            if isinstance(operand, Variable) and not self.make(operand, applications, most - 1):
+                return False
+        self.failed = self._one(variable, applied)
+        return self.failed is None
 
     def value(self, atom: object) -> Value:
         if isinstance(atom, Constant):

@@ -112,7 +112,11 @@ def wrong_number(
 ) -> VladError:
     """The error that a procedure was given so many arguments. `reason`: what failed by that, in the language's own terms.
     `of_list`: is the one argument a list, perhaps of as many elements as there are parameters?"""
-    more = f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart" if of_list else ""
+    more = (
+        f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart; `(cons x y)` stands for two"
+        if of_list
+        else ""
+    )
     return VladError(
         "wrong-number-of-arguments",
         f"{signature.name} takes {signature.takes} and got {got or 'none'}",

@@ -9,6 +9,7 @@ library: no operation on reals ends in an error (docs/conventions.md has kinks a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -89,7 +90,7 @@ def invalid(name: str, expected: str, *operands: Value) -> VladError:
     """An operand of the wrong kind."""
     kinds = [kind(operand) for operand in operands]
     found = " and ".join(kinds)
-    help = "; `(tensor l)` makes one of a list" if "tensor" in expected and A_LIST in kinds else ""
+    help = _way(expected, kinds)
     these = "this is" if len(operands) == 1 else "these are"
     return VladError(
         "invalid-argument",
@@ -97,6 +98,23 @@ def invalid(name: str, expected: str, *operands: Value) -> VladError:
         hint=f"{name} takes {expected}; {these} {found}{help}",
         irritants=operands,
     )
+
+
+def _expected(operands: tuple[Value, ...]) -> str:
+    """What a rule of reals and tensors takes, in a hint's words."""
+    if len(operands) == 1:
+        return "a real"
+    return "reals and tensors" if any(type(look(operand)) is Tensor for operand in operands) else "reals"
+
+
+def _way(expected: str, kinds: list[str]) -> str:
+    """How one comes from a list to a tensor, or back."""
+    if "tensor" in expected and A_LIST in kinds:
+        return "; `(tensor l)` makes one of a list"
+    is_tensor = any(found.startswith("a tensor") for found in kinds)
+    if is_tensor and re.search(r"\b(list|pair)s?\b", expected):
+        return "; `(tensor-ref t i)` takes an entry of a tensor, `(tensor->list t)` makes a list of one"
+    return ""
 
 
 def _real(value: Value) -> float | None:
@@ -118,7 +136,7 @@ def _checked(name: str, rule: Callable[..., Value], apply: Formula | None = None
             return rule(*reals)
         if is_elementwise(operands):
             return elementwise(name, rule, apply, operands)
-        raise invalid(name, "a real" if len(operands) == 1 else "reals", *operands)
+        raise invalid(name, _expected(operands), *operands)
 
     return value
 
