@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -51,3 +54,28 @@ def test_as_tier_0(rows: int, columns: int) -> None:
     operands = r.normal(size=(rows, 1)), r.normal(size=(1, 1)), r.normal(size=columns)
     compiled, evaluated = [vlad.Session(tier=tier).eval(TEXT) for tier in ("compile", "evaluate")]
     np.testing.assert_allclose(compiled(*operands), evaluated(*operands), rtol=1e-12)
+
+
+@pytest.mark.parametrize("length", [63, 64, 65, 66, 67, 1000])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_the_greatest_and_the_least_wherever_they_are(length: int, dtype: str) -> None:
+    """Long rows are searched in parts side by side."""
+    extreme = vlad.Session(tier="compile").eval(
+        "(lambda (t) (list (maximum t) (minimum t) (maximum (- 1 t) #:axis 0) (minimum t #:axis 1)))"
+    )
+    rows = np.random.default_rng(length).normal(size=(3, length)).astype(dtype)
+    for place in range(0, length, 1 + length // 100):
+        found = rows.copy()
+        found[place % 3, place] = 100
+        found[place % 3, place - 1] = -100
+        assert_extremes(extreme(found), found)
+        if dtype != "int64":
+            found[place % 3, place] = math.nan
+            assert_extremes(extreme(found), found)
+    assert_extremes(extreme(np.full_like(rows, -9)), np.full_like(rows, -9))
+
+
+def assert_extremes(found: Any, of: Any) -> None:
+    wanted = of.max(), of.min(), (1 - of).max(axis=0), of.min(axis=1)
+    for answer, true in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(answer, true)
