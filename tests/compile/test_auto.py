@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import sampled_from
 
 import vlad
-from vlad.compile import calls, tiers
+from vlad.compile import calls, pace, tiers
 from vlad.compile.beside import BESIDE, TURN, Abandoned
 from vlad.compile.refusals import Unbounded
 from vlad.evaluate.limits import out_of_time
@@ -180,8 +180,10 @@ def test_who_evaluates_waits_less_for_the_compiler(
 ) -> None:
     """Only while it is at work, however that ends."""
     turns: list[float] = []
+    makes_way: list[bool] = []
 
     def compile_call(*operands: Any, **columns: Any) -> Any:
+        makes_way.append(pace._mine.since < math.inf)
         turns.append(sys.getswitchinterval())
         if ends_by is not None:
             raise ends_by
@@ -197,5 +199,6 @@ def test_who_evaluates_waits_less_for_the_compiler(
     while not turns:
         f(10000.0)
     BESIDE.rest()
+    assert makes_way[0]
     assert turns[0] == TURN < usual
     assert sys.getswitchinterval() == usual

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from vlad.compile.pace import make_way
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.core.kernels import SIZES, Kernel, Routine
 from vlad.core.nodes import (
@@ -808,6 +809,7 @@ class Analysis(Walker):
             self._run(instance)
 
     def _run(self, instance: Instance) -> None:
+        make_way()
         self._runs += 1
         if self._runs > self.most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
             raise Unsettled("its types do not settle")

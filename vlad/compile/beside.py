@@ -5,7 +5,7 @@ after how many seconds to look again, or None for never. Called by tiers.py.
 
 While it works, threads take shorter turns at Python's lock. Whoever evaluates with arrays gives the lock away at each operation
 that is worth it, and has to wait for it a whole turn; with Python's own, of 5 ms, a training loop came to a third of its speed
-while it was analysed, and to half of it with these.
+while it was analysed, and to half of it with these. Then the work pauses, too (pace.py).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import threading
 import time
 from typing import Any, Protocol
 
+from vlad.compile.pace import begin, end
 from vlad.evaluate.limits import raise_in
 
 TURN = 0.0005  # seconds for which a thread that wants to go on waits for another one, at most, while there is work here
@@ -100,6 +101,7 @@ class Beside:
 
     def _finished(self) -> None:
         self._take_usual_turns()
+        end()
         with self._lock:
             self._at_work = None
             self._changed.notify_all()
@@ -132,6 +134,7 @@ class Beside:
     def _look_at(self, job: Job) -> None:
         try:
             self._take_short_turns()
+            begin()
             pause = job.look()
         except Exception:  # told, and the next job is looked after
             pause = None

@@ -12,6 +12,7 @@ import re
 
 from vlad.compile.first_order import Each, Function, Leaf, Program, Slot, blocks, leaves_read, statements
 from vlad.compile.indices import Builder, Map, compact, cut, domains, split, turns_of
+from vlad.compile.pace import make_way
 from vlad.compile.products import as_product
 from vlad.core.kernels import Access, Box, Kernel, Step, Write
 from vlad.values import Primitive
@@ -124,6 +125,7 @@ def _rows(kernel: Kernel) -> list[Primitive]:
 
 def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Kernel, tuple[Leaf, ...]] | None:
     """The consumer's kernel with the producer's in the place of its output."""
+    make_way()
     made, kernel = producer.kernel, consumer.kernel
     place = consumer.operands.index(leaf)
     writes = [write for write in made.writes if write.output == output]

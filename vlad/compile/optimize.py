@@ -48,6 +48,7 @@ from vlad.compile.first_order import (
     makes,
     statements,
 )
+from vlad.compile.pace import make_way
 from vlad.compile.rewriting import (
     callees,
     fixed_cells,
@@ -72,6 +73,7 @@ def optimize(program: Program) -> Program:
         before = sum([len(statements(function.body)) for function in program.functions])
         for one in (drop_dead, merge, inline, share_all, dissolve):
             one(program)
+            make_way()
             if CHECKING:
                 check(program, one.__name__)
         if sum([len(statements(function.body)) for function in program.functions]) == before:
@@ -83,6 +85,7 @@ def finish(program: Program) -> Program:
     """What would hinder the rest, had it been done before."""
     for last in (gather, thin, share_all, drop_dead, reuse, take_together):
         last(program)
+        make_way()
         if CHECKING:
             check(program, f"the last {last.__name__}")
     return program
@@ -557,6 +560,7 @@ def recursive_functions(functions: list[Function]) -> set[Function]:
 def share_all(program: Program) -> None:
     acting = acting_functions(program.functions)
     for function in program.functions:
+        make_way()
         share(function, acting)
 
 

@@ -32,6 +32,7 @@ from vlad.compile.first_order import (
     leaves_read,
     statements,
 )
+from vlad.compile.pace import make_way
 from vlad.core.types import Cell
 
 
@@ -89,6 +90,7 @@ def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
 
 def put(block: Block, call: Invoke) -> bool:
     """Put a copy of the callee's body where the call was. Does the block go on behind it? If not, what came there is gone."""
+    make_way()
     copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
     at = block.statements.index(call)
     made = Block()

@@ -35,6 +35,7 @@ from vlad.compile.first_order import (
     Unreachable,
     Yield,
 )
+from vlad.compile.pace import make_way
 from vlad.compile.representation import Representation
 from vlad.core.kernels import Kernel, Routine
 from vlad.core.nodes import Variable
@@ -121,6 +122,7 @@ class Specializer(Walker):
         return function
 
     def _write(self, instance: Instance) -> None:
+        make_way()
         function = self.functions[instance]
         self.instance, self.block = instance, function.body
         known = self._parameters(function, (*instance.fields, *instance.operands))
