@@ -11,6 +11,8 @@ import importlib
 import threading
 from typing import Any
 
+from vlad.raising import started
+
 _whole: dict[str, Any] = {}
 
 
@@ -18,8 +20,7 @@ def whole(name: str) -> Any:
     """A module, all of it. Raises what its import raises."""
     if name not in _whole:
         thread = threading.Thread(target=_import, args=(name,), name=f"vlad-import-{name}")
-        thread.start()
-        thread.join()
+        started(thread).join()
     return _whole.get(name) or importlib.import_module(name)  # which says what is wrong with it
 
 

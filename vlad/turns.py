@@ -16,7 +16,8 @@ from collections.abc import Callable
 from threading import get_ident
 
 from vlad.errors import VladError
-from vlad.evaluate.limits import evaluating, undisturbed
+from vlad.evaluate.limits import evaluating
+from vlad.raising import undisturbed
 
 A_WHILE = 0.1  # seconds of waiting, before somebody looks whether that can end
 

@@ -14,7 +14,7 @@ import vlad
 from vlad.debugging.debugger import Debugger
 from vlad.debugging.frames import closed_over, shortened
 from vlad.debugging.stepping import Stop
-from vlad.evaluate.limits import raise_in
+from vlad.raising import raise_in
 
 PROGRAM = """(define (mean l)
   (let ((total (list-sum l)))

@@ -18,7 +18,7 @@ import time
 from typing import Any, Protocol
 
 from vlad.compile.pace import begin, end
-from vlad.evaluate.limits import raise_in
+from vlad.raising import raise_in, undisturbed
 
 TURN = 0.0005  # seconds for which a thread that wants to go on waits for another one, at most, while there is work here
 
@@ -48,9 +48,12 @@ class Beside:
         with self._lock:
             self._jobs.add(job)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, daemon=True, name="vlad-compiler")
-                self._thread.start()
+                undisturbed(self._start)
             self._changed.notify()
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._work, daemon=True, name="vlad-compiler")
+        self._thread.start()
 
     def remove(self, job: Job) -> None:
         with self._lock:

@@ -7,6 +7,8 @@ import signal
 import threading
 from collections.abc import Callable
 
+from vlad.raising import undisturbed
+
 
 class Interruptible:
     """A context in which Ctrl-C ends compiled code: Python's handler runs only when it returns, so a thread that is woken by
@@ -24,7 +26,7 @@ class Interruptible:
         if self.stop is None or threading.current_thread() is not threading.main_thread():
             return
         if Interruptible._reader is None:
-            self._open()
+            undisturbed(self._open)
         assert Interruptible._writer is not None
         Interruptible._stops.append(self.stop)
         self._old = signal.set_wakeup_fd(Interruptible._writer, warn_on_full_buffer=False)

@@ -31,7 +31,7 @@ from vlad import __version__
 from vlad.compile import cache
 from vlad.compile.abi import ffi
 from vlad.compile.refusals import Unavailable
-from vlad.evaluate.limits import undisturbed
+from vlad.raising import undisturbed
 
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0

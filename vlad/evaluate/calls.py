@@ -659,6 +659,7 @@ def _leave(watch: Watch, late: BaseException) -> None:
             late = error if isinstance(late, Told) else late
     if not isinstance(late, Told):
         raise late
+    watch.heed()
 
 
 class _SystemCodes(dict[str, Code]):

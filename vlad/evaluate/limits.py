@@ -22,6 +22,7 @@ from threading import get_ident
 
 from vlad.budget import UNLIMITED, Budget, budget, resident_bytes, spend
 from vlad.errors import LimitExceeded, VladError, WrongOption
+from vlad.raising import raise_in, started
 from vlad.source import Span
 
 DEFAULT_DEPTH = (
@@ -29,7 +30,7 @@ DEFAULT_DEPTH = (
 )
 AS_DEEP_AS_DATA, AS_DEEP_AS_PROGRAMS = 10_000_000, 100_000
 WATCH_SECONDS = 0.02
-AGAIN_SECONDS = 0.25  # until a thread that has not stopped is told once more
+AGAIN_SECONDS = 0.1  # until a thread that has not stopped is told once more
 
 Depths = tuple[int, ...]
 evaluating: dict[
@@ -228,47 +229,6 @@ def too_much_output(most: int) -> LimitExceeded:
     )
 
 
-_raising = threading.RLock()
-_deaf: set[int] = set()  # threads that are told nothing
-
-
-def raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet."""
-    import ctypes  # 3 ms, only where a limit is reached or a tier is changed
-
-    exception = None if kind is None else ctypes.py_object(kind)
-    with _raising:
-        if kind is None or thread not in _deaf:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
-
-
-def undisturbed(act: Callable[[], object]) -> None:
-    """Do something short without being told anything meanwhile. What is on its way comes before, or after."""
-    me = get_ident()
-    was_deaf = me in _deaf
-    try:
-        with _raising:
-            _deaf.add(me)
-        _arrive()
-        act()
-    finally:
-        if not was_deaf:
-            _deaf.discard(me)
-
-
-def _arrive() -> None:
-    """A call: where Python looks whether something is to be raised."""
-
-
-def _alone() -> None:
-    """In a process that was forked: the other threads are not there."""
-    global _raising
-    _raising = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_alone)
-
-
 _NEVER = threading.Event()
 
 
@@ -390,19 +350,21 @@ class Watch:
             math.inf if seconds is None else time.monotonic() + seconds,
         )
         spend(own.within(outer))
-        watcher = threading.Thread(target=self._watch, args=(done, own), daemon=True, name="vlad-limits")
-        watcher.start()
-        return watcher
+        return started(
+            threading.Thread(
+                target=self._watch, args=(done, own, self.limits), daemon=True, name="vlad-limits"
+            )
+        )
 
-    def _watch(self, done: threading.Event, own: Budget) -> None:
+    def _watch(self, done: threading.Event, own: Budget, limits: Limits) -> None:
         reason = None
         while reason is None:
             if done.wait(min(WATCH_SECONDS, max(0.0, own.end - time.monotonic()))):
                 return
             if time.monotonic() >= own.end:
-                reason = out_of_time(self.limits.seconds)
+                reason = out_of_time(limits.seconds)
             elif own.most < math.inf and resident_bytes() > own.most:
-                reason = out_of_memory(self.limits.memory)
+                reason = out_of_memory(limits.memory)
         while True:
             with _interpreter.lock:
                 has_begun = self._done is done

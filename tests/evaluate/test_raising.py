@@ -1,0 +1,114 @@
+"""What one thread raises in another: never lost, never in a third one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import vlad
+from vlad.raising import raise_in, started, undisturbed
+
+
+class Told(BaseException):
+    pass
+
+
+@contextmanager
+def somebody_who(tells: Callable[[int], None], pause: float = 0.0) -> Iterator[None]:
+    """Another thread that tells this one something again and again, in between."""
+    me, done = threading.get_ident(), threading.Event()
+
+    def tell() -> None:
+        while not done.wait(pause):
+            tells(me)
+
+    teller = threading.Thread(target=tell)
+    teller.start()
+    try:
+        yield
+    finally:
+        while not done.is_set() or teller.is_alive():
+            try:
+                done.set()
+                teller.join()
+            except Told:
+                continue
+        try:
+            raise_in(me, None)
+        except Told:
+            pass
+
+
+def test_who_is_not_to_be_disturbed_is_told_afterwards() -> None:
+    me, finished = threading.get_ident(), []
+
+    def act() -> None:
+        teller = threading.Thread(target=raise_in, args=(me, Told))
+        teller.start()
+        teller.join()
+        finished.append(sum(range(1000)))
+
+    with pytest.raises(Told):
+        undisturbed(act)
+        time.sleep(1)  # it is raised here at the latest
+        finished.clear()
+    assert finished == [499500]
+
+
+def test_what_is_taken_back_meanwhile_is_not_told() -> None:
+    me = threading.get_ident()
+
+    def act() -> None:
+        for kind in (Told, None):
+            teller = threading.Thread(target=raise_in, args=(me, kind))
+            teller.start()
+            teller.join()
+
+    undisturbed(act)
+    assert sum(range(1000)) == 499500
+
+
+def test_a_thread_that_begins_is_not_told_in_place_of_another() -> None:
+    """In Python 3.11 it bears the number of who made it, until it runs; what killed it then, left that one waiting for ever."""
+    begun: list[int] = []
+    with somebody_who(lambda me: raise_in(me, Told), pause=1e-5):
+        for number in range(300):
+            while len(begun) <= number:
+                try:
+                    started(threading.Thread(target=begun.append, args=(number,))).join()
+                except Told:
+                    continue
+    assert sorted(set(begun)) == list(range(300))
+
+
+def test_a_limit_reaches_who_evaluates_within_an_evaluation() -> None:
+    """Where a session's turn is taken and given back, nobody is told; so it is told right after that. And again, where a call that
+    just ended let it pass."""
+    session = vlad.Session(tier="evaluate")
+    f = session.eval("(lambda (x) x)")
+    session["call"] = lambda k: f(k)
+    late = []
+    for turn in range(60):
+        seconds = 0.01 + turn * 0.0005
+        begun = time.monotonic()
+        with pytest.raises(vlad.LimitExceeded) as caught:
+            session.eval(
+                "(let loop ((i 0) (x 1.0)) (if (< i 1e9) (loop (+ i 1) (+ x (call 1))) x))",
+                limits=vlad.Limits(seconds=seconds),
+            )
+        assert caught.value.code == "out-of-time"
+        late.append(time.monotonic() - begun - seconds)
+    assert sorted(late)[-4] < 0.09  # else it came a tenth of a second later, one time of seven
+
+
+def test_the_limit_that_is_told_is_the_one_that_holds() -> None:
+    session = vlad.Session(tier="evaluate")
+    session["inside"] = lambda: session.eval(
+        "(let loop ((i 0)) (if (< i 1e9) (loop (+ i 1)) i))", limits=vlad.Limits(seconds=77)
+    )
+    with pytest.raises(vlad.LimitExceeded, match="longer than 0.05 seconds"):
+        session.eval("(inside)", limits=vlad.Limits(seconds=0.05))

@@ -1,0 +1,71 @@
+"""Exceptions that one thread raises in another, and what is not to be cut short by them.
+
+In: a thread, and an exception.  Out: nothing; it is raised at the thread's next step. Called where a limit is reached, where an
+evaluation is to end, and where compiled code takes over.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from threading import get_ident
+
+Kind = type[BaseException]
+
+_raising = threading.RLock()
+_deaf: dict[int, Kind | None] = {}  # threads that are told nothing, and what they are to be told after that
+
+
+def raise_in(thread: int, kind: Kind | None) -> None:
+    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet."""
+    with _raising:
+        if thread in _deaf:
+            _deaf[thread] = kind
+        else:
+            _set(thread, kind)
+
+
+def _set(thread: int, kind: Kind | None) -> None:
+    import ctypes  # 3 ms, only where a limit is reached or a tier is changed
+
+    exception = None if kind is None else ctypes.py_object(kind)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+
+
+def undisturbed(act: Callable[[], object]) -> None:
+    """Do something short without being told anything meanwhile. What is on its way comes before, or after."""
+    me = get_ident()
+    if me in _deaf:
+        act()
+        return
+    try:
+        with _raising:
+            _deaf[me] = None
+        _arrive()
+        act()
+    finally:
+        with _raising:
+            missed = _deaf.pop(me, None)
+            if missed is not None:
+                _set(me, missed)
+
+
+def _arrive() -> None:
+    """A call: where Python looks whether something is to be raised."""
+
+
+def started(thread: threading.Thread) -> threading.Thread:
+    """A thread that is started by one that may be told something. (Until it runs, it bears the number of that one in Python 3.11,
+    and is told in its place; who waits for its beginning would then wait for ever.)"""
+    undisturbed(thread.start)
+    return thread
+
+
+def _alone() -> None:
+    """In a process that was forked: the other threads are not there."""
+    global _raising
+    _raising = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_alone)
