@@ -174,6 +174,18 @@ def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
     assert session.eval("(+ 1 2)") == 3
 
 
+def test_who_gives_way_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deep recursion takes its time to give way, and is told again meanwhile: then right where it tidies up."""
+    monkeypatch.setattr(tiers, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    for depth in range(100_000, 400_000, 10_000):
+        session = vlad.Session(tier="auto")
+        f = session.eval("(define (depth n) (if (= n 0) 0 (+ 1 (depth (- n 1))))) depth")
+        assert [f(float(depth)) for _ in range(3)] == [depth] * 3
+        assert session.tiers._job is None
+        session.close()
+
+
 @pytest.mark.parametrize("ends_by", [None, Abandoned(), ValueError("not at fault")])
 def test_who_evaluates_waits_less_for_the_compiler(
     ends_by: BaseException | None, monkeypatch: pytest.MonkeyPatch

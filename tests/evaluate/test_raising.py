@@ -4,43 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 
 import pytest
 
 import vlad
+from vlad.evaluate import limits
 from vlad.raising import raise_in, started, undisturbed
 
 
 class Told(BaseException):
     pass
-
-
-@contextmanager
-def somebody_who(tells: Callable[[int], None], pause: float = 0.0) -> Iterator[None]:
-    """Another thread that tells this one something again and again, in between."""
-    me, done = threading.get_ident(), threading.Event()
-
-    def tell() -> None:
-        while not done.wait(pause):
-            tells(me)
-
-    teller = threading.Thread(target=tell)
-    teller.start()
-    try:
-        yield
-    finally:
-        while not done.is_set() or teller.is_alive():
-            try:
-                done.set()
-                teller.join()
-            except Told:
-                continue
-        try:
-            raise_in(me, None)
-        except Told:
-            pass
 
 
 def test_who_is_not_to_be_disturbed_is_told_afterwards() -> None:
@@ -75,24 +49,42 @@ def test_what_is_taken_back_meanwhile_is_not_told() -> None:
 def test_a_thread_that_begins_is_not_told_in_place_of_another() -> None:
     """In Python 3.11 it bears the number of who made it, until it runs; what killed it then, left that one waiting for ever."""
     begun: list[int] = []
-    with somebody_who(lambda me: raise_in(me, Told), pause=1e-5):
-        for number in range(300):
+    done, quiet = threading.Event(), threading.Event()
+
+    def starter() -> None:
+        for number in range(400):
             while len(begun) <= number:
                 try:
                     started(threading.Thread(target=begun.append, args=(number,))).join()
                 except Told:
                     continue
-    assert sorted(set(begun)) == list(range(300))
+        undisturbed(done.set)
+
+    def victim() -> None:
+        while not quiet.is_set():
+            with suppress(Told):
+                if not done.is_set():
+                    starter()
+                quiet.wait()
+
+    told = threading.Thread(target=victim, daemon=True)
+    told.start()
+    while not done.wait(1e-5):
+        assert told.ident is not None
+        raise_in(told.ident, Told)
+    quiet.set()
+    told.join()
+    assert sorted(set(begun)) == list(range(400))
 
 
 def test_a_limit_reaches_who_evaluates_within_an_evaluation() -> None:
-    """Where a session's turn is taken and given back, nobody is told; so it is told right after that. And again, where a call that
-    just ended let it pass."""
+    """Where a session's turn is taken and given back, nobody is told; so it is told right after that. And again, where a call
+    that just ended let it pass."""
     session = vlad.Session(tier="evaluate")
     f = session.eval("(lambda (x) x)")
     session["call"] = lambda k: f(k)
     late = []
-    for turn in range(60):
+    for turn in range(400):
         seconds = 0.01 + turn * 0.0005
         begun = time.monotonic()
         with pytest.raises(vlad.LimitExceeded) as caught:
@@ -110,5 +102,18 @@ def test_the_limit_that_is_told_is_the_one_that_holds() -> None:
     session["inside"] = lambda: session.eval(
         "(let loop ((i 0)) (if (< i 1e9) (loop (+ i 1)) i))", limits=vlad.Limits(seconds=77)
     )
-    with pytest.raises(vlad.LimitExceeded, match="longer than 0.05 seconds"):
+    with pytest.raises(vlad.LimitExceeded, match=r"longer than 0\.05 seconds"):
         session.eval("(inside)", limits=vlad.Limits(seconds=0.05))
+
+
+def test_who_ends_is_told_again_and_leaves_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deep recursion takes its time to end, and is told again meanwhile: then right where it tidies up."""
+    monkeypatch.setattr(limits, "AGAIN_SECONDS", 0.001)
+    session = vlad.Session(tier="evaluate")
+    session.eval("(define (deep n) (+ 1 (deep (+ n 1))))")
+    for turn in range(10):
+        with pytest.raises(vlad.LimitExceeded) as caught:
+            session.eval("(deep 0)", limits=vlad.Limits(seconds=0.02 + turn * 0.003))
+        assert caught.value.code == "out-of-time"
+        assert session.machine.watch.active == 0
+        assert session.eval("(+ 1 2)") == 3

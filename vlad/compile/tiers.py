@@ -562,7 +562,12 @@ class Tiers:
                 BESIDE.abandon(job)  # it has had its share
                 raise
             finally:
-                self._finish(job)
+                job.active = False  # what is told from here on was on its way; a call is where it arrives
+                while self._job is job:
+                    try:
+                        self._finish(job)
+                    except Told:
+                        continue
                 entry.seconds += time.monotonic() - begun
             self.machine.watch.heed()
             return answer
@@ -580,15 +585,10 @@ class Tiers:
                 return self.machine.apply(f, argument)
 
     def _finish(self, job: Job) -> None:
-        """Nobody looks after a job any longer, whatever this thread is told meanwhile."""
-        while True:
-            try:
-                job.end()
-                self._job = None
-                BESIDE.remove(job)
-                return
-            except Told:
-                continue
+        """Nobody looks after a job any longer."""
+        self.keep(job)
+        BESIDE.remove(job)
+        self._job = None
 
     def keep(self, job: Job) -> None:
         """It is too late to take over."""

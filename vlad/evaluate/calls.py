@@ -598,15 +598,20 @@ class Machine:
         on_its_way = T.kept() if watch.active else NOTHING
         try:
             watch.enter()
+            level = watch.active
             try:
                 watch.stop = stop
                 return run(*operands)
             finally:
                 watch.stop = before
-                try:
-                    watch.leave()
-                except (Told, KeyboardInterrupt) as late:
-                    _leave(watch, late)
+                late: BaseException | None = None
+                while watch.active >= level:
+                    try:
+                        watch.leave(level)
+                    except (Told, KeyboardInterrupt) as error:
+                        late = error if late is None or isinstance(late, Told) else late
+                if late is not None:
+                    _heed(watch, late)
                 if T.e is not None:
                     T.take_back(on_its_way)
         except Interrupted as interrupted:
@@ -649,14 +654,8 @@ def _emptied(code: Code, refuse: Callable[..., NoReturn]) -> None:
     del code.base
 
 
-def _leave(watch: Watch, late: BaseException) -> None:
-    """Leave, whatever is raised meanwhile: what this thread is told, which it will be again if it matters, or Ctrl-C."""
-    while True:
-        try:
-            watch.leave()
-            break
-        except (Told, KeyboardInterrupt) as error:
-            late = error if isinstance(late, Told) else late
+def _heed(watch: Watch, late: BaseException) -> None:
+    """What was raised while an evaluation was left: Ctrl-C goes on; what its thread was told, if it still matters."""
     if not isinstance(late, Told):
         raise late
     watch.heed()

@@ -7,7 +7,7 @@ evaluation, never before: checks cost nothing while nothing is wrong. The line t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -24,7 +24,7 @@ from vlad.primitives.numbers import invalid, is_short_list
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
 from vlad.source import Source, Span
 from vlad.tensors import NoCondition, Tensor
-from vlad.values import NIL, Backtrace, Code, Global, Value, is_procedure, look
+from vlad.values import NIL, Backtrace, Code, Global, Primitive, Value, is_procedure, look
 from vlad.write import written
 
 LONGEST_BACKTRACE = 12
@@ -123,37 +123,50 @@ def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
 
 
 def _of_primal(machine: Any, error: VladError, frames: Frames) -> VladError:
-    """Of what does not suit a primitive, in forward code: a tangent may be computed before the primal on the same line, and fail
-    for the same reason. People know the primal."""
+    """Of what does not suit a primitive, in forward code: a tangent may be computed before the primal, and fail for the same
+    reason. People know the primal."""
     emission = emission_of(frames[-1][0]) if frames else None
-    if emission is None or not emission.code.derived.startswith("forward"):
+    if emission is None or "forward" not in emission.code.derived:
         return error
     if type(error) is not VladError or error.span is not None:
         return error
     frame, line = frames[-1]
-    spans = {getattr(rhs, "span", None) for _, rhs in emission.sites.get(line, [])} - {None}
     replay = Replay(machine, emission, frame.f_locals)
-    applications = dict(_applications(machine.core_of(emission.code).body))
-    for variable, applied in applications.items():
-        if applied.span in spans:
-            replay.make(variable, applications)
-            if replay.failed is not None:
-                return replay.failed if replay.failed.message == error.message else error
+    for _, failed in emission.sites.get(line, []):
+        if isinstance(failed, Apply) and failed.primitive.name in error.message.split():
+            before = _before(machine.core_of(emission.code).body, failed) or {}
+            for variable, applied in reversed(before.items()):
+                if _is_tangent_of(failed, applied):
+                    replay.make(variable, before)
+                    found = replay.failed
+                    return found if found is not None and found.message == error.message else error
     return error
 
 
-def _applications(body: Body) -> Iterator[tuple[Variable, Apply]]:
-    """Those of primitives, in the order of the program, in all branches."""
-    for binding in body.bindings:
-        if isinstance(binding, Binding):
-            if isinstance(binding.rhs, Apply):
-                yield binding.variable, binding.rhs
-            elif isinstance(binding.rhs, If):
-                yield from _applications(binding.rhs.consequent)
-                yield from _applications(binding.rhs.alternative)
-    if isinstance(body.result, If):
-        yield from _applications(body.result.consequent)
-        yield from _applications(body.result.alternative)
+def _is_tangent_of(tangent: Apply, primal: Apply) -> bool:
+    """Does one application stand for the other with one operand's tangent in the place of that operand?"""
+    if tangent.primitive is not primal.primitive or tangent.span != primal.span:
+        return False
+    pairs = zip(tangent.operands, primal.operands, strict=True)
+    return [one is other for one, other in pairs].count(False) == 1
+
+
+def _before(body: Body, place: Apply) -> dict[Variable, Apply] | None:
+    """The applications of primitives before a place in the same body; None where it is in another."""
+    bodies = [body]
+    for one in bodies:
+        found: dict[Variable, Apply] = {}
+        for binding in one.bindings:
+            rhs = binding.rhs if isinstance(binding, Binding) else None
+            if rhs is place:
+                return found
+            if isinstance(rhs, Apply) and isinstance(binding, Binding):
+                found[binding.variable] = rhs
+            elif isinstance(rhs, If):
+                bodies += [rhs.consequent, rhs.alternative]
+        if isinstance(one.result, If):
+            bodies += [one.result.consequent, one.result.alternative]
+    return None
 
 
 def _is_of_host(traceback: TracebackType | None) -> bool:
@@ -459,6 +472,11 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
         backtrace.append(Backtrace(name, span))
 
 
+def _is_quick(row: Primitive) -> bool:
+    """Does it make a list, or is it one of the reals' own, which take no time?"""
+    return row.name in ("cons", "car", "cdr") or (bool(row.python) and row.type.startswith("real"))
+
+
 class Replay:
     """Does again, by the rows' complete rules, what a line of emitted code did, until one says what is wrong."""
 
@@ -469,19 +487,23 @@ class Replay:
         self.again: dict[Variable, Value] = {}
         self.failed: VladError | None = None  # what `make` could not make
 
-    def make(
-        self, variable: Variable, applications: Mapping[Variable, Apply], most: int = MOST_NESTED
-    ) -> bool:
-        """Compute a value that a line not reached yet would have computed. False where something that it takes is not known, or
-        where that fails."""
+    def make(self, variable: Variable, made: Mapping[Variable, Apply], most: int = MOST_NESTED) -> bool:
+        """Compute a value that a line not reached yet would have computed, if its operands are known, or lists of what is known.
+        False where they are not, or where that fails."""
         if self.value(variable) is not None:
             return True
-        applied = applications.get(variable)
-        if applied is None or applied.primitive.effect or not most:
+        applied = made.get(variable)
+        if (
+            applied is None
+            or not most
+            or self.machine.table.get(applied.primitive.name) is not applied.primitive
+        ):
             return False
-        for operand in applied.operands:
-            if isinstance(operand, Variable) and not self.make(operand, applications, most - 1):
-                return False
+        unknown = [x for x in applied.operands if isinstance(x, Variable) and self.value(x) is None]
+        if not all(
+            x in made and _is_quick(made[x].primitive) and self.make(x, made, most - 1) for x in unknown
+        ):
+            return False
         self.failed = self._one(variable, applied)
         return self.failed is None
 

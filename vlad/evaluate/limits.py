@@ -278,10 +278,11 @@ class Watch:
             )
         self.active += 1
 
-    def leave(self) -> None:
-        """Where this is interrupted, it is called again; after that, nobody interrupts."""
-        if self.active > 1:
-            self.active -= 1
+    def leave(self, level: int) -> None:
+        """An evaluation ends within so many others, itself included. Where this is interrupted, it is called again until that is
+        so; after that, nobody interrupts."""
+        if level > 1:
+            self.active = level - 1
             return
         with _interpreter.lock:
             if self._thread is not None:
