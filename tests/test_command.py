@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from vlad import __all__, __version__
+from vlad.command import quiet_finalizers
+from vlad.evaluate.limits import Interrupted
 
 ROOT = Path(__file__).parent.parent
 COMMAND = [sys.executable, "-m", "vlad"]
@@ -583,3 +585,22 @@ class TestCompiling:
         assert "entries: 2" in listed("cache")  # the library, and what call it is of
         assert listed("cache", "clear") == "removed: 2\n"
         assert "entries: 0" in listed("cache")
+
+
+def test_what_is_told_in_a_finalizer_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is dropped there, and told again; other mistakes of finalizers are printed as ever."""
+    printed: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: printed.append(dropped.exc_type))
+
+    class Ends:
+        def __init__(self, error: type[BaseException]) -> None:
+            self.error = error
+
+        def __del__(self) -> None:
+            raise self.error
+
+    with quiet_finalizers():
+        Ends(Interrupted)
+        Ends(ValueError)
+    Ends(Interrupted)
+    assert printed == [ValueError, Interrupted]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from vlad import __version__
 from vlad.errors import VladError
 from vlad.evaluate.explain import Beginning, Frames
-from vlad.evaluate.limits import Limits
+from vlad.evaluate.limits import Limits, Told
 from vlad.session import Session
 from vlad.spelling import nearest
 
@@ -493,6 +493,23 @@ def _discard_output() -> None:
         return
 
 
+@contextmanager
+def quiet_finalizers() -> Iterator[None]:
+    """What evaluations are told by other threads may arrive in the middle of a finalizer, where Python drops it and prints so.
+    It is told again; nobody needs to know."""
+    usual = sys.unraisablehook
+
+    def unraised(dropped: Any) -> None:
+        if not isinstance(dropped.exc_value, Told):
+            usual(dropped)
+
+    sys.unraisablehook = unraised
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
+
+
 def _guarded(words: list[str]) -> int:
     """Parse and execute; every way in which that can end, as an exit status."""
     try:
@@ -531,7 +548,8 @@ def main(argv: list[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     _same_everywhere()
     try:
-        return _guarded(words)
+        with quiet_finalizers():
+            return _guarded(words)
     except BrokenPipeError:  # whoever read our output has seen enough
         _discard_output()
         return BROKEN_PIPE

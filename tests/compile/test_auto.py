@@ -174,6 +174,9 @@ def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
     assert session.eval("(+ 1 2)") == 3
 
 
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # what arrives in a finalizer is dropped
 def test_who_gives_way_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deep recursion takes its time to give way, and is told again meanwhile: then right where it tidies up."""
     monkeypatch.setattr(tiers, "AGAIN_SECONDS", 0.001)

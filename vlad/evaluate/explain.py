@@ -42,7 +42,7 @@ def explained(machine: Any, error: Exception, beginning: Beginning | None = None
     """The error of the language that a Python exception in emitted code stands for."""
     frames = emitted_frames(error.__traceback__)
     if isinstance(error, VladError):
-        found = _of_primal(machine, error, frames)
+        found = _of_rule(machine, error, frames)
     elif isinstance(error, RecursionError):
         found = too_deep()
     elif isinstance(error, MemoryError):
@@ -122,24 +122,36 @@ def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
     return _fault(error) if found is None else found
 
 
-def _of_primal(machine: Any, error: VladError, frames: Frames) -> VladError:
-    """Of what does not suit a primitive, in forward code: a tangent may be computed before the primal, and fail for the same
-    reason. People know the primal."""
+def _of_rule(machine: Any, error: VladError, frames: Frames) -> VladError:
+    """What a primitive's own rule raised, with its place, if the line has but one for that primitive."""
     emission = emission_of(frames[-1][0]) if frames else None
-    if emission is None or "forward" not in emission.code.derived:
-        return error
-    if type(error) is not VladError or error.span is not None:
+    if emission is None or type(error) is not VladError or error.span is not None:
         return error
     frame, line = frames[-1]
-    replay = Replay(machine, emission, frame.f_locals)
-    for _, failed in emission.sites.get(line, []):
-        if isinstance(failed, Apply) and failed.primitive.name in error.message.split():
-            before = _before(machine.core_of(emission.code).body, failed) or {}
-            for variable, applied in reversed(before.items()):
-                if _is_tangent_of(failed, applied):
-                    replay.make(variable, before)
-                    found = replay.failed
-                    return found if found is not None and found.message == error.message else error
+    words = error.message.split()
+    named = [
+        rhs
+        for _, rhs in emission.sites.get(line, [])
+        if isinstance(rhs, Apply) and rhs.span is not None and rhs.primitive.name in words
+    ]
+    if len({rhs.span for rhs in named}) == 1:
+        error.span = named[0].span
+    if "forward" in emission.code.derived:
+        return _of_primal(machine, error, emission, Replay(machine, emission, frame.f_locals), named)
+    return error
+
+
+def _of_primal(
+    machine: Any, error: VladError, emission: Emission, replay: Replay, named: Iterable[Apply]
+) -> VladError:
+    """In forward code a tangent may be computed before the primal, and fail for the same reason. People know the primal."""
+    for failed in named:
+        before = _before(machine.core_of(emission.code).body, failed) or {}
+        for variable, applied in reversed(before.items()):
+            if _is_tangent_of(failed, applied):
+                replay.make(variable, before)
+                found = replay.failed
+                return found if found is not None and found.message == error.message else error
     return error
 
 
