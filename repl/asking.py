@@ -74,8 +74,8 @@ def _names(shell: Shell, argument: str) -> None:
     for macro in shell.session.module.macros:
         shell.terminal.line(f"{macro}  {shell.terminal.paint('macro', 'remark')}")
     for name in shell.session.module.defined:
-        if not name.startswith("_"):
-            found = known(shell.session, name)
+        found = known(shell.session, name)
+        if not name.startswith("_") and (found is None or found.kind != "library"):
             shell.terminal.line((found.signature if found is not None else "") or name)
 
 

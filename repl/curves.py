@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.errors import VladError
+from vlad.evaluate.tail_calls import in_library
 from vlad.tensors import Tensor, on_host
 from vlad.values import Value, is_procedure, list_of, look
 from vlad.write import real_text
@@ -56,8 +57,16 @@ def curves_of(shell: Shell, operands: list[str], derivative: bool) -> list[Curve
 def sampled(shell: Shell, name: str, procedure: Value, low: float, high: float) -> Curve:
     """The values of a procedure at places of an interval."""
     places = [low + (high - low) * i / (SAMPLES - 1) for i in range(SAMPLES)]
-    with shell.session.limited(shell.limits):
-        values = shell.session.apply(shell.session.library_value("map"), (procedure, list_of(places)))
+    try:
+        with shell.session.limited(shell.limits):
+            values = shell.session.apply(shell.session.library_value("map"), (procedure, list_of(places)))
+    except VladError as error:
+        if error.span is not None and in_library(error.span):
+            error.span, error.hint = (
+                None,
+                f"`,plot` calls {name} with one number, from {real_text(low)} to {real_text(high)}",
+            )
+        raise
     rows = [numbers_in(value) for value in elements(values)]
     if any(len(row) != 1 for row in rows):
         raise VladError("invalid-command", f"The values of {name} are not numbers", irritants=[values])

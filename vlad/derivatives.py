@@ -248,7 +248,8 @@ def grad(f: Procedure, argnums: Which = None) -> Gradient:
     """The gradient of a procedure that answers a real: a procedure of the same arguments.
 
     It answers the sensitivity of the one argument, or the tuple of those of several. `argnums` chooses among them, from 0 on:
-    a number, for the bare sensitivity of that argument, or a tuple of numbers, for the tuple of these. Reverse mode
+    a number, for the bare sensitivity of that argument, or a tuple of numbers, for the tuple of these. What has no derivative
+    comes back as it is: texts, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse mode
     (Pearlmutter & Siskind 2008, section 3). Raises VladError where `f` is no procedure of a session or has no such argument, and
     when called, where `f` answers no real.
     """

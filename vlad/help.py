@@ -212,7 +212,8 @@ def lines_of(entry: Entry) -> Iterator[str]:
     yield from _part("", [part for line in entry.text for part in _wrapped(line)])
     if entry.kind == "primitive":
         yield from _part("Derivative", _told_derivative(entry))
-    yield from _part("Examples", [line for example in entry.examples for line in example_lines(example)])
+    examples = [line for example in entry.examples for line in example_lines(example)]
+    yield from _part("Examples" if examples else "", examples)
     yield from _part(f"Defined in {entry.place}" if entry.place else "", entry.source.splitlines())
 
 

@@ -56,6 +56,7 @@ def clarify(
             _as_assignment(error.span, name)
             or _as_bare_parameter(error.span, name)
             or _as_sequence(error.span, name)
+            or _as_notation(name, set(known))
             or hint_for(name, {*known, *keywords}, error.span)
         )
     elif error.span is not None:
@@ -89,6 +90,22 @@ def _as_sequence(span: Span | None, name: str) -> str | None:
         if isinstance(bindings, Form) and _has_before(bindings, name, span):
             return "`let` gives all its names their values at once; `let*` one after the other"
     return None
+
+
+def _as_notation(name: str, known: set[str]) -> str | None:
+    """A hint for what is no name but the notation of other languages, or of a module that has none such."""
+    power = re.fullmatch(r"([^*^]+)(?:\*\*|\^)([^*^]+)", name)
+    if power is not None:
+        return f"write `(expt {power.group(1)} {power.group(2)})`"
+    by_name = re.fullmatch(r":([a-z][-a-z]*)|([a-z][-a-z]*)=.*", name)
+    if by_name is not None:
+        return f"an operand by name is written `#:{by_name.group(1) or by_name.group(2)} VALUE`"
+    if name.startswith(tuple("“”„‘’«")):
+        return 'a text stands between straight quotes, `"…"`'
+    if name.startswith(("//", "/*")):
+        return "a comment begins with `;`"
+    _, colon, rest = name.partition(":")
+    return f"`{rest}` is not of that module; it is known by itself" if colon and rest in known else None
 
 
 def _has_before(bindings: Form, name: str, span: Span) -> bool:

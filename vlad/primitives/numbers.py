@@ -49,6 +49,7 @@ INFINITY = math.inf
 NAN = math.nan
 
 
+OF_STRINGS = {"=": "equal?", "+": "string-append"}
 A_LIST, LONGEST_LIST = "a list", 1000  # that somebody walks to the end to say what it is
 
 
@@ -90,7 +91,7 @@ def invalid(name: str, expected: str, *operands: Value) -> VladError:
     """An operand of the wrong kind."""
     kinds = [kind(operand) for operand in operands]
     found = " and ".join(kinds)
-    help = _way(expected, kinds)
+    help = _way(name, expected, kinds)
     these = "this is" if len(operands) == 1 else "these are"
     return VladError(
         "invalid-argument",
@@ -107,10 +108,16 @@ def _expected(operands: tuple[Value, ...]) -> str:
     return "reals and tensors" if any(type(look(operand)) is Tensor for operand in operands) else "reals"
 
 
-def _way(expected: str, kinds: list[str]) -> str:
-    """How one comes from a list to a tensor, or back."""
+def _way(name: str, expected: str, kinds: list[str]) -> str:
+    """What is for operands of these kinds, or how one comes from a list to a tensor, or back."""
     if "tensor" in expected and A_LIST in kinds:
         return "; `(tensor l)` makes one of a list"
+    if "real" in expected and kinds == [A_LIST]:
+        return f"; `(map {name} l)` computes it of each element"
+    if "real" in expected and set(kinds) <= {A_LIST, "a real"}:
+        return "; `v+` adds lists and `k*v` scales them; tensors, such as `(tensor l)`, are computed with as numbers are"
+    if set(kinds) == {"a string"} and name in OF_STRINGS:
+        return f"; `{OF_STRINGS[name]}` is for strings"
     is_tensor = any(found.startswith("a tensor") for found in kinds)
     if is_tensor and re.search(r"\b(list|pair)s?\b", expected):
         return "; `(tensor-ref t i)` takes an entry of a tensor, `(tensor->list t)` makes a list of one"
