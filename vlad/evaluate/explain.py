@@ -17,7 +17,7 @@ from vlad.devices import is_failure
 from vlad.errors import VladError
 from vlad.evaluate.emit_python import MOST_OPERANDS, Emission, Operation
 from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
-from vlad.evaluate.tail_calls import Arrival, in_library, is_of_library, lost_call
+from vlad.evaluate.tail_calls import Arrival, in_library, in_stdlib, is_of_library, lost_call
 from vlad.expand.arity import NO_PAIR, arguments_in, as_written, of_row, signature, too_few, wrong_number
 from vlad.expand.patterns import ProcedureSpan
 from vlad.primitives.numbers import invalid, is_short_list
@@ -478,6 +478,8 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
     if code.name.startswith("%"):  # the library's own helpers
         return
     if span is None and getattr(code.lambda_, "span", None) is None:  # a primitive, which the message names
+        return
+    if span is not None and in_library(span) and not in_stdlib(span):  # the system's own
         return
     name = tell(code)
     if not backtrace or backtrace[-1].procedure != name:

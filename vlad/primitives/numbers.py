@@ -110,6 +110,8 @@ def _expected(operands: tuple[Value, ...]) -> str:
 
 def _way(name: str, expected: str, kinds: list[str]) -> str:
     """What is for operands of these kinds, or how one comes from a list to a tensor, or back."""
+    if name == "argmax" and "a procedure" in kinds:
+        return "; `argmin` of its negative finds where a procedure is greatest"
     if "tensor" in expected and A_LIST in kinds:
         return "; `(tensor l)` makes one of a list"
     if "real" in expected and kinds == [A_LIST]:

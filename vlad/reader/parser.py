@@ -129,6 +129,7 @@ class _Parser:
         elif kind == "atom":
             self._atom(token)
         elif kind == "quote":
+            self._expect_no_prime(token)
             self.stack.append(_Open(_QUOTES[self._of(token)], token.start, token.end))
         elif kind == "string":
             self._datum(Literal(String(self._unescaped(token)), self._span(token)))
@@ -136,6 +137,14 @@ class _Parser:
             self._hash(token)
         else:
             self._rare(token)
+
+    def _expect_no_prime(self, token: Token) -> None:
+        """Raises VladError for `(f' 2)`, which would be f of what is quoted: of 2, and not the derivative there."""
+        before, behind = self.text[: token.start][-1:], self.text[token.end : token.end + 1]
+        if self._of(token) == "'" and (before.isalnum() or before in ("*", "?", "!")) and behind.isspace():
+            raise self._wrong(
+                token, "A quote has no blank behind it", "the derivative of f is written `(derivative f)`"
+            )
 
     def _rare(self, token: Token) -> None:
         match token.kind:
