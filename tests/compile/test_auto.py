@@ -140,8 +140,8 @@ def test_what_is_handed_through_stays_the_same() -> None:
 
 
 def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
-    """Python keeps one exception for a thread: the later one would take the place of the limit's, which comes again only after a
-    quarter of a second."""
+    """Python keeps one exception for a thread: the later one would take the place of the limit's, which comes again only a
+    while later."""
     session = vlad.Session(tier="auto")
     told, done = threading.Event(), threading.Event()
 
