@@ -2,8 +2,8 @@
 
 The first call is that of a gradient of a three-line procedure, compiled, in a new process; without cache, then with what the
 process before left there. To load the compiler's modules comes before it, once a process. Of a call from Python, d sin(cos x),
-it is told what machine code called through cffi costs, what Python's calling of an object adds, and what the checks of
-`Procedure.__call__` add. Times are the least and the median of many.
+it is told what machine code called through cffi costs, what Python's calling of an object adds, and what the call of vlad's
+procedure costs. Times are the least and the median of many.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def first_calls(folder: str) -> tuple[list[float], list[float], list[float]]:
 class Plain:
     """An object that is called, and only hands on."""
 
-    def __init__(self, direct: Callable[[float], float]) -> None:
-        self.direct = direct
+    def __init__(self, entry: Callable[[float], float]) -> None:
+        self.entry = entry
 
     def __call__(self, *arguments: float) -> float:
-        return self.direct(*arguments)
+        return self.entry(*arguments)
 
 
 def each(call: Callable[[float], Any]) -> list[float]:
@@ -93,14 +93,15 @@ def main() -> None:
     slope = session.eval("(lambda (x) ((derivative-R (lambda (x) (sin (cos x)))) x))")
     for _ in range(3):
         slope(0.8)
-    assert slope.direct is not None, "the call does not go to machine code"
+    (compiled,) = session.tiers.entry(slope.value).variants
+    assert slope.quicks, "the call does not go to machine code"
     print(f"{'':34} {'least':>8} {'median':>8}")
     print(told("loading the compiler", loading, 1e-3, "ms"))
     print(told("first call, without cache", cold, 1e-3, "ms"))
     print(told("first call, of a later process", warm, 1e-3, "ms"))
     print(told("empty loop", each(float), 1e-9, "ns, with a call of `float`"))
-    print(told("machine code through cffi", each(slope.direct), 1e-9, "ns"))
-    print(told("through an object of Python's", each(Plain(slope.direct)), 1e-9, "ns"))
+    print(told("machine code through cffi", each(compiled.entry), 1e-9, "ns"))
+    print(told("through an object of Python's", each(Plain(compiled.entry)), 1e-9, "ns"))
     print(told("through vlad's procedure", each(slope), 1e-9, "ns"))
 
 

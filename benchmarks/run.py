@@ -100,7 +100,7 @@ def measured(row: Row) -> dict[str, Any]:
         fast = Session(tier="compile")
         fast.run(str(HERE / "programs" / f"{file}.vlad"))
         slope = fast[procedure]
-        assert slope(*operands) == answer and slope.direct is not None
+        assert slope(*operands) == answer and slope.quicks
         call = best_of(lambda count: [slope(0.8) for _ in range(count)])
     else:
         call = best_of(in_c(made, values))

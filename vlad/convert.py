@@ -19,6 +19,7 @@ number to Python alone, such as a Decimal, would not be one to derivatives, so n
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from operator import is_not
 from typing import Any, Protocol, TypeVar
@@ -47,8 +48,6 @@ from vlad.values import (
     list_of,
     look,
 )
-
-Direct = Callable[..., float]
 
 
 class Apply(Protocol):
@@ -81,7 +80,7 @@ class Procedure:
     whatever it is called with, or says why not (compiling.py).
     """
 
-    __slots__ = ("_apply", "direct", "options", "quicks", "value", "__weakref__")
+    __slots__ = ("_apply", "options", "quicks", "value", "__weakref__")
 
     reshapes = False  # does what becomes of the leaves of an answer depend on more than its type?
 
@@ -89,10 +88,9 @@ class Procedure:
         self.value = value
         self.options = options
         self._apply = apply
-        self.direct: Direct | None = None  # machine code from floats to a float, once there is some
         self.quicks: Sequence[
             Any
-        ] = ()  # quick.Quick, for arrays, too; the session's own list, once it is connected
+        ] = ()  # machine code (quick.Quick); once it is connected, the session's own list
 
     @property
     def session(self) -> Any:
@@ -100,25 +98,18 @@ class Procedure:
         return self._apply.session
 
     def __call__(self, *arguments: Any) -> Any:
-        direct = self.direct
-        if direct is not None:
-            for argument in arguments:
-                if type(argument) is not float:
-                    break
-            else:
-                try:
-                    return direct(*arguments)
-                except TypeError:  # another number of them
-                    return self._slowly(arguments)
+        """Where it can be had, border.c's takes the place of this one (`_by_c`)."""
         for leaves_of, shape in self.quicks:
             leaves = leaves_of(arguments)
             if leaves is not NotImplemented:
-                if not self.reshapes:
-                    return shape(leaves)
-                answer = self._shaped(leaves)
+                answer = self._shaped(leaves) if self.reshapes else shape(leaves)
                 if answer is not NotImplemented:
                     return answer
-        if direct is not None or self.quicks:
+        return self._otherwise(*arguments)
+
+    def _otherwise(self, *arguments: Any) -> Any:
+        """Where there is no machine code for what was given as it is."""
+        if self.quicks:
             floats = with_floats(arguments)
             if floats is not None:
                 return self(*floats)
@@ -149,9 +140,10 @@ class Procedure:
             operands = [from_python(argument, self._apply) for argument in arguments]
             blame(error, self.taken(), self.place(), operands)
 
-    def go_directly(self, direct: Direct | None) -> None:
-        """Call this from now on, with floats; None: nothing."""
-        self.direct = direct
+    def connect(self, quicks: Sequence[Any]) -> None:
+        """Call this machine code from now on, and what there will be in this list."""
+        self.quicks = quicks
+        _by_c()
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
         """The answer that these are the leaves of; NotImplemented where they do not tell. For those that say `reshapes`
@@ -230,6 +222,19 @@ class Procedure:
 def _compiled_again(procedure: P, options: Options) -> P:
     """A compiled procedure that was pickled."""
     return procedure.compiled(options)
+
+
+@functools.cache
+def _by_c() -> None:
+    """Calls go by border.c from now on, if that can be."""
+    from vlad.compile.border import border
+
+    in_c = border()
+    kinds: list[Any] = [Procedure] if in_c is not None else []
+    for kind in kinds:
+        if kind is Procedure or "reshapes" in vars(kind):
+            kind.__call__ = in_c.method(kind, vars(Procedure)["quicks"], kind.reshapes)
+        kinds += kind.__subclasses__()
 
 
 class _Told:

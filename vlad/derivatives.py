@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from vlad.compile.tiers import Options
-from vlad.convert import Direct, Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
+from vlad.convert import Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
 from vlad.errors import VladError
 from vlad.expand.arity import Signature
 from vlad.source import Span
@@ -112,10 +112,6 @@ class Gradient(Derived):
             return arguments
         given = _for_parameters(arguments, look(self.value)[0].arity)
         return tuple([given[number] for number in ((self.by,) if isinstance(self.by, int) else self.by)])
-
-    def go_directly(self, direct: Direct | None) -> None:
-        if type(self.by) is not tuple:  # whose answer is a tuple, though it be of one
-            super().go_directly(direct)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
         """Of a parameter that was given several arguments there are several leaves, which do not tell where they belong."""

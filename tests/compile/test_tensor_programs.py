@@ -296,7 +296,6 @@ def test_reals_made_of_small_arrays_need_no_words(kind: str) -> None:
     assert leaves((x, 2.0, y)) == (f(x, 2.0, y),)
     wrong = [
         (x, 2.0),
-        (x, 2, y),
         (x.T, 2.0, y),
         (x[:1], 2.0, y),
         (x.astype(">i2"), 2.0, y),

@@ -4,6 +4,7 @@
     union vlad_word { double d; long i; void *p; };
     int vlad_call(union vlad_word const *, union vlad_word *);
     extern char vlad_direct[];
+    extern char vlad_border[];
     extern int volatile vlad_stop;
     extern long vlad_deepest;
     long vlad_give_back(void);
@@ -24,7 +25,7 @@ ffi = _cffi_backend.FFI(
     b"\x02\x01\x00\x00\x0d\x07\x00\x00\x0e\x01\x00\x00\x00\x03\x00\x00\x04\x03\x00\x00\x07\x01\x00\x00\x00\x09\x00\x00"
     b"\x15\x03\x00\x00\x00\x01",
     _globals=(
-        b"\x00\x00\x07\x23vlad_call", 0, b"\x00\x00\x02\x21vlad_deepest", 0,
+        b"\x00\x00\x0e\x21vlad_border", 0, b"\x00\x00\x07\x23vlad_call", 0, b"\x00\x00\x02\x21vlad_deepest", 0,
         b"\x00\x00\x0e\x21vlad_digest", 0,
         b"\x00\x00\x0e\x21vlad_direct", 0, b"\x00\x00\x0b\x23vlad_give_back", 0,
         b"\x00\x00\x11\x21vlad_host_read", 0,

@@ -12,6 +12,7 @@ import json
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from vlad.budget import has_room
@@ -20,7 +21,7 @@ from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE,
 from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
-from vlad.compile.quick import arguments_of, quick
+from vlad.compile.quick import Quick, arguments_of, quick
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor, value_of
@@ -323,6 +324,7 @@ class Compiled(Crossing):
         """`given`: the tensors whose entries the unit is handed with each call."""
         super().__init__(interface)
         self.given = [entries(tensor) for tensor in given]
+        self.held: list[Any] = [*self.given]  # what words point to
         self.cells = cells  # the globals on whose values this relies
         self.outside = outside_of(machine) if interface.acts else None
         self.busy: list[object] = []  # is there a call under way? quick.py has this, too, but not us
@@ -346,8 +348,9 @@ class Compiled(Crossing):
             first, routines = len(interface.parameters) + interface.extra - 2, lapack()
             if not routines.addresses:
                 raise Unbounded("there is no LAPACK library to take matrices apart")
-            self._routines = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
-            self._in[first].p, self._in[first + 1].i = self._routines, routines.is_wide
+            table = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
+            self.held.append(table)
+            self._in[first].p, self._in[first + 1].i = table, routines.is_wide
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
             self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
@@ -365,9 +368,13 @@ class Compiled(Crossing):
             pointer = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
             # keeps the library, for as long as somebody calls it
             self.entry = ffi.gc(pointer, lambda _: handle)
-        # where all are reals: Python's floats are what it takes
-        self.direct = self.entry if arguments and not any(map(is_tensor, arguments)) else None
-        self.quick = quick(self, self._in, self._out)
+        # from reals to a real: it has no loops, and no stack
+        self.is_free = self.entry is not None and not any(map(is_tensor, arguments or ()))
+
+    @cached_property
+    def quick(self) -> Quick | None:
+        """What Python calls, if it may be called so; made when somebody asks."""
+        return quick(self, self._in, self._out)
 
     def fits(self) -> bool:
         """Is there room for what it makes? Where nothing else than an array is so large, nobody looks before it is written."""
@@ -474,7 +481,7 @@ class Launched(Crossing):
 
     fits: Callable[[], bool] = staticmethod(lambda: True)  # its memory is not the process's
 
-    direct: Any = None
+    is_free = False
     quick: Any = None
     stop: Any = None  # Python's own interrupts reach it
 

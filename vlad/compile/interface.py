@@ -118,7 +118,7 @@ class _Writer:
             case "tensor":
                 return {"tensor": type_.of.kind, "shape": type_.of.shape}
             case "pair":
-                return [self.type(part) for part in type_.parts]
+                return self.chain(type_)
             case "union":
                 cell = found(type_.of)
                 if cell not in self.cells:
@@ -128,6 +128,14 @@ class _Writer:
             case "constant":
                 return self.constant(type_.of)
         raise Unwritable
+
+    def chain(self, type_: Type) -> list[Any]:
+        """The first parts of pairs, and last what the last one ends with: lists may be long."""
+        written = []
+        while type_.kind == "pair":
+            written.append(self.type(type_.parts[0]))
+            type_ = self.layout.types.canonical(type_.parts[1])
+        return [*written, self.type(type_)]
 
     def constant(self, value: Value) -> Any:
         for name, atom in ATOMS.items():
@@ -172,8 +180,11 @@ class _Reader:
                 return types.constant(ATOMS[written])
             case int():
                 return self.unions[written]
-            case [car, cdr]:
-                return types.pair(self.type(car), self.type(cdr))
+            case [*firsts, last]:
+                type_ = self.type(last)
+                for first in reversed(firsts):
+                    type_ = types.pair(self.type(first), type_)
+                return type_
             case {"real": text}:
                 return types.constant(float.fromhex(text))
             case {"tensor": kind, "shape": shape}:

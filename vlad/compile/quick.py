@@ -3,7 +3,8 @@
 In: a compiled procedure whose operands are reals and tensors, and whose answer is one, a list or a tuple of such.
 Out: `Quick`, which Python's `Procedure` asks first. Its `leaves` answers NotImplemented for whatever it is not made for, errors
 included: then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept
-there only (tiers.py asks).
+there only (tiers.py asks). What ends soon is called in C, by border.py; what may take long, so that others should have Python's
+lock meanwhile and Ctrl-C has to end it, by text of Python's that is written here.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from vlad.compile.abi import ffi
+from vlad.compile.border import ALONE, CONSTANT, LIST, NOWHERE, REAL, TENSOR, TUPLE, border
 from vlad.compile.interface import Interface
 from vlad.compile.interrupts import Interruptible
 from vlad.core.kernels import SIZES
 from vlad.core.types import Type, is_tensor, value_of
 
 Leaves = Callable[[tuple[Any, ...]], Any]
+# What is called in C: so many entries of the operands, the answer and the largest array between; so many parts of both.
+MOST_ENTRIES, MOST_PARTS = 1 << 16, 1 << 10
 
 
 class Quick(NamedTuple):
@@ -33,14 +37,57 @@ class Quick(NamedTuple):
 def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
     """For a calls.Compiled, if there can be one. `words` and `answers` are what machine code reads and writes."""
     interface = compiled.interface
-    if interface.acts or interface.counts or interface.result is None or compiled.direct is not None:
-        return None  # `direct` is quicker still
+    if interface.acts or interface.counts or interface.result is None:
+        return None
     arguments = arguments_of(interface)
     spine = _spine(interface.layout.types, interface.result)
     if spine is None or arguments is None:
         return None
-    elements, shape = spine
-    return Quick(_Writer(compiled, words, answers, arguments, elements).leaves(), shape)
+    elements, form = spine
+    in_c = border() if _ends_soon(compiled, [*arguments, *elements]) else None
+    if in_c is None:
+        leaves = _Writer(compiled, words, answers, arguments, elements).leaves()
+    else:
+        leaves = in_c.call(*_described(compiled, words, answers, arguments, elements, form))
+    return Quick(leaves, SHAPES[form])
+
+
+def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
+    """What asks nowhere whether to end has only kernels of few turns; with few entries all of it takes microseconds."""
+    if len(types) > MOST_PARTS:
+        return False
+    entries = sum([type_.of.size for type_ in types if is_tensor(type_)])
+    largest = compiled.interface.largest // SIZES["float64"]
+    return compiled.stop is None and entries + largest <= MOST_ENTRIES
+
+
+def _described(
+    compiled: Any, words: Any, answers: Any, types: Sequence[Type], elements: Sequence[Type], form: int
+) -> tuple[Any, ...]:
+    """What border.c has to know of a call."""
+    places = {index: compiled.behind + at for at, index in enumerate(compiled.interface.places)}
+    numbers = itertools.count()
+    results = []
+    for type_ in elements:
+        if _is_constant(type_):
+            results.append((CONSTANT, value_of(type_), (), NOWHERE, NOWHERE))
+        else:
+            number = next(numbers)
+            results.append((*_part(type_), number, places.get(number, NOWHERE)))
+    addresses = [ffi.addressof(compiled.handle, "vlad_call"), words, answers]
+    return (
+        *[int(ffi.cast("long", address)) for address in addresses], compiled.busy, form,
+        tuple([(*_part(type_), NOWHERE, NOWHERE) for type_ in types]), tuple(results),
+        (compiled.handle, words, answers, *compiled.held),
+    )  # fmt: skip
+
+
+def _part(type_: Type) -> tuple[Any, ...]:
+    if not is_tensor(type_):
+        return REAL, None, ()
+    import numpy
+
+    return TENSOR, numpy.dtype(type_.of.kind), type_.of.shape
 
 
 def arguments_of(interface: Interface) -> list[Type] | None:
@@ -195,9 +242,9 @@ def _caller(compiled: Any) -> Callable[[Any, Any], int]:
     return stoppable
 
 
-def _spine(types: Any, type_: Type) -> tuple[list[Type], Callable[[Sequence[Any]], Any]] | None:
-    """The types of the reals and tensors that an answer consists of, and what makes it of these: one alone, a list, or a tuple
-    by the tuple rule. None where there are others."""
+def _spine(types: Any, type_: Type) -> tuple[list[Type], int] | None:
+    """The types of the reals and tensors that an answer consists of, and the form that it has: one alone, a list, or a tuple by
+    the tuple rule. None where there are others."""
     found: list[Type] = []
     type_ = types.canonical(type_)
     while type_.kind == "pair":
@@ -208,9 +255,7 @@ def _spine(types: Any, type_: Type) -> tuple[list[Type], Callable[[Sequence[Any]
         found.append(type_)
     if not found or not all(_is_number(one) or _is_constant(one) for one in found):
         return None
-    if is_list:
-        return found, list
-    return found, itemgetter(0) if len(found) == 1 else _nested
+    return found, LIST if is_list else ALONE if len(found) == 1 else TUPLE
 
 
 def _nested(leaves: Sequence[Any]) -> Any:
@@ -219,6 +264,9 @@ def _nested(leaves: Sequence[Any]) -> Any:
     for leaf in reversed(leaves[:-1]):
         result = (leaf, result)
     return result
+
+
+SHAPES: dict[int, Callable[[Sequence[Any]], Any]] = {ALONE: itemgetter(0), LIST: list, TUPLE: _nested}
 
 
 def _is_number(type_: Type) -> bool:

@@ -61,7 +61,6 @@ class Entry:
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks",
-        "direct",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -75,9 +74,9 @@ class Entry:
         self.cells: set[Global] = set()
         # Python's callables, by their ids, which call machine code themselves
         self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        # what these may call now: of the variants, they hold this very list (quick.py); and the one that needs not even that
-        self.quicks: list[Any] = []
-        self.direct: Any = None
+        self.quicks: list[
+            Any
+        ] = []  # what these may call now: of the variants, they hold this very list (quick.py)
 
     def add(self, compiled: Any) -> None:
         """One more variant."""
@@ -87,29 +86,17 @@ class Entry:
     def connect(self, procedure: Any) -> None:
         """Let a callable of Python's call the variants that it may, those that there will be as well."""
         self.callables[id(procedure)] = procedure
-        procedure.quicks = self.quicks
-        procedure.go_directly(self.direct)
-
-    def open(self, quicks: list[Any], direct: Any) -> None:
-        """Its callables may call this machine code of the variants themselves, and no other."""
-        self.quicks[:] = quicks
-        if direct is not self.direct:
-            self.direct = direct
-            for procedure in self._connected():
-                procedure.go_directly(direct)
-
-    def _connected(self) -> list[Any]:
-        found = [reference() for reference in self.callables.valuerefs()]
-        return [procedure for procedure in found if procedure is not None]
+        procedure.connect(self.quicks)
 
     def forgotten(self) -> None:
         """What was compiled is out of date."""
-        for procedure in self._connected():
-            procedure.direct, procedure.quicks = None, ()
+        for reference in self.callables.valuerefs():
+            procedure = reference()
+            if procedure is not None:
+                procedure.quicks = ()
         self.callables.clear()
         self.variants.clear()
         self.quicks.clear()
-        self.direct = None
 
 
 class Job:
@@ -431,6 +418,7 @@ class Tiers:
         if entry is not None:
             with self._lock:
                 entry.connect(procedure)
+                self._open(entry)
 
     @contextmanager
     def unhurried(self) -> Iterator[None]:
@@ -450,17 +438,19 @@ class Tiers:
                 self._open(entry)
 
     def _open(self, entry: Entry) -> None:
-        """Let callables call machine code themselves, as far as that keeps the limits. Of what goes `directly` nobody need watch
-        any: it has no loops, and no stack."""
-        variants = [] if self.policy == "evaluate" else entry.variants
-        direct = [compiled.direct for compiled in variants if compiled.direct is not None]
-        quicks = [compiled.quick for compiled in variants if self._may_be_quick(compiled)]
-        entry.open(quicks, direct[-1] if direct else None)
+        """Let callables, where there are any, call machine code themselves, as far as that keeps the limits."""
+        variants = entry.variants if entry.callables and self.policy != "evaluate" else []
+        entry.quicks[:] = [
+            compiled.quick
+            for compiled in variants
+            if self._may_be_quick(compiled) and compiled.quick is not None
+        ]
 
     def _may_be_quick(self, compiled: Any) -> bool:
+        """Need nobody watch any limits? Of what is free, never."""
         limits = self.machine.limits
         is_watched = limits.are_watched or (limits.depth is not None and compiled.is_deep())
-        return self.is_hurried and compiled.quick is not None and not is_watched
+        return compiled.is_free or (self.is_hurried and not is_watched)
 
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
         """The types of a procedure, or its C or CUDA text, for operands like these, or reals; or why there are none."""

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -270,11 +270,18 @@ def digest_line(text: str) -> str:
     return f'char const vlad_digest[] = "{hashlib.sha256(text.encode()).hexdigest()}";\n'
 
 
-def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool = True) -> Any:
-    """The loaded library of a text, as a cffi object. Raises Unavailable."""
+def build(
+    text: str,
+    *,
+    optimize: int = 2,
+    fast_math: bool = False,
+    native: bool = True,
+    include: Sequence[str] = (),
+) -> Any:
+    """The loaded library of a text, as a cffi object. `include`: folders of headers. Raises Unavailable."""
     compiler = find_compiler()
-    options = flags(compiler, optimize, fast_math, native)
-    key, digest = address(text, optimize=optimize, fast_math=fast_math, native=native)
+    options = [*flags(compiler, optimize, fast_math, native), *_included(include)]
+    key, digest = address(text, optimize=optimize, fast_math=fast_math, native=native, include=include)
     kept = loaded(key, digest)
     if kept is not None:
         return kept
@@ -287,11 +294,22 @@ def build(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool
     return library
 
 
-def address(text: str, *, optimize: int = 2, fast_math: bool = False, native: bool = True) -> tuple[str, str]:
+def address(
+    text: str,
+    *,
+    optimize: int = 2,
+    fast_math: bool = False,
+    native: bool = True,
+    include: Sequence[str] = (),
+) -> tuple[str, str]:
     """The key of a text's library in the cache, and the digest by which it is recognised. Raises Unavailable."""
     compiler = find_compiler()
-    options = flags(compiler, optimize, fast_math, native)
+    options = [*flags(compiler, optimize, fast_math, native), *_included(include)]
     return _key(text, compiler, options), hashlib.sha256(text.encode()).hexdigest()
+
+
+def _included(folders: Sequence[str]) -> list[str]:
+    return [f"-I{folder}" for folder in folders]
 
 
 def loaded(key: str, digest: str) -> Any:

@@ -1,0 +1,194 @@
+"""Calls of machine code by border.c: what is called so, what it answers, what it leaves behind, and calls without it."""
+
+from __future__ import annotations
+
+import gc
+import math
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+from vlad.compile.border import border
+from vlad.compile.quick import MOST_ENTRIES, MOST_PARTS
+
+PROGRAM = """
+(define (wave x) (sin (cos x)))
+(define (slope x y) (* x (sin y)))
+(define (parts x a) (list (* 2 x) (+ a x) 3 (sum a)))
+(define (pairs x a) (cons x (cons (* a x) (cons 7 (sum a)))))
+(define (places a b) (list (+ a b) a (* (as-type a 'float32) 2)))
+(define (first-of a) (tensor-ref a 0 0))
+(define (refused a) (if (> (sum a) 0) (* 2 a) (error "too small:" (sum a))))
+(define (turns n) (let loop ((i 0) (s 0)) (if (< i n) (loop (+ i 1) (+ s (sin i))) s)))
+"""
+A = np.arange(6.0).reshape(2, 3)
+
+
+@pytest.fixture
+def session() -> vlad.Session:
+    session = vlad.Session(tier="compile")
+    session.eval(PROGRAM)
+    return session
+
+
+def is_in_c(procedure: Any) -> bool:
+    return any(type(leaves).__module__ == "vlad.compile.border" for leaves, _ in procedure.quicks)
+
+
+def same(found: Any, expected: Any) -> None:
+    assert type(found) is type(expected)
+    if isinstance(found, tuple | list):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            same(one, other)
+    elif isinstance(found, np.ndarray):
+        assert (found.dtype, found.shape, found.flags.writeable) == (expected.dtype, expected.shape, False)
+        np.testing.assert_array_equal(found, expected)
+    else:
+        assert found == expected or (math.isnan(found) and math.isnan(expected))
+
+
+CALLS: list[tuple[str, tuple[Any, ...]]] = [
+    ("wave", (0.8,)),
+    ("wave", (math.nan,)),
+    ("slope", (0.5, -0.0)),
+    ("parts", (0.5, A)),
+    ("parts", (0.5, np.float64(2.0))),
+    ("pairs", (0.5, A)),
+    ("pairs", (0.5, np.empty((0, 3)))),
+    ("places", (A, A[:, :1].copy())),
+    ("places", (np.float32(1) * np.arange(3, dtype="float32"), np.arange(3, dtype="float32"))),
+    ("first-of", (A,)),
+    ("first-of", (np.array([[True, False]]),)),
+]
+
+
+def test_what_ends_soon_is_called_in_c(session: vlad.Session) -> None:
+    """Where there are headers of Python's, and a compiler that reads them."""
+    for name, arguments in CALLS:
+        procedure = session[name]
+        first = procedure(*arguments)
+        assert procedure.quicks and is_in_c(procedure) == (border() is not None), name
+        for _ in range(3):
+            same(procedure(*arguments), first)
+    turns = session["turns"]
+    turns(10.0)
+    assert turns.quicks and not is_in_c(turns)  # Ctrl-C has to end it
+
+
+@pytest.mark.parametrize("name, arguments", CALLS, ids=range(len(CALLS)))
+def test_later_calls_answer_what_the_evaluator_does(
+    session: vlad.Session, name: str, arguments: tuple[Any, ...]
+) -> None:
+    other = vlad.Session(tier="evaluate")
+    other.eval(PROGRAM)
+    for _ in range(3):
+        same(session[name](*arguments), other[name](*arguments))
+
+
+@pytest.mark.parametrize("by", [None, 0, 1, (0,), (1, 0)])
+@pytest.mark.parametrize("make", [vlad.grad, vlad.value_and_grad, vlad.jacobian])
+def test_derivatives_have_their_forms(session: vlad.Session, make: Callable[..., Any], by: Any) -> None:
+    other = vlad.Session(tier="evaluate")
+    other.eval(PROGRAM)
+    expected = make(other["slope"], by)(0.5, 0.25)
+    found = make(session["slope"], by)
+    for _ in range(3):
+        same(found(0.5, 0.25), expected)
+    same(found(0.5, np.float64(0.25)), expected)
+
+
+def test_what_it_is_not_made_for_takes_the_usual_way(session: vlad.Session) -> None:
+    wave, places, refused = session["wave"], session["places"], session["refused"]
+    for _ in range(3):
+        assert wave(1) == wave(1.0) == wave(np.float32(1)) == wave(np.float64(1))
+        same(places(A, A), places(np.asfortranarray(A), A))
+        same(places(A[::-1], A), places(A[::-1].copy(), A))
+        same(refused(A), frozen(2 * A))
+    for wrong in ((), (1.0, 2.0), (True,), ("text",), (10**400,), (None,)):
+        with pytest.raises((vlad.VladError, TypeError)):
+            wave(*wrong)
+    with pytest.raises(TypeError, match="keyword"):
+        wave(x=1.0)
+    with pytest.raises(vlad.VladError, match=r"too small: -15"):
+        refused(-A)
+    same(refused(A), frozen(2 * A))
+
+
+def frozen(array: Any) -> Any:
+    array.setflags(write=False)
+    return array
+
+
+def test_what_is_large_or_has_many_parts_is_left_to_python(session: vlad.Session) -> None:
+    twice = session.eval("(lambda (a) (* 2 a))")
+    for size in (MOST_ENTRIES // 4, MOST_ENTRIES):
+        for _ in range(2):
+            assert twice(np.ones(size)).sum() == 2 * size
+    in_c = [type(leaves).__module__ == "vlad.compile.border" for leaves, _ in twice.quicks]
+    assert in_c == [border() is not None, False]
+    many = session.eval(f"(lambda (x) (list {' '.join(['(+ x 1)'] * (MOST_PARTS + 1))}))")
+    assert many(1.0) == many(1.0) == [2.0] * (MOST_PARTS + 1)
+    assert not is_in_c(many)
+
+
+def test_nothing_is_left_behind(session: vlad.Session) -> None:
+    """References of operands, answers, constants and dtypes come out even, where a call is refused, too."""
+    parts, places, dtype = session["parts"], session["places"], A.dtype
+    parts(0.5, A), places(A, A)
+    gc.collect()
+    watched = (A, dtype, NotImplemented)
+    before = [sys.getrefcount(one) for one in watched]
+    for _ in range(1000):
+        parts(0.5, A)
+        places(A, A)
+        with pytest.raises(vlad.VladError):
+            parts()
+    after = [sys.getrefcount(one) for one in watched]
+    assert max([abs(one - other) for one, other in zip(before, after, strict=True)]) < 50
+
+
+def test_calls_within_calls_and_beside_each_other(session: vlad.Session) -> None:
+    """A library's words are one call's at a time: whoever comes meanwhile takes the usual way, and waits."""
+    pairs = session["pairs"]
+    expected = {x: pairs(x, A) for x in (0.5, 1.5, 2.5, 3.5)}
+    wrong: list[Any] = []
+
+    def call(x: float) -> None:
+        for _ in range(2000):
+            try:
+                same(pairs(x, A), expected[x])
+            except AssertionError as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=call, args=(x,)) for x in expected]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+WITHOUT = """
+import vlad.compile.border as border
+border._headers = lambda: None
+import numpy as np, vlad
+session = vlad.Session(tier="compile")
+session.eval('''(define (f x a) (list (* 2 x) (+ a x))) (define (g x y) (* x (sin y)))''')
+f, g = session["f"], session["g"]
+slope = vlad.grad(g, (1,))
+for _ in range(3):
+    print(f(0.5, np.arange(2.0)), slope(2, 0.0), g(1.0, 0.0))
+assert f.quicks and slope.quicks and g.quicks and border.border() is None
+"""
+
+
+def test_without_headers_python_makes_the_calls() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == "[1.0, array([0.5, 1.5])] (2.0,) 0.0\n" * 3
