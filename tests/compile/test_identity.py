@@ -224,6 +224,7 @@ def test_what_was_found_is_forgotten_when_a_global_changes() -> None:
         ("(define (f l) (if (null? l) #f l))", ([(True, [float(i)]) for i in range(40)],)),
         ("(define (f x) (if (> x 0) 'yes (list x x)))", (0.5,)),
         ("(define (f x) ((gradient-R (lambda (l) (* (car l) 2))) (list x x)))", (0.5,)),
+        (f"(define (f x) (list {' '.join(['x'] * 1100)}))", (0.5,)),  # longer than Python's recursion goes
     ],
 )
 def test_an_interface_is_read_as_it_was_written(text: str, operands: tuple[object, ...]) -> None:

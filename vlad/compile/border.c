@@ -170,7 +170,7 @@ static PyObject *call_leaves(PyObject *self, PyObject *arguments, PyObject *name
   PyObject *packed;
   if (names && PyDict_GET_SIZE(names)) return PyErr_Format(PyExc_TypeError, "arguments have no names here");
   if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &packed)) return NULL;
-  return called((Call *)self, &PyTuple_GET_ITEM(packed, 0), PyTuple_GET_SIZE(packed), LEAVES);
+  return called((Call *)self, ((PyTupleObject *)packed)->ob_item, PyTuple_GET_SIZE(packed), LEAVES);
 }
 
 static void call_freed(PyObject *self) {
