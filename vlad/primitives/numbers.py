@@ -450,7 +450,7 @@ ROWS: list[Primitive] = [
     Primitive(
         "/", "x y", "Quotient; on one operand its reciprocal.\n(/ 12 3 2)  ⇒ 2\n(/ 4)  ⇒ 0.25", value=QUOTIENT,
         python="divide(x, y) if y == 0.0 else x / y", uses={"divide": QUOTIENT}, type="number number -> number",
-        partials={"x": "(/ 1 y)", "y": "(negate (* r (/ 1 y)))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
+        partials={"x": "(/ 1 y)", "y": "(negate (/ r y))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
         with_zero=lambda w, x, y: x if is_known_zero(x.type) else None, array="divide",
     ),
     NEGATE,
