@@ -63,9 +63,12 @@ def started(thread: threading.Thread) -> threading.Thread:
 
 
 def _alone() -> None:
-    """In a process that was forked: the other threads are not there."""
+    """In a process that was forked: the other threads are not there, and a new one may bear the number of one of them."""
     global _raising
     _raising = threading.RLock()
+    me = get_ident()
+    for thread in [thread for thread in _deaf if thread != me]:
+        del _deaf[thread]
 
 
 os.register_at_fork(after_in_child=_alone)

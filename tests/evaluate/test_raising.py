@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import suppress
@@ -74,6 +75,78 @@ def test_a_thread_that_begins_is_not_told_in_place_of_another() -> None:
     quiet.set()
     told.join()
     assert sorted(set(begun)) == list(range(400))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_new_thread_of_a_forked_process_is_not_deaf() -> None:
+    """It often bears the number of a thread that was in the parent, which may have been deaf just then."""
+    inside, done = threading.Event(), threading.Event()
+
+    def act() -> None:
+        inside.set()
+        done.wait()
+
+    deaf = threading.Thread(target=undisturbed, args=(act,))
+    deaf.start()
+    inside.wait()
+    child = os.fork()
+    if child == 0:
+        outcome = 2
+        try:
+            outcome = _told_in_new_threads(deaf.ident)
+        finally:
+            os._exit(outcome)
+    done.set()
+    deaf.join()
+    outcome = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if outcome == NO_SUCH_NUMBER:
+        pytest.skip("here no new thread bears the number of an old one")
+    assert outcome == 0
+
+
+NO_SUCH_NUMBER = 77
+
+
+def _told_in_new_threads(number: int | None) -> int:
+    """0 if a new thread of that number is told what is raised in it, 1 if not."""
+    told, end = threading.Event(), threading.Event()
+
+    def listen() -> None:
+        try:
+            while not end.wait(0.001):
+                pass
+        except Told:
+            told.set()
+
+    threads = []
+    while len(threads) < 50:
+        threads.append(threading.Thread(target=listen, daemon=True))
+        threads[-1].start()
+        if threads[-1].ident == number:
+            raise_in(number, Told)
+            return 0 if told.wait(5) else 1
+    return NO_SUCH_NUMBER
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_who_forks_undisturbed_is_told_afterwards_in_the_child() -> None:
+    me, missed = threading.get_ident(), []
+
+    def act() -> None:
+        child = os.fork()
+        if child == 0:
+            raise_in(me, Told)
+        else:
+            missed.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    try:
+        undisturbed(act)
+        sum(range(1000))
+    except Told:
+        os._exit(7)
+    if not missed:
+        os._exit(1)
+    assert missed == [7]
 
 
 def test_a_limit_reaches_who_evaluates_within_an_evaluation() -> None:
