@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.errors import VladError
-from vlad.evaluate.tail_calls import in_library
+from vlad.source import in_library
 from vlad.tensors import Tensor, on_host
 from vlad.values import Value, is_procedure, list_of, look
 from vlad.write import real_text

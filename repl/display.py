@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.devices import name_of
-from vlad.evaluate.tail_calls import in_library
 from vlad.expand.arity import signature
-from vlad.source import Span
+from vlad.source import Span, in_library
 from vlad.tensors import Tensor, dtype_name, kind_name, on_host
 from vlad.values import UNSPECIFIED, Value, is_procedure, look
 from vlad.write import entry_text, tensor_marks, written

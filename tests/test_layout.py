@@ -23,6 +23,7 @@ ROOMS = (
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns arity items forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
+    ("vlad", "hints"),
     (
         "vlad.primitives",
         "special error_function elementwise kernels numbers data walking numerals strings arrays products shaping tensors "
@@ -37,7 +38,7 @@ ROOMS = (
     ),
     (
         "vlad",
-        "hints library turns life asynchronous described blame convert saving restoring callables differences stating rules host "
+        "library turns life asynchronous described blame convert saving restoring callables differences stating rules host "
         "namespace session derivatives compiling public help",
     ),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

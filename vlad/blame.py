@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vlad.errors import VladError
-from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.expand.arity import Signature, wrong_number
 from vlad.hints import speak_of
-from vlad.source import Span
+from vlad.source import Span, in_library, in_stdlib
 from vlad.values import NIL, Backtrace, Value
 from vlad.write import written
 

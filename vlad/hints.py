@@ -1,6 +1,8 @@
-"""An error in words that are in the user's own text: what an unbound name was meant to be; which call of the library failed.
+"""An error in words that are in the user's own text: what an unbound name was meant to be; which call of the library failed; the
+way to what was meant.
 
 In: an error, and what is known where it happened.  Out: the same error, made clearer. Called by session.py, once it is there.
+Or in: the operands that did not suit.  Out: the words for them. Called where such an error is made (primitives/, explain.py).
 """
 
 from __future__ import annotations
@@ -9,17 +11,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from vlad.errors import VladError
-from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Literal, Name, Syntax, read
-from vlad.source import Source, Span
+from vlad.source import Source, Span, in_library, in_stdlib
 from vlad.spelling import suggestion
-from vlad.values import Backtrace
+from vlad.tensors import Tensor, shape_text
+from vlad.values import Backtrace, Value, look
 
 NOTHING = "define it, or import the module that does"
 _INVALID = re.compile(r"Argument to (\S+) is invalid")
 OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 LONGEST_SHOWN = 40
+OF_STRINGS = {"=": "equal?", "+": "string-append"}
+A_LIST, LONGEST_LIST = "a list", 1000  # that somebody walks to the end to say what it is
 UNSUITED = frozenset(
     [
         "bundle-do-not-conform",
@@ -233,3 +237,69 @@ def _around(span: Span) -> Iterator[Form]:
             return
         yield found[0]
         inside = found[0].items
+
+
+def is_short_list(value: Value) -> bool:
+    """Is it a proper list, as far as that is soon seen?"""
+    for _ in range(LONGEST_LIST):
+        if type(value) is not tuple or len(value) != 2:
+            return type(value) is tuple and not value
+        value = look(value[1])
+    return False
+
+
+def kind(value: Value) -> str:
+    """What a value is, in a hint's words."""
+    value = look(value)
+    if type(value) is float:
+        return "a real"
+    if type(value) is Tensor:
+        return f"a tensor of shape {shape_text(value.shape)}"
+    if type(value) is tuple:
+        return (
+            "()"
+            if not value
+            else A_LIST
+            if is_short_list(value)
+            else "a pair"
+            if len(value) == 2
+            else "a procedure"
+        )
+    return {
+        "Boolean": "a boolean",
+        "Symbol": "a symbol",
+        "String": "a string",
+        "Opaque": "a host object",
+    }.get(type(value).__name__, "something else")
+
+
+def expected_of(operands: tuple[Value, ...]) -> str:
+    """What a rule of reals and tensors takes, in a hint's words."""
+    if len(operands) == 1:
+        return "a real"
+    return "reals and tensors" if any(type(look(operand)) is Tensor for operand in operands) else "reals"
+
+
+def way_with(name: str, expected: str, kinds: list[str]) -> str:
+    """What is for operands of these kinds, or how one comes from a list to a tensor, or back."""
+    if name == "argmax" and "a procedure" in kinds:
+        return "; `argmin` of its negative finds where a procedure is greatest"
+    if "tensor" in expected and A_LIST in kinds:
+        return "; `(tensor l)` makes one of a list"
+    if "real" in expected and kinds == [A_LIST]:
+        return f"; `(map {name} l)` computes it of each element"
+    if "real" in expected and set(kinds) <= {A_LIST, "a real"}:
+        return "; `v+` adds lists and `k*v` scales them; tensors, such as `(tensor l)`, are computed with as numbers are"
+    if set(kinds) == {"a string"} and name in OF_STRINGS:
+        return f"; `{OF_STRINGS[name]}` is for strings"
+    is_tensor = any(found.startswith("a tensor") for found in kinds)
+    if is_tensor and re.search(r"\b(list|pair)s?\b", expected):
+        return "; `(tensor-ref t i)` takes an entry of a tensor, `(tensor->list t)` makes a list of one"
+    return ""
+
+
+def way_into(value: Value) -> str:
+    """For who meant an element by calling what has elements."""
+    if type(look(value)) is Tensor:
+        return "; `(tensor-ref t i)` takes an entry of a tensor"
+    return "; `(list-ref l i)` takes an element of a list" if is_short_list(value) and look(value) else ""

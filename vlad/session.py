@@ -25,7 +25,6 @@ from vlad.devices import CURRENT, device_named
 from vlad.errors import NoCounterpart, VladError, WrongOption
 from vlad.evaluate.calls import Machine
 from vlad.evaluate.limits import Limits, deep_recursion
-from vlad.evaluate.tail_calls import in_library, in_stdlib
 from vlad.expand.forms import KEYWORDS, expand_form, made
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
@@ -36,7 +35,7 @@ from vlad.namespace import Namespace
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
-from vlad.source import Source, Span
+from vlad.source import Source, Span, in_library, in_stdlib
 from vlad.spelling import nearest
 from vlad.turns import Turns
 from vlad.values import (

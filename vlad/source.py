@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+OURS = ("<core>", "<derivative>")  # texts that the system makes
+
 
 class Source:
     """A text under a name (a path as the user wrote it, or `<expression>`)."""
@@ -81,3 +83,13 @@ class Span:
         margin = f"{line:>5} | "
         shown = "".join(c if c.isprintable() else "�" for c in text)
         return f"{margin}{shown}\n{' ' * 5} | {' ' * (column - 1)}{'^' * length}"
+
+
+def in_library(span: Span) -> bool:
+    """People look for the mistake in their own text first."""
+    return in_stdlib(span) or span.source.name in OURS
+
+
+def in_stdlib(span: Span) -> bool:
+    """Is it a place that people can look up?"""
+    return span.source.name.startswith("stdlib/")

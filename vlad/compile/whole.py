@@ -39,13 +39,12 @@ from vlad.compile.unit import improved
 from vlad.core.types import Known, Recursion, TooLarge, Type, described
 from vlad.errors import VladError
 from vlad.evaluate.limits import deep_recursion
-from vlad.evaluate.tail_calls import in_library
 from vlad.primitives.control import WRITTEN
 from vlad.primitives.indexing import OUT_OF_RANGE
 from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
 from vlad.primitives.random import NO_KEY, NO_RANGE
 from vlad.primitives.strings import BEYOND, OUTSIDE
-from vlad.source import Span
+from vlad.source import Span, in_library
 from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
 
 # Failures that are no mistake in the types: what the program itself says, or depends on a value.

@@ -18,10 +18,9 @@ from vlad.debugging.stepping import Stepper, Stop, Watcher
 from vlad.debugging.tracing import Tracer
 from vlad.errors import VladError
 from vlad.evaluate.explain import Beginning, Frames
-from vlad.evaluate.tail_calls import in_library
 from vlad.hints import names_in
 from vlad.session import Session
-from vlad.source import Source, Span
+from vlad.source import Source, Span, in_library
 from vlad.spelling import suggestion
 from vlad.values import Code, Primitive, Value, is_procedure, look
 

@@ -19,8 +19,7 @@ from vlad.debugging.instrumented import Place
 from vlad.debugging.origins import Phase, differentiated, phase_of
 from vlad.errors import VladError
 from vlad.evaluate.explain import Counted, placed
-from vlad.evaluate.tail_calls import in_library, in_stdlib
-from vlad.source import Span
+from vlad.source import Span, in_library, in_stdlib
 from vlad.tensors import Tensor, on_host
 from vlad.values import Backtrace, Deferred, Primitive, Value
 from vlad.write import real_text

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from vlad.debugging.frames import shortened
 from vlad.debugging.instrumented import Activation
 from vlad.debugging.origins import described, modes_of, root_of
-from vlad.evaluate.tail_calls import in_library
+from vlad.source import in_library
 from vlad.values import Code, Value, look
 
 MOST_LINES = 1000  # of an evaluation

@@ -17,13 +17,14 @@ from vlad.devices import is_failure
 from vlad.errors import VladError
 from vlad.evaluate.emit_python import MOST_OPERANDS, Emission, Operation
 from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
-from vlad.evaluate.tail_calls import Arrival, in_library, in_stdlib, is_of_library, lost_call
+from vlad.evaluate.tail_calls import Arrival, is_of_library, lost_call
 from vlad.expand.arity import NO_PAIR, arguments_in, as_written, of_row, signature, too_few, wrong_number
 from vlad.expand.patterns import ProcedureSpan
-from vlad.primitives.numbers import invalid, is_short_list
+from vlad.hints import way_into
+from vlad.primitives.numbers import invalid
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
-from vlad.source import Source, Span
-from vlad.tensors import NoCondition, Tensor
+from vlad.source import Source, Span, in_library, in_stdlib
+from vlad.tensors import NoCondition
 from vlad.values import NIL, Backtrace, Code, Global, Primitive, Value, is_procedure, look
 from vlad.write import written
 
@@ -416,19 +417,12 @@ def _written_operands(applied: Apply) -> int | None:
     return len(operands) - 2 * named
 
 
-def _way_into(value: Value) -> str:
-    """For who meant an element by calling what has elements."""
-    if type(look(value)) is Tensor:
-        return "; `(tensor-ref t i)` takes an entry of a tensor"
-    return "; `(list-ref l i)` takes an element of a list" if is_short_list(value) and look(value) else ""
-
-
 def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
     return VladError(
         "not-a-procedure",
         "Target is not a procedure",
         span,
-        hint=f"only procedures can be called{_way_into(value)}",
+        hint=f"only procedures can be called{way_into(value)}",
         irritants=(value,),
     )
 

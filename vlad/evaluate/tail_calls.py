@@ -25,21 +25,10 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.evaluate.emit_python import MOST_OPERANDS
-from vlad.source import Span
+from vlad.source import Span, in_library
 from vlad.values import Code, Value, is_procedure, look
 
-OURS = ("<core>", "<derivative>")  # texts that the system makes
 MOST_CODES = 200  # that are looked through
-
-
-def in_library(span: Span) -> bool:
-    """People look for the mistake in their own text first."""
-    return in_stdlib(span) or span.source.name in OURS
-
-
-def in_stdlib(span: Span) -> bool:
-    """Is it a place that people can look up?"""
-    return span.source.name.startswith("stdlib/")
 
 
 def is_of_library(machine: Any, code: Code) -> bool:

@@ -9,12 +9,12 @@ library: no operation on reals ends in an error (docs/conventions.md has kinks a
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import is_known_zero
 from vlad.errors import VladError
+from vlad.hints import expected_of, kind, way_with
 from vlad.primitives.elementwise import Formula, elementwise, formula, is_elementwise
 from vlad.primitives.special import (
     conic,
@@ -42,56 +42,18 @@ from vlad.primitives.special import (
     tanh_second,
     tanh_third,
 )
-from vlad.tensors import Tensor, shape_text
-from vlad.values import FALSE, TRUE, ZERO, Primitive, Value, look
+from vlad.tensors import Tensor
+from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
 
 INFINITY = math.inf
 NAN = math.nan
-
-
-OF_STRINGS = {"=": "equal?", "+": "string-append"}
-A_LIST, LONGEST_LIST = "a list", 1000  # that somebody walks to the end to say what it is
-
-
-def is_short_list(value: Value) -> bool:
-    """Is it a proper list, as far as that is soon seen?"""
-    for _ in range(LONGEST_LIST):
-        if type(value) is not tuple or len(value) != 2:
-            return type(value) is tuple and not value
-        value = look(value[1])
-    return False
-
-
-def kind(value: Value) -> str:
-    """What a value is, in a hint's words."""
-    value = look(value)
-    if type(value) is float:
-        return "a real"
-    if type(value) is Tensor:
-        return f"a tensor of shape {shape_text(value.shape)}"
-    if type(value) is tuple:
-        return (
-            "()"
-            if not value
-            else A_LIST
-            if is_short_list(value)
-            else "a pair"
-            if len(value) == 2
-            else "a procedure"
-        )
-    return {
-        "Boolean": "a boolean",
-        "Symbol": "a symbol",
-        "String": "a string",
-        "Opaque": "a host object",
-    }.get(type(value).__name__, "something else")
 
 
 def invalid(name: str, expected: str, *operands: Value) -> VladError:
     """An operand of the wrong kind."""
     kinds = [kind(operand) for operand in operands]
     found = " and ".join(kinds)
-    help = _way(name, expected, kinds)
+    help = way_with(name, expected, kinds)
     these = "this is" if len(operands) == 1 else "these are"
     return VladError(
         "invalid-argument",
@@ -99,31 +61,6 @@ def invalid(name: str, expected: str, *operands: Value) -> VladError:
         hint=f"{name} takes {expected}; {these} {found}{help}",
         irritants=operands,
     )
-
-
-def _expected(operands: tuple[Value, ...]) -> str:
-    """What a rule of reals and tensors takes, in a hint's words."""
-    if len(operands) == 1:
-        return "a real"
-    return "reals and tensors" if any(type(look(operand)) is Tensor for operand in operands) else "reals"
-
-
-def _way(name: str, expected: str, kinds: list[str]) -> str:
-    """What is for operands of these kinds, or how one comes from a list to a tensor, or back."""
-    if name == "argmax" and "a procedure" in kinds:
-        return "; `argmin` of its negative finds where a procedure is greatest"
-    if "tensor" in expected and A_LIST in kinds:
-        return "; `(tensor l)` makes one of a list"
-    if "real" in expected and kinds == [A_LIST]:
-        return f"; `(map {name} l)` computes it of each element"
-    if "real" in expected and set(kinds) <= {A_LIST, "a real"}:
-        return "; `v+` adds lists and `k*v` scales them; tensors, such as `(tensor l)`, are computed with as numbers are"
-    if set(kinds) == {"a string"} and name in OF_STRINGS:
-        return f"; `{OF_STRINGS[name]}` is for strings"
-    is_tensor = any(found.startswith("a tensor") for found in kinds)
-    if is_tensor and re.search(r"\b(list|pair)s?\b", expected):
-        return "; `(tensor-ref t i)` takes an entry of a tensor, `(tensor->list t)` makes a list of one"
-    return ""
 
 
 def _real(value: Value) -> float | None:
@@ -145,7 +82,7 @@ def _checked(name: str, rule: Callable[..., Value], apply: Formula | None = None
             return rule(*reals)
         if is_elementwise(operands):
             return elementwise(name, rule, apply, operands)
-        raise invalid(name, _expected(operands), *operands)
+        raise invalid(name, expected_of(operands), *operands)
 
     return value
 
