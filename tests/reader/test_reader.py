@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -114,6 +115,19 @@ def test_deep_nesting_and_much_text() -> None:
     data = read(source)
     assert len(data) == 4_000_000 // len(line)
     assert data[-1].span.line == len(data)
+
+
+def test_quotes_take_the_same_time_in_a_long_text() -> None:
+    """For each, one looks at what stands around it, and not at all that was before."""
+
+    def seconds(before: str) -> float:
+        source = Source("quotes", before + "(" + "'a " * 5_000 + ")")
+        begun = time.perf_counter()
+        read(source)
+        return time.perf_counter() - begun
+
+    comment = ";" + "." * 3_000_000 + "\n"
+    assert min(seconds(comment) for _ in range(3)) < 10 * min(seconds("") for _ in range(3))
 
 
 values = st.recursive(

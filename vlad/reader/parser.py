@@ -140,7 +140,8 @@ class _Parser:
 
     def _expect_no_prime(self, token: Token) -> None:
         """Raises VladError for `(f' 2)`, which would be f of what is quoted: of 2, and not the derivative there."""
-        before, behind = self.text[: token.start][-1:], self.text[token.end : token.end + 1]
+        before = self.text[max(token.start - 1, 0) : token.start]
+        behind = self.text[token.end : token.end + 1]
         if self._of(token) == "'" and (before.isalnum() or before in ("*", "?", "!")) and behind.isspace():
             raise self._wrong(
                 token, "A quote has no blank behind it", "the derivative of f is written `(derivative f)`"
