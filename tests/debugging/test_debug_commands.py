@@ -116,6 +116,31 @@ def test_a_conversation() -> None:
     assert list(seen) == []
 
 
+def test_after_an_error_in_the_library_one_looks_at_ones_own_procedure_first() -> None:
+    person = Person("locals", "a", "where", "up", "locals", "down", "down", "q")
+    person.session.run_text("(define (mine a b) (* 2 (list-ref (list a b) 7)))", "mine.vlad")
+    with pytest.raises(vlad.VladError):
+        person.session.eval("(+ 0 (mine 5 6))", "text")
+    person.commands.debug()
+    seen = iter(person.seen[1:])
+    own, inside, *rest = next(seen).split("\n  inside it, list-ref at ")
+    assert own == "  a  5\n  b  6" and rest == []
+    assert inside.startswith("stdlib/prelude.vlad:") and inside.splitlines()[1:] == ["  l  ()", "  k  5"]
+    assert next(seen) == "5"
+    assert next(seen) == "> mine at mine.vlad:1:25\n  the top level at text:1:6"
+    assert next(seen).startswith("in the top level")
+    assert next(seen) == "there are no variables here"
+    assert next(seen).startswith("in mine")
+    assert next(seen) == "there is no procedure of the program further that way"
+
+
+def test_a_breakpoint_in_the_library_shows_what_is_there() -> None:
+    person = Person("locals", "clear", "c")
+    person.commands.break_at("list-ref")
+    person.session.eval("(+ 0 (list-ref '(1 2) 1))")
+    assert person.seen[1] == "  l  (1 2)\n  k  1"
+
+
 def test_after_an_error() -> None:
     person = Person("c", "up", "y", "q")
     assert person.commands.debug() == "there was no error"

@@ -16,7 +16,7 @@ from vlad.debugging.instrumented import MOST_BEFORE, Place
 from vlad.debugging.stepping import Stop
 from vlad.errors import VladError
 from vlad.session import Session
-from vlad.source import Span
+from vlad.source import Span, in_stdlib
 from vlad.values import Value, is_procedure
 
 MOST_FRAMES = 20  # that are shown
@@ -140,7 +140,7 @@ class _Conversation:
         self.commands = commands
         self.debugger = commands.debugger
         self.stop = stop
-        self.at = 0
+        self.at = first_looked_at(stop)
 
     def action(self) -> str:
         self.commands.write(headline(self.stop))
@@ -166,7 +166,7 @@ class _Conversation:
                     self.debugger.retrace()
                 return where(self.stop, self.at)
             case "locals":
-                return variables_text(self.frame)
+                return self.variables()
             case "up" | "down":
                 return self.move(1 if word == "up" else -1)
             case "help":
@@ -184,6 +184,15 @@ class _Conversation:
     @property
     def frame(self) -> Frame | None:
         return self.stop.frames[self.at] if self.stop.frames else None
+
+    def variables(self) -> str:
+        """Those of the frame; right where an error was, also those of the procedure of the library that it was in."""
+        lines = [variables_text(self.frame)]
+        if self.at and self.at == first_looked_at(self.stop):
+            inner = self.stop.frames[0]
+            held = inner.variables() if inner.span is not None and in_stdlib(inner.span) else {}
+            lines += [f"  inside it, {inner}:", table(held)] if held else []
+        return "\n".join(lines)
 
     def move(self, by: int) -> str:
         """To the next frame of the user's in a direction."""
@@ -205,6 +214,12 @@ class _Conversation:
             raise VladError("not-a-procedure", f"{text} is no procedure", irritants=(value,))
         held = closed_over(self.debugger.machine, value)
         return table(held) if held else "it is closed over nothing"
+
+
+def first_looked_at(stop: Stop) -> int:
+    """The frame at which one begins to look around: of an error in the library, that of the program from which it came."""
+    own = [index for index, frame in enumerate(stop.frames) if frame.is_users]
+    return own[0] if own and stop.error is not None else 0
 
 
 def excerpt_of(span: Span | None) -> list[str]:
