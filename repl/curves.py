@@ -62,10 +62,9 @@ def sampled(shell: Shell, name: str, procedure: Value, low: float, high: float) 
             values = shell.session.apply(shell.session.library_value("map"), (procedure, list_of(places)))
     except VladError as error:
         if error.span is not None and in_library(error.span):
-            error.span, error.hint = (
-                None,
-                f"`,plot` calls {name} with one number, from {real_text(low)} to {real_text(high)}",
-            )
+            error.span = None
+            error.hint = f"`,plot` calls {name} with one number, from {real_text(low)} to {real_text(high)}"
+            error.backtrace = [line for line in error.backtrace if line.span and not in_library(line.span)]
         raise
     rows = [numbers_in(value) for value in elements(values)]
     if any(len(row) != 1 for row in rows):

@@ -206,3 +206,19 @@ def test_deep_source_and_deep_data() -> None:
     session.eval("(define (nest n x) (if (= n 0) x (nest (- n 1) (cons x '()))))")
     assert session.eval("(equal? (nest 1000000 1) (nest 1000000 1))") is True
     assert session.eval("(equal? (plus (nest 300000 1) (zero (nest 300000 1))) (nest 300000 1))") is True
+
+
+def test_frames_of_the_systems_own_text_are_not_told() -> None:
+    """Between the library's lambda and the program's one stands a procedure of a text that nobody can look up."""
+    session = vlad.Session(tier="evaluate")
+    with pytest.raises(vlad.VladError) as caught:
+        session.eval("((hessian (lambda (x) (sin (car x)))) 3)")
+    told = [
+        (line.procedure, line.span.source.name) for line in caught.value.backtrace if line.span is not None
+    ]
+    assert told == [
+        ("reverse of reverse of an anonymous procedure", "<expression>"),
+        ("reverse of an anonymous procedure", "stdlib/calculus.vlad"),
+        ("vjp-R", "stdlib/calculus.vlad"),
+    ]
+    assert "<core>" not in str(caught.value)

@@ -125,6 +125,12 @@ class TestDoc:
         text = writing.says("(define (f x) (* x 2))", "(define k 3)", "(f k)", ",names")
         assert text == "6\n(f x)\nk\n"
 
+    def test_names_are_ones_own(self, writing: Writing) -> None:
+        """Macros, and what hides a name of the library; not what a module brings along."""
+        defined = "(define-syntax twice (syntax-rules () ((_ e) (+ e e)))) (define (square x) (* x x x))"
+        text = writing.says('(import "optimizers")', defined, ",names")
+        assert text.endswith("twice  macro\n(square x)\n") and "adam" not in text
+
 
 class TestCosts:
     def test_time(self, writing: Writing) -> None:

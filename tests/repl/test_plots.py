@@ -63,6 +63,12 @@ class TestCurves:
     def test_what_cannot(self, writing: Writing, operands: str) -> None:
         assert "Error: " in writing.says(f",plot {operands}")
 
+    def test_a_procedure_that_takes_no_number(self, writing: Writing) -> None:
+        """The error stands in `map` of the library, which nobody has called."""
+        text = writing.says(",plot (lambda (x y) (+ x y)) 0 6", ",plot car")
+        assert "`,plot` calls (lambda (x y) (+ x y)) with one number, from 0 to 6" in text
+        assert "`,plot` calls car with one number, from -5 to 5" in text and "stdlib" not in text
+
     def test_an_interval_of_one_end(self, writing: Writing) -> None:
         assert "as in `,plot sin 0 6`" in writing.says(",plot sin 0")
 
