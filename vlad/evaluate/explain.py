@@ -23,7 +23,7 @@ from vlad.expand.patterns import ProcedureSpan
 from vlad.hints import way_into
 from vlad.primitives.numbers import invalid
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
-from vlad.source import Source, Span, in_library, in_stdlib
+from vlad.source import Source, Span, in_library, is_ours
 from vlad.tensors import NoCondition
 from vlad.values import NIL, Backtrace, Code, Global, Primitive, Value, is_procedure, look
 from vlad.write import written
@@ -386,7 +386,7 @@ def _at_adapter(
         if taken_apart and written(parts[given - 1], 200) in found.irritants:
             found.reason = f"{taken.text} was given one pair for several parameters, and took it apart"
         return None
-    is_hidden = is_of_library(machine, code) and not code.base.name
+    is_hidden = is_of_library(machine, code) and (not code.base.name or code.derived == "tag")
     if taken.rest or is_hidden or type(last) is not tuple or written(last, 200) not in found.irritants:
         return None
     of_list = got == 1 and given < code.arity
@@ -473,7 +473,7 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
         return
     if span is None and getattr(code.lambda_, "span", None) is None:  # a primitive, which the message names
         return
-    if span is not None and in_library(span) and not in_stdlib(span):  # the system's own
+    if span is not None and is_ours(span):
         return
     name = tell(code)
     if not backtrace or backtrace[-1].procedure != name:

@@ -373,7 +373,7 @@ def _strip(machine: Any, name: str, value: Value, refusal: Callable[[], VladErro
 def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
     article = "a"
     message = f"Argument to {operation} is not {article} {kind} value"
-    makers = {"perturbation": "perturb", "forward": "bundle", "sensitivity": "sensitize", "reverse": "*j"}
+    makers = {"perturbation": "perturb", "forward": "bundle", "sensitivity": "sensitize", "reverse": "J"}
     return VladError(
         "not-tagged", message, hint=f"{kind} values are made by `{makers[kind]}`", irritants=(value,)
     )
@@ -381,8 +381,10 @@ def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
 
 def _wrong_target(kind: str, value: Value) -> VladError:
     hints = {
-        "reverse": "a procedure made by *j takes arguments made by *j, one tag around the whole tuple: (*j x y)",
-        "forward": "a bundled procedure takes bundled arguments: (bundle x (perturb dx))",
+        "reverse": "what J makes of a procedure takes what J makes of its arguments: `((J f) (J x))`, or `((J f) (J x y))`; "
+        "`((derivative f) x)` is the derivative alone",
+        "forward": "what j* makes of a procedure takes bundled arguments: `((j* f) (bundle x (perturb dx)))`; "
+        "`((derivative f) x)` is the derivative alone",
         "perturbation": "a perturbed procedure takes perturbed arguments",
         "sensitivity": "a sensitized procedure takes sensitized arguments",
     }
