@@ -373,7 +373,14 @@ g : real -> real
 6:1 : ("a" 3 boolean)
 unused : x -> not used""",
     "(define (f x) (if (> x 0) (+ x 'a) x))\n(f (real 1))": "2:1 : real\n1:27: Argument to + is invalid",
-    "(define (f x) (g x))\n(f 1)": "2:1 : never answers\n1:16: Unbound variable: g",
+    "(define (f x) (g x))\n(f 1)": "2:1 : never answers: Unbound variable: g, at 1:16\n1:16: Unbound variable: g",
+    # why there is no answer, where that is no mistake in the types
+    "(define (f x) (f (+ x 1)))\n(define (g x) (* 2 (f x)))\n(g 1)": "3:1 : never answers: f calls itself without end",
+    '(define (f x) (error "no" x))\n(define y (+ 1 (f 1)))': "y : never answers: it raises an error, at 1:15",
+    '(define (f x) (if (< x 9) (f (+ x 1)) (error "far")))\n(f (real 1))': "2:1 : never answers: f calls itself without end, "
+    "or it raises an error, at 1:39",
+    "(define (even n) (odd (- n 1)))\n(define (odd n) (even (- n 1)))\n(even 2)": "3:1 : never answers: even calls itself "
+    "without end",
     "(define (f) x)\n(define y (f))\n(define x (real 1))": "1:13: Unbound variable: x",
     "(map (lambda (x) (car x)) (list 1 2))": "1:18: Argument to car is invalid",
     "(length 5)": "1:1: ",
@@ -433,7 +440,10 @@ def test_check_runs_nothing(tmp_path: Path) -> None:
         '(write (read-real))\n(display "text")\n(define (f x) (f x))\n(f 1)', encoding="utf-8"
     )
     done = command("check", "it.vlad", cwd=tmp_path)
-    assert done.stdout == "1:1 : real\nf : real -> never answers\n4:1 : never answers\n"
+    assert (
+        done.stdout
+        == "1:1 : real\nf : real -> never answers\n4:1 : never answers: f calls itself without end\n"
+    )
 
 
 def test_modules_are_part_of_a_program(tmp_path: Path) -> None:

@@ -276,14 +276,18 @@ def check(machine: Any, steps: Steps) -> Report:
         except VladError as error:
             errors.append(error)
     types = whole.analysis.types
+    origins = {function.origin: function for function in program.functions}
     for step in bounded:
         if step.cell is None and not step.shown:
             continue
         instance = whole.analysis.find(step.thunk[0], (), (types.constant(NIL),))
-        result = "never answers" if instance.result is None else described(types.canonical(instance.result))
+        result = (
+            f"never answers{_why_never(origins[instance])}"
+            if instance.result is None
+            else described(types.canonical(instance.result))
+        )
         if step.cell is not None or instance.result is None or instance.result.of is not UNSPECIFIED:
             at.append((step.span, f"{_name(step)} : {result}"))
-    origins = {function.origin for function in program.functions}
     used = [instance for instance in whole.analysis.instances if instance in origins]
     for defined in steps.defined:
         at += [(defined.span, text) for text in _signatures(whole, defined, used)]
@@ -375,6 +379,47 @@ def _own(function: Function, span: Span | None, callers: _Callers) -> Span | Non
     while (own is None or in_library(own)) and function in callers:
         function, own = callers[function]
     return span if own is None or in_library(own) else own
+
+
+def _why_never(function: Function) -> str:
+    """Behind what is told of a function without an answer: each way through it leads to an error, or to a call of another such
+    function, or of itself."""
+    callers: _Callers = {}
+    onward: dict[Function, list[Function]] = {}
+    failed: list[tuple[Function, Fail]] = []
+    work = [function]
+    for one in work:  # grows
+        calls = [call for call in _calls(one) if call.function.origin.result is None]
+        onward[one] = [call.function for call in calls]
+        for call in calls:
+            if call.function not in onward and call.function not in callers:
+                callers[call.function] = one, call.span
+                work.append(call.function)
+        failed += [(one, block.end) for block in blocks(one.body) if type(block.end) is Fail]
+    endless = _on_a_cycle(onward)
+    reasons = [f"{endless.origin.callee.name or 'a procedure'} calls itself without end"] if endless else []
+    for one, fail in failed[:1]:
+        span = _own(one, fail.span, callers)
+        place = f", at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
+        reasons.append(f"{'it raises an error' if fail.what == 'error' else fail.what}{place}")
+    return ": " * bool(reasons) + ", or ".join(reasons)
+
+
+def _calls(function: Function) -> list[Invoke | TailInvoke]:
+    ends = [block.end for block in blocks(function.body)]
+    return [node for node in [*statements(function.body), *ends] if isinstance(node, Invoke | TailInvoke)]
+
+
+def _on_a_cycle(onward: dict[Function, list[Function]]) -> Function | None:
+    """The first of these functions from which one comes back to it."""
+    for function, following in onward.items():
+        reached, work = set(following), list(following)
+        for one in work:  # grows
+            work += [other for other in onward[one] if other not in reached]
+            reached.update(onward[one])
+        if function in reached:
+            return function
+    return None
 
 
 # Standing alone.
