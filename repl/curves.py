@@ -73,15 +73,17 @@ def sampled(shell: Shell, name: str, procedure: Value, low: float, high: float) 
 
 
 def data(text: str, value: Value) -> list[Curve]:
-    """The curves of a list or tensor: of numbers, of points, or of several numbers each."""
+    """The curves of a list or tensor: of numbers, of points, or of several numbers each; of a list of two, one over the other."""
     rows = [numbers_in(part) for part in elements(value)]
     if not rows or any(len(row) != len(rows[0]) or not row for row in rows):
         raise VladError(
             "invalid-command", f"Cannot be plotted: {text}", irritants=[value],
-            hint="a procedure of a number, a list of numbers, of points (x . y), or of lists of equal length",
+            hint="a procedure of a number, a list of numbers, of points (x . y), or of lists of equal length; (list xs ys)",
         )  # fmt: skip
     if len(rows[0]) == 2:
         return [Curve(text, finite([(row[0], row[1]) for row in rows]))]
+    if len(rows) == 2 and len(rows[0]) > 2 and type(value) is tuple:
+        return [Curve(text, finite(list(zip(*rows, strict=True))))]
     return [
         Curve(
             text if len(rows[0]) == 1 else f"{text} [{column}]",

@@ -13,7 +13,7 @@ from xml.dom import minidom
 import pytest
 from terminals import SCREENS, Person
 from vlad.repl import pictures
-from vlad.repl.curves import Curve
+from vlad.repl.curves import Curve, curves_of
 from writing import Writing
 
 PRETENDED = str(Path(__file__).parent / "pretended")
@@ -56,6 +56,19 @@ class TestCurves:
     )  # fmt: skip
     def test_what_can_be_drawn(self, writing: Writing, operands: str) -> None:
         assert "└──" in writing.says(f",plot {operands}")
+
+    @pytest.mark.parametrize(
+        ("operand", "expected"),
+        [
+            ("(list #[0 1 4] #[5 6 7])", [[(0, 5), (1, 6), (4, 7)]]),  # numbers over numbers
+            ("'((0 1 4) (5 6 7))", [[(0, 5), (1, 6), (4, 7)]]),
+            ("(list #[0 1] #[2 3])", [[(0, 1), (2, 3)]]),  # points
+            ("#[[0 1 4] [5 6 7]]", [[(0, 0), (1, 5)], [(0, 1), (1, 6)], [(0, 4), (1, 7)]]),  # columns
+            ("(list #[0 1 4] #[5 6 7] #[1 1 1])", [[(0, 0), (1, 5), (2, 1)], [(0, 1), (1, 6), (2, 1)], [(0, 4), (1, 7), (2, 1)]]),
+        ],
+    )  # fmt: skip
+    def test_of_data(self, writing: Writing, operand: str, expected: list[list[tuple[float, float]]]) -> None:
+        assert [curve.points for curve in curves_of(writing.shell, [operand], False)] == expected
 
     @pytest.mark.parametrize(
         "operands", ["5", "'()", "'(a)", "sin 1 0", "sin '(1)", "(lambda (x) (list x x))", "'(+nan.0)"]
