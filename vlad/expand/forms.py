@@ -238,7 +238,7 @@ class _Expander:
         if not syntax.items:
             raise invalid(syntax, "the empty list as a value is written '()")
         if meaning is None or type(meaning) in _VALUES:
-            return self.call(syntax, meaning, scope, out)
+            return self.call(syntax, meaning, scope, out, name)
         if syntax.tail is not None:
             raise invalid(syntax, f"`{syntax.items[0]}` is a keyword: no dot in its form")
         rhs: Rhs = meaning(self, syntax, scope, out, name)
@@ -275,7 +275,7 @@ class _Expander:
     def top_reference(self, name: str, span: Span) -> GlobalReference:
         return GlobalReference(self.module.cell(name), span)
 
-    def call(self, form: Form, meaning: Any, scope: Scope, out: Out) -> Rhs:
+    def call(self, form: Form, meaning: Any, scope: Scope, out: Out, name: str) -> Rhs:
         items = form.items if form.tail is None else (*form.items, form.tail)
         first = items[0]
         if isinstance(first, Name):
@@ -285,7 +285,7 @@ class _Expander:
         operands = []
         for item in items[1:]:
             if type(item) is Keyword:
-                return self.keyword_call(form, operator, scope, out)
+                return self.keyword_call(form, operator, scope, out, name)
             operands.append(self.atom(item, scope, out))
         if isinstance(operator, GlobalReference) and self.module.is_inherited(operator.cell.name):
             return self.of_lists(operator, operands, form.span, out)
@@ -304,8 +304,9 @@ class _Expander:
             operator = self.top_reference(f"{name}{count - 1}", operator.span or span)
         return Call(operator, tuple(operands) or (Constant(NIL),), span)
 
-    def keyword_call(self, form: Form, operator: Atom, scope: Scope, out: Out) -> Rhs:
-        """Operands by name are put in the order of the row, with defaults where they are missing."""
+    def keyword_call(self, form: Form, operator: Atom, scope: Scope, out: Out, name: str) -> Rhs:
+        """Operands by name are put in the order of the row, with defaults where they are missing. A lambda that is given a
+        derivative takes the name: what it is called with is said of it."""
         message = f"Invalid expression: {text_of(form)}"
         row = operator.cell.primitive if isinstance(operator, GlobalReference) else None
         operands: list[Atom] = []
@@ -323,7 +324,8 @@ class _Expander:
                 named[expected.name] = self.atom(item, scope, out)
                 expected = None
             else:
-                operands.append(self.atom(item, scope, out))
+                own_name = name if row is not None and row.name == "with-derivative" else ""
+                operands.append(as_atom(self.expression(item, scope, out, own_name), out, "t"))
         else:
             item = expected or form
         if row is None or item is not form:
