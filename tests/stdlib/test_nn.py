@@ -183,6 +183,10 @@ def test_dropout(session: vlad.Session) -> None:
         ("((embedding #[[1 2]]) #[1])", "out of range"), ("(batches (cons #[1 2] #[1 2 3]) 2)", "as many examples"),
         ("(batches (list #[1 2] 'a) 2)", "Data are tensors"), ("(examples #[1 2] 3 4)", "out of range"),
         ("(unroll 3 0 '(1))", "not a procedure"),
+        ("(dense 2 8)", r"dense-parameters key in out.*Not: 2 8"), ("(dense #[[1]] #[2] 3)", "dense-parameters"),
+        ("(dense (list #[[1]] #[2]))", "dense-parameters"), ("(convolution 3 8)", "convolution-parameters"),
+        ("(sequential relu)", r"as in \(sequential \(list"), ("(sequential relu tanh)", r"as in \(sequential \(list"),
+        ("(sequential (list relu (dense-parameters key 2 8)))", r"as in \(sequential \(list"),
     ],
 )  # fmt: skip
 def test_mistakes(session: vlad.Session, text: str, message: str) -> None:
