@@ -48,7 +48,10 @@ class _Layout:
         value = look(value)
         flat = written(value, room)
         if len(flat) <= room and not flat.endswith("…"):
-            return anonymous(value, flat, room) if flat.startswith("(lambda (") else flat
+            if "(lambda (" not in flat:
+                return flat
+            if type(value) is not tuple or len(value) != 2:
+                return anonymous(value, flat, room)
         if type(value) is Tensor:
             return self.tensor(value, column)
         if type(value) is tuple and len(value) == 2:

@@ -123,6 +123,36 @@ class TestStandardInput:
         assert done.returncode == 1
         assert "UTF-8" in done.stderr
 
+    @pytest.mark.parametrize(
+        "missing, words, told, status",
+        [
+            (
+                "numpy",
+                ["-e", "(exp #[1 2])"],
+                "vlad: the package numpy is not installed, which this needs",
+                1,
+            ),
+            ("numpy", ["-e", "(+ 1 2)"], "", 0),
+            (
+                "_cffi_backend",
+                ["--tier", "compile", "-e", "(+ 1 2)"],
+                "without compiling: the package cffi is not",
+                0,
+            ),
+            ("platformdirs", ["cache"], "vlad: the package platformdirs is not installed", 1),
+        ],
+    )
+    def test_packages_that_are_not_installed(
+        self, missing: str, words: list[str], told: str, status: int
+    ) -> None:
+        text = f"import sys; sys.modules[{missing!r}] = None; from vlad.command import main; sys.exit(main({words!r}))"
+        named = {key: value for key, value in environment().items() if key != "VLAD_CACHE_DIR"}
+        done = subprocess.run(
+            [sys.executable, "-c", text], capture_output=True, env=named, text=True, timeout=60
+        )
+        assert (done.returncode, len(done.stderr.splitlines())) == (status, 1 if told else 0), done.stderr
+        assert told in done.stderr and done.stdout == ("" if status else "3\n")
+
     def test_nothing_is_a_program_too(self) -> None:
         assert printed(stdin="") == ""
 

@@ -19,6 +19,7 @@ from vlad import __version__
 from vlad.errors import VladError
 from vlad.evaluate.explain import Beginning, Frames
 from vlad.evaluate.limits import Limits, Told
+from vlad.imports import package_of
 from vlad.session import Session
 from vlad.spelling import nearest
 
@@ -529,6 +530,13 @@ def _guarded(words: list[str]) -> int:
         return INTERRUPT
     except MemoryError:
         _say("Error: The program needs more memory than there is")
+        return PROGRAM_ERROR
+    except ModuleNotFoundError as missing:  # from a folder in which nothing was installed
+        if missing.name is None or missing.name.startswith("vlad"):
+            raise
+        _say(
+            f"vlad: the package {package_of(missing)} is not installed, which this needs; `pip install vlad-lang` brings it along"
+        )
         return PROGRAM_ERROR
 
 

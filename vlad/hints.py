@@ -67,6 +67,13 @@ def clarify(
         error.hint = _as_elsewhere(error.span, set(known)) or error.hint
 
 
+def speak_of_pattern(error: VladError) -> None:
+    """Give an error about what a parameter was to take apart the hint for who gave several arguments in the place of a list."""
+    if error.span is not None and error.span.text.startswith("(list "):
+        pattern = _short(error.span.text)
+        error.hint = f"`{pattern}` takes one list of that length apart; several arguments are none, `(list 1 2 3)` makes one"
+
+
 def _as_assignment(span: Span | None, name: str) -> str | None:
     """A hint for `x = 3`."""
     if span is None or not _ASSIGNED.match(span.source.text, span.end):
@@ -153,11 +160,10 @@ def _as_data(form: Form) -> str | None:
     """A hint for `(1 2 3)`, where a list was meant."""
     if not isinstance(form.items[0], Literal):
         return None
-    return f"only procedures can be called; a list of data has a quote before it: `'{_short(form)}`"
+    return f"only procedures can be called; a list of data has a quote before it: `'{_short(form.span.text)}`"
 
 
-def _short(form: Form) -> str:
-    text = form.span.text
+def _short(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN and "\n" not in text else "(…)"
 
 

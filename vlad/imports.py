@@ -24,6 +24,11 @@ def whole(name: str) -> Any:
     return _whole.get(name) or importlib.import_module(name)  # which says what is wrong with it
 
 
+def package_of(missing: ModuleNotFoundError) -> str:
+    """The package that has to be installed for a module to be there."""
+    return (missing.name or "").removeprefix("_").removesuffix("_backend")
+
+
 def _import(name: str) -> None:
     with contextlib.suppress(Exception):  # whoever asked for it imports it again, and is told
         _whole[name] = importlib.import_module(name)

@@ -87,7 +87,7 @@ def refused(call: Any) -> vlad.VladError:
         ("all", "(*arguments)", None, None),
         ("nothing", "()", "(nothing) at shares.vlad:15:1", None),
         ("twin", "(x, x2, x_, /)", None, None),
-        ("root", "(a, /)", "(λ a) at shares.vlad:17:31", None),
+        ("root", "(a, /)", "(root a) at shares.vlad:17:31", "Searches."),
         ("sin", "(x, /)", "(sin x)", "Sine of x in radians."),
         ("+", "(*x)", "(+ x …)", None),
         ("cddr", "(x, /)", None, "(cddr x)\nThe cdr of the cdr"),

@@ -38,7 +38,7 @@ from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, 
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.explain import tell
 from vlad.evaluate.limits import AGAIN_SECONDS, Told, too_deep
-from vlad.imports import whole
+from vlad.imports import package_of, whole
 from vlad.source import Span
 from vlad.values import Code, Global, Value, is_procedure, look
 
@@ -360,7 +360,12 @@ class Tiers:
     def compile(self, entry: Entry, operands: tuple[Value, ...], tell_where: bool = False) -> Any:
         """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why (and `place`
         where, if that is asked), or where a global was redefined meanwhile."""
-        whole("vlad.compile.calls")  # 25 ms, only where something is worth compiling
+        try:
+            whole("vlad.compile.calls")  # 25 ms, only where something is worth compiling
+        except ModuleNotFoundError as missing:
+            entry.reason = f"the package {package_of(missing)} is not installed"
+            warn_once(f"running without compiling: {entry.reason}")
+            return None
         from vlad.compile import toolchain
         from vlad.compile.calls import compile_call
 
