@@ -216,7 +216,8 @@ class Procedure:
         return self._apply.reduced(self.value)
 
     def __init_subclass__(cls) -> None:
-        _tell(cls)
+        for prepare in _for_classes:
+            prepare(cls)
 
 
 def _compiled_again(procedure: P, options: Options) -> P:
@@ -226,15 +227,22 @@ def _compiled_again(procedure: P, options: Options) -> P:
 
 @functools.cache
 def _by_c() -> None:
-    """Calls go by border.c from now on, if that can be."""
+    """Calls go by border.c from now on, if that can be, those of classes that are made later, too."""
     from vlad.compile.border import border
 
     in_c = border()
-    kinds: list[Any] = [Procedure] if in_c is not None else []
-    for kind in kinds:
+    if in_c is None:
+        return
+
+    def install(kind: Any) -> None:
         if kind is Procedure or "reshapes" in vars(kind):
             kind.__call__ = in_c.method(kind, vars(Procedure)["quicks"], kind.reshapes)
+
+    kinds: list[Any] = [Procedure]
+    for kind in kinds:
+        install(kind)
         kinds += kind.__subclasses__()
+    _for_classes.append(install)
 
 
 class _Told:
@@ -259,6 +267,7 @@ def _tell(kind: type[Procedure]) -> None:
 
 
 _tell(Procedure)
+_for_classes: list[Callable[[type[Procedure]], None]] = [_tell]  # what is done with each that is made
 
 
 def with_floats(arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -185,6 +185,9 @@ class Jacobian(Gradient):
         return found
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        value = leaves[0]
+        if is_array(value) and value.dtype.kind != "f":  # which has no derivative: it is answered itself
+            return NotImplemented
         return Gradient._shaped(self, leaves[1:])
 
 

@@ -202,8 +202,12 @@ class Namespace:
                 with deep_recursion():
                     return to_python(value, self._calls)
 
-        is_watched = self.machine.limits.are_watched and not self.machine.watch.active
-        return self.machine.guarded(convert) if is_watched else convert()
+        if not self.machine.limits.are_watched or self.machine.watch.active:
+            return convert()
+        with (
+            self._lock
+        ):  # who watches is of one evaluation at a time, and another thread may have set limits meanwhile
+            return self.machine.guarded(convert)
 
 
 def _is_its_own(name: str, hint: str) -> UnknownAttribute:

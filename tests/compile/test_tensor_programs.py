@@ -739,3 +739,33 @@ def test_an_array_that_a_loop_makes_again_and_again_has_no_place() -> None:
         LARGE,
         1.0,
     )
+
+
+@pytest.mark.parametrize("layers", [2, 3, 5])
+@pytest.mark.parametrize("kind", ["procedures", "parameters"])
+def test_networks_of_several_layers_are_trained_compiled(kind: str, layers: int) -> None:
+    """The optimizer's state begins as (), and is a tuple from the first step on: no list of all that is in it."""
+    widths = [1, *range(3, 3 + layers)]
+    parts = [
+        f"(dense-parameters (random-key {n}) {width} {next_width})"
+        for n, (width, next_width) in enumerate(itertools.pairwise(widths))
+    ]
+    if kind == "procedures":
+        network = f"(sequential (list {' tanh '.join([f'(dense {part})' for part in parts])}))"
+        answer = "(net xs)"
+    else:
+        network = f"(list {' '.join(parts)})"
+        answer = "(fold (lambda (p x) (tanh ((dense p) x))) xs net)"
+    text = f"""(import "nn") (import "optimizers")
+        (define xs (reshape (linspace -1 1.3 6) '(6 1)))
+        (define (loss net) (mean (square (- {answer} xs))))
+        (define (trained n) (loss (optimize (adam 0.01) loss {network} n)))"""
+    answers = []
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        session.eval(text)
+        trained = session["trained"]
+        answers.append(trained(4.0))
+    (entry,) = [entry for entry in session.tiers.entries.values() if entry.f is trained.value]
+    assert entry.variants and entry.reason is None
+    assert answers[1] == pytest.approx(answers[0], rel=1e-12)

@@ -175,6 +175,104 @@ def test_calls_within_calls_and_beside_each_other(session: vlad.Session) -> None
     assert not wrong
 
 
+def test_a_redefinition_while_an_answer_is_put_together(session: vlad.Session) -> None:
+    """The list of what may be called goes, and with it what has just been called."""
+    session.eval("(define (k x) (* 2 x)) (define (h x y) (* (k x) (k (car y)) (k (cdr y))))")
+    gradient = vlad.grad(
+        session["h"], 1
+    )  # of a parameter that gets two arguments, whose leaves do not tell that
+    for _ in range(2):
+        assert gradient(1.0, 2.0, 3.0) == (24.0, 16.0)
+
+    def redefine(frame: Any, event: str, argument: Any) -> None:
+        if frame.f_code.co_name == "_shaped":
+            sys.setprofile(None)
+            session.eval("(define (k x) (* 3 x))")
+
+    sys.setprofile(redefine)
+    try:
+        gradient(1.0, 2.0, 3.0)
+    finally:
+        sys.setprofile(None)
+    assert gradient(1.0, 2.0, 3.0) == (81.0, 54.0)
+
+
+@pytest.mark.parametrize("size", [3, MOST_ENTRIES])
+def test_redefinitions_while_other_threads_call(size: int) -> None:
+    """A library stays where it is while somebody is in it."""
+    session = vlad.Session(tier="compile")
+    session.eval("(define (k x) (* 2 x)) (define (l x) (list (k x) (k (k x))))")
+    array, procedure = np.ones(size), session["l"]
+    found: set[float] = set()
+    ending = threading.Event()
+
+    def call() -> None:
+        while not ending.is_set():
+            found.add(float(procedure(array)[0][0]))
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for turn in range(40):
+        session.eval(f"(define (k x) (* {turn % 3} x))")
+        procedure(array)
+    ending.set()
+    for thread in threads:
+        thread.join()
+    assert found <= {0.0, 1.0, 2.0}
+
+
+DOUBLING = "(define (f0 x) (sin (+ x 1)))" + "".join(
+    [f"(define (f{i} x) (f{i - 1} (f{i - 1} x)))" for i in range(1, 31)]
+)
+
+
+def test_straight_code_that_takes_long_is_no_call_in_c() -> None:
+    """Each procedure takes twice as long as the one before, without a loop. Limits hold, and others have Python's lock."""
+    session = vlad.Session(tier="compile")
+    session.eval(DOUBLING)
+    short, long = session["f4"], session["f30"]
+    short(1.0)
+    assert is_in_c(short) == (border() is not None)
+    for _ in range(2):
+        with session.limited(vlad.Limits(seconds=0.1)), pytest.raises(vlad.LimitExceeded):
+            long(1.0)
+        assert not is_in_c(long)
+
+
+def test_numbers_of_classes_of_ones_own_say_which_they_are(session: vlad.Session) -> None:
+    class Odd(float):
+        def __float__(self) -> float:
+            return 42.0
+
+    wave = session["wave"]
+    assert [wave(Odd(1.0)) for _ in range(3)] == [wave(42.0)] * 3
+
+
+def test_what_has_no_derivative_is_answered_itself() -> None:
+    answers = vlad.jacobian(vlad.Session(tier="compile").eval("(lambda (x) (> x 0))"), (0,))
+    for _ in range(3):
+        np.testing.assert_array_equal(answers(np.ones(2)), [True, True])
+
+
+LATE = """
+import vlad
+session = vlad.Session(tier="compile")
+session.eval("(define (f x y) (* x y))")
+f = session["f"]
+print([f(1.0, 2.0) for _ in range(3)])
+slopes = [vlad.jacobian(f, argnums=1), vlad.grad(f, argnums=(1,)), vlad.value_and_grad(f)]
+for slope in slopes:
+    print([slope(3.0, 2.0) for _ in range(3)])
+"""
+
+
+def test_classes_that_are_made_later_call_in_c_as_well() -> None:
+    done = subprocess.run([sys.executable, "-c", LATE], stdout=subprocess.PIPE, text=True, check=True)
+    values = ("2.0", "3.0", "(3.0,)", "(6.0, (2.0, 3.0))")
+    assert done.stdout.splitlines() == [f"[{', '.join([value] * 3)}]" for value in values]
+
+
 WITHOUT = """
 import vlad.compile.border as border
 border._headers = lambda: None

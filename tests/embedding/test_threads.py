@@ -341,3 +341,29 @@ def test_asyncio_is_not_needed_by_who_does_not_await() -> None:
     text = "import sys, vlad; vlad.Session().eval('(+ 1 2)'); print('asyncio' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_an_answer_is_converted_in_turn_where_another_thread_has_set_limits() -> None:
+    """After the call that it answers has ended: what watches an evaluation is of one thread at a time."""
+    session = vlad.Session()
+    begun, ending = threading.Event(), threading.Event()
+
+    def limit() -> None:
+        with session.limited(vlad.Limits(seconds=60)):
+            begun.set()
+            ending.wait()
+
+    found: list[object] = []
+    threads = [
+        threading.Thread(target=limit),
+        threading.Thread(target=lambda: found.append(session._as_python((1.0, (2.0, ()))))),
+    ]
+    threads[0].start()
+    begun.wait()
+    threads[1].start()
+    threads[1].join(0.2)
+    waited = not found
+    ending.set()
+    for thread in threads:
+        thread.join()
+    assert waited and found == [[1.0, 2.0]]

@@ -44,9 +44,9 @@ static PyTypeObject Call_Type;
 
 static Py_ssize_t results_of(Call const *call) { return Py_SIZE(call) - call->operands; }
 
-/* Is it a real, as convert.py has it? */
+/* Is it a real, as convert.py has it? Classes of Python's may say in a method of theirs which one; NumPy's are none. */
 static int as_real(PyObject *x, double *real) {
-  if (PyFloat_Check(x)) {
+  if (PyFloat_CheckExact(x) || (PyFloat_Check(x) && !PyType_HasFeature(Py_TYPE(x), Py_TPFLAGS_HEAPTYPE))) {
     *real = PyFloat_AS_DOUBLE(x);
     return 1;
   }
@@ -271,13 +271,24 @@ static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *argu
   return answer;
 }
 
-static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_ssize_t count, int reshapes) {
-  static PyObject *name;
-  PyObject *quicks = *(PyObject **)((char *)self + quicks_at);
-  for (Py_ssize_t i = 0; quicks && i < PySequence_Fast_GET_SIZE(quicks); i++) {
+static PyObject *by_quicks(PyObject *self, PyObject *quicks, PyObject *const *arguments, Py_ssize_t count, int reshapes) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(quicks); i++) {
     PyObject *quick = Py_NewRef(PySequence_Fast_GET_ITEM(quicks, i)); /* the list may change meanwhile */
     PyObject *answer = by_quick(self, quick, arguments, count, reshapes);
     Py_DECREF(quick);
+    if (answer != Py_NotImplemented) return answer;
+    Py_DECREF(answer);
+  }
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_ssize_t count, int reshapes) {
+  static PyObject *name;
+  PyObject *quicks = *(PyObject **)((char *)self + quicks_at);
+  if (quicks && (PyList_Check(quicks) || PyTuple_Check(quicks))) {
+    Py_INCREF(quicks); /* the procedure may get another one meanwhile */
+    PyObject *answer = by_quicks(self, quicks, arguments, count, reshapes);
+    Py_DECREF(quicks);
     if (answer != Py_NotImplemented) return answer;
     Py_DECREF(answer);
   }

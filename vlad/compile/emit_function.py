@@ -93,6 +93,8 @@ class Body:
         if any(f in facts.recursive for f in members):
             self.line("VLAD_ENTER();")
             self.step()
+        elif any(f in facts.long for f in members):
+            self.step()
         return self._one() if len(members) == 1 else self._several()
 
     def _one(self) -> str:

@@ -5,6 +5,8 @@ In: the functions of a program (first_order.py).  Out: `Facts`. Called by those 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vlad.compile.emit_kernels import looks
 from vlad.compile.first_order import (
     Block,
@@ -29,9 +31,14 @@ from vlad.compile.first_order import (
     statements,
 )
 
+# Steps of straight code, before it asks whether to end: some milliseconds. Of a kernel's steps, several are made at a time.
+LONG = 1 << 20
+STEPS_AT_A_TIME = 4
+
 
 class Facts:
-    """What holds of functions together: who allocates, who calls itself outside tail position, who can fail."""
+    """What holds of functions together: who allocates, who calls itself outside tail position, who takes `long` without a loop,
+    who can fail."""
 
     def __init__(self, functions: list[Function]) -> None:
         calls: dict[Function, list[Function]] = {}
@@ -71,8 +78,29 @@ class Facts:
         self.together = list(by_number.values())  # loops of several functions are one
         self.loops |= {f for members in self.together if len(members) > 1 for f in members}
         self._spread(self.allocates, functions)
-        self.fails |= self.loops | self.recursive | self.allocates
+        self.long = self._long(functions)
+        self.fails |= self.loops | self.recursive | self.allocates | self.long
         self._spread(self.fails, functions)
+
+    def _long(self, functions: list[Function]) -> set[Function]:
+        """Those whose own steps, with those of whom they call, are many: procedures of two calls each double them. Who asks
+        whether to end has none for its callers."""
+        found: set[Function] = set()
+        steps: dict[Function, int] = {f: 0 for f in functions if f in self.loops or f in self.recursive}
+        work = list(functions)
+        while work:
+            function = work[-1]
+            missing = [callee for callee in self.callees[function] if callee not in steps]
+            if function in steps or not missing:
+                work.pop()
+                if function not in steps:
+                    steps[function] = _steps(statements(function.body), steps)
+                    if steps[function] >= LONG:
+                        found.add(function)
+                        steps[function] = 0
+            else:
+                work += missing
+        return found
 
     def _spread(self, has: set[Function], functions: list[Function]) -> None:
         """To callers."""
@@ -83,6 +111,20 @@ class Facts:
                 if function not in has and any(callee in has for callee in self.callees[function]):
                     has.add(function)
                     grown = True
+
+
+def _steps(made: Iterable[Statement], of: dict[Function, int]) -> int:
+    """Of these statements; `of`: of the functions that they call."""
+    count = 0
+    for statement in made:
+        count += 1
+        if type(statement) is Invoke:
+            count += of[statement.function]
+        elif type(statement) is Each and statement.is_loop:
+            count += statement.kernel.turns * (1 + len(statement.kernel.steps)) // STEPS_AT_A_TIME
+        elif type(statement) is Each:
+            count += statement.routine.turns // STEPS_AT_A_TIME
+    return count
 
 
 def grows_only(function: Function, facts: Facts) -> bool:

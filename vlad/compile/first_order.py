@@ -124,6 +124,11 @@ class Each:
         self.work = kernel
 
     @property
+    def routine(self) -> Routine:
+        assert type(self.work) is Routine
+        return self.work
+
+    @property
     def allocates(self) -> bool:
         return any(slot.kind == "p" for slot in self.slots)
 

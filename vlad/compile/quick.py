@@ -110,7 +110,8 @@ class _Writer:
         self.compiled = compiled
         self.words, self.answers = words, answers
         self.types, self.elements = types, elements
-        self.names: dict[str, Any] = {}  # what the text speaks of
+        # what the text speaks of; and what the addresses belong to, for as long as somebody calls it
+        self.names: dict[str, Any] = {"kept": (compiled.handle, words, answers, *compiled.held)}
         self.operands = [f"x{index}" for index in range(len(types))]
 
     def leaves(self) -> Leaves:

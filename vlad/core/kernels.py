@@ -168,6 +168,11 @@ class Routine:
     factors: tuple[int, ...] = ()
     transposed: bool = False
 
+    @property
+    def turns(self) -> int:
+        """Products and sums, about."""
+        return math.prod(self.extents) * self.rows * self.rows * max(self.rows, self.columns)
+
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
     """The strides of an array whose entries lie in their order."""

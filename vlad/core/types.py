@@ -354,7 +354,7 @@ class Types:
         return type_
 
     def _absorb(self, cell: Cell, member: Type) -> None:
-        if member.parts:
+        if member.parts and not self._is_alike(cell.members.get(member.head), member):
             member = self.folded(member, {member.head: cell})
             cell = found(cell)
         old = cell.members.get(member.head)
@@ -374,6 +374,10 @@ class Types:
         cell.members[member.head] = joined
         if joined is not self.canonical(old):
             self._tell(cell)
+
+    def _is_alike(self, old: Type | None, new: Type) -> bool:
+        """Is it a member again, but for constants? Then nothing grows, and a tuple stays one: it is no list of what is in it."""
+        return old is not None and self.general(old, True) is self.general(new, True)
 
     def _join_members(self, a: Type, b: Type) -> Type:
         """In a union zero stays apart from structures: what grows there is recursive."""
