@@ -88,9 +88,8 @@ class Procedure:
         self.value = value
         self.options = options
         self._apply = apply
-        self.quicks: Sequence[
-            Any
-        ] = ()  # machine code (quick.Quick); once it is connected, the session's own list
+        # machine code (quick.Quick); once it is connected, the session's own list
+        self.quicks: Sequence[Any] = ()
 
     @property
     def session(self) -> Any:

@@ -5,8 +5,6 @@ In: the functions of a program (first_order.py).  Out: `Facts`. Called by those 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from vlad.compile.emit_kernels import looks
 from vlad.compile.first_order import (
     Block,
@@ -94,7 +92,7 @@ class Facts:
             if function in steps or not missing:
                 work.pop()
                 if function not in steps:
-                    steps[function] = _steps(statements(function.body), steps)
+                    steps[function] = _steps(function, steps)
                     if steps[function] >= LONG:
                         found.add(function)
                         steps[function] = 0
@@ -113,10 +111,11 @@ class Facts:
                     grown = True
 
 
-def _steps(made: Iterable[Statement], of: dict[Function, int]) -> int:
-    """Of these statements; `of`: of the functions that they call."""
-    count = 0
-    for statement in made:
+def _steps(function: Function, of: dict[Function, int]) -> int:
+    """Of all that a function may do; `of`: of the functions that it calls."""
+    ends = [block.end for block in blocks(function.body)]
+    count = sum([of[end.function] for end in ends if type(end) is TailInvoke])
+    for statement in statements(function.body):
         count += 1
         if type(statement) is Invoke:
             count += of[statement.function]

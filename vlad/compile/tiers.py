@@ -74,9 +74,8 @@ class Entry:
         self.cells: set[Global] = set()
         # Python's callables, by their ids, which call machine code themselves
         self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        self.quicks: list[
-            Any
-        ] = []  # what these may call now: of the variants, they hold this very list (quick.py)
+        # what these may call now, of the variants (quick.py): they hold this very list
+        self.quicks: list[Any] = []
 
     def add(self, compiled: Any) -> None:
         """One more variant."""
