@@ -495,7 +495,8 @@ def quoted(syntax: Syntax, form: Syntax) -> Any:
         item = work.pop()
         if isinstance(item, TensorLiteral):
             raise invalid(
-                item, "a tensor literal stands for itself: it is not quoted, and no part of what is"
+                item,
+                "a tensor literal is not quoted: `(cons #[1 2] 0)` or `(list #[1 2] 0)` has it in a structure",
             )
         if isinstance(item, Form):
             work += [*item.items, *([item.tail] if item.tail is not None else [])]
