@@ -153,6 +153,15 @@ def test_after_an_error() -> None:
     assert "Unbound variable: y" in person.seen[3]
 
 
+def test_commands_may_begin_as_at_the_prompt() -> None:
+    person = Person(",help", ",print (+ x 1)", ",quit")
+    person.commands.break_at("g")
+    person.session.eval("(define (g x) x)")
+    with pytest.raises(vlad.VladError, match="ended in the debugger"):
+        person.session.eval("(g 2)")
+    assert person.seen[1:] == [HELP, "3"]
+
+
 def test_the_end_of_the_input_ends_the_evaluation() -> None:
     person = Person()
     person.commands.break_at("g")

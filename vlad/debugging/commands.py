@@ -146,7 +146,8 @@ class _Conversation:
         self.commands.write(headline(self.stop))
         while True:
             line = self.commands.read("debug> ")
-            word, _, rest = line.strip().partition(" ")
+            said = line.strip().removeprefix(",")  # with which commands begin at the prompt
+            word, _, rest = said.partition(" ")
             word = SHORT.get(word, word)
             if not line or word in GOING_ON:
                 action = GOING_ON.get(word, "quit") if line else "quit"
@@ -155,7 +156,7 @@ class _Conversation:
                 self.commands.write("after an error there is no going on; `quit` leaves the debugger")
             elif word:
                 try:
-                    self.commands.write(self.answer(word, rest.strip(), line.strip()))
+                    self.commands.write(self.answer(word, rest.strip(), said))
                 except VladError as error:
                     self.commands.write(str(error))
 
