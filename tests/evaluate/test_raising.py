@@ -99,9 +99,7 @@ def test_a_new_thread_of_a_forked_process_is_not_deaf() -> None:
     done.set()
     deaf.join()
     outcome = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if outcome == NO_SUCH_NUMBER:
-        pytest.skip("here no new thread bears the number of an old one")
-    assert outcome == 0
+    assert outcome in (0, NO_SUCH_NUMBER)  # where no new thread bears an old number, none can be deaf by it
 
 
 NO_SUCH_NUMBER = 77
