@@ -87,7 +87,7 @@ def test_a_program_alone_prints_the_same(name: str, tmp_path: Path) -> None:
 
 # Programs for which tier 0 is needed: they read files, solve systems of equations, or have shapes that only they find out.
 NOT_ALONE = {
-    "logistic-regression", "character-lstm", "gaussian-process", "digits", "variational-autoencoder", "heat-equation",
+    "logistic-regression", "character-lstm", "gaussian-process", "digits", "variational-autoencoder",
 }  # fmt: skip
 EXAMPLES = {path.stem for path in (ROOT / "examples").glob("*.vlad")}
 
