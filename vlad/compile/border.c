@@ -1,4 +1,4 @@
-/* Python's calls of machine code that ends within microseconds: from floats and arrays to words, and back to objects. quick.py
+/* Python's calls of machine code that ends soon (quick.py says when): from floats and arrays to words, and back to objects. quick.py
    does the same in Python, for what runs longer and where this cannot be compiled. All of it holds Python's lock (GIL), and
    between the first word that is written and the last one that is read no object is made that Python's collector looks after:
    nobody else gets at the words meanwhile. */

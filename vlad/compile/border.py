@@ -71,9 +71,8 @@ def _library(folders: list[str]) -> Any:
         kept = toolchain.loaded(*json.loads(known))
         if kept is not None:
             return kept
-    if (
-        toolchain.find_compiler().kind == "tcc"
-    ):  # which finds no headers of the system's, on which Python's rely
+    # it finds no headers of the system's, on which Python's rely
+    if toolchain.find_compiler().kind == "tcc":
         raise Unavailable("tcc reads no headers of Python's")
     library = toolchain.build(text, optimize=1, include=folders)
     address = toolchain.address(text, optimize=1, include=folders)
