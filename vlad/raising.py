@@ -7,6 +7,7 @@ evaluation is to end, and where compiled code takes over.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from threading import get_ident
@@ -18,12 +19,20 @@ _deaf: dict[int, Kind | None] = {}  # threads that are told nothing, and what th
 
 
 def raise_in(thread: int, kind: Kind | None) -> None:
-    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet."""
+    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet. A thread that imports
+    is not told: to be said again, as long as it matters."""
     with _raising:
         if thread in _deaf:
             _deaf[thread] = kind
-        else:
+        elif kind is None or not _is_importing(thread):
             _set(thread, kind)
+
+
+def _is_importing(thread: int) -> bool:
+    """Is it in Python's own import? That is written in Python, and where it is cut short just when it took a lock, nobody in the
+    process imports anything any more."""
+    frame = sys._current_frames().get(thread)
+    return frame is not None and frame.f_code.co_filename.startswith("<frozen importlib")
 
 
 def _set(thread: int, kind: Kind | None) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -75,6 +77,59 @@ def test_a_thread_that_begins_is_not_told_in_place_of_another() -> None:
     quiet.set()
     told.join()
     assert sorted(set(begun)) == list(range(400))
+
+
+IMPORTING = """
+import sys, threading, time
+from vlad.raising import raise_in
+
+class Told(BaseException):
+    pass
+
+turns, failures = 0, []
+
+def importer():
+    global turns
+    while turns >= 0:
+        try:
+            while turns >= 0:
+                sys.modules.pop("colorsys", None)
+                import colorsys
+                turns += 1
+        except Told:
+            continue
+
+def other():
+    import this_is_no_module
+
+victim = threading.Thread(target=importer, daemon=True)
+victim.start()
+begun = time.monotonic()
+told = 0
+while told < 2000 and time.monotonic() < begun + 20:
+    raise_in(victim.ident, Told)
+    told += 1
+    before = turns
+    if told % 50 == 0:  # do all others still import?
+        threading.excepthook = lambda failure: failures.append(failure.exc_type.__name__)
+        asking = threading.Thread(target=other, daemon=True)
+        asking.start()
+        asking.join(10)
+        if asking.is_alive():
+            print("the import lock was kept, told", told, flush=True)
+            break
+else:
+    print(set(failures), turns > 100)
+"""
+
+
+def test_who_imports_does_not_keep_its_locks_by_what_he_is_told() -> None:
+    """Python's own import is written in Python: cut short where it has just taken its lock, it kept that for ever, and who next
+    imported anything, such as the command to tell of a limit, waited for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTING], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == ("{'ModuleNotFoundError'} True\n", "")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

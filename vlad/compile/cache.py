@@ -18,6 +18,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+from vlad.imports import whole
+
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
 LIBRARY, CALL = ".so", ".call"
@@ -40,8 +42,7 @@ def folder() -> str:
     named = os.environ.get("VLAD_CACHE_DIR")
     if named:
         return named
-    import platformdirs  # 5 ms, only where it is needed
-
+    platformdirs = whole("platformdirs")  # 5 ms, only where it is needed
     return os.path.join(platformdirs.user_cache_dir("vlad"), "compiled")
 
 

@@ -28,6 +28,7 @@ from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layou
 from vlad.devices import device_named
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
+from vlad.imports import whole
 from vlad.primitives.control import read_real
 from vlad.tensors import (
     Tensor,
@@ -194,9 +195,9 @@ class Crossing:
     def _boxed(self, value: Value, union: Type, kept: list[Any]) -> Any:
         """The pointer for a value of a union. Boxes live in `kept`; a long list is written from its end."""
         pending: list[tuple[Member, list[Any]]] = []
-        whole = value = look(value)
-        if (id(whole), union) in self._made:
-            return self._made[id(whole), union]
+        given = value = look(value)
+        if (id(given), union) in self._made:
+            return self._made[id(given), union]
         while True:
             value = look(value)
             member, member_type = self._member(value, union)
@@ -217,8 +218,8 @@ class Crossing:
             break
         for member, words in reversed(pending):
             pointer = self._box(member, [*words, ("p", pointer)], kept)
-        if type(whole) is tuple:
-            self._made[id(whole), union] = pointer
+        if type(given) is tuple:
+            self._made[id(given), union] = pointer
         return pointer
 
     def _box(self, member: Member, words: list[Any], kept: list[Any]) -> Any:
@@ -281,15 +282,15 @@ class Crossing:
                 break
             spine.append((type_, [self._decode(part, leaves) for part in type_.parts[:-1]]))
             type_ = type_.parts[-1]
-        for whole, parts in reversed(spine):
+        for outer, parts in reversed(spine):
             if type(parts) is int:
-                self._seen[parts, whole] = value
+                self._seen[parts, outer] = value
                 continue
             assert type(parts) is list
-            if whole.kind == "pair":
+            if outer.kind == "pair":
                 value = (parts[0], value)
             else:
-                value = (whole.of, *parts, value) if parts else (whole.of, value, None)
+                value = (outer.of, *parts, value) if parts else (outer.of, value, None)
         return value
 
     def _unboxed(self, address: int, union: Type) -> tuple[Type, list[Any]]:
@@ -335,17 +336,15 @@ class Compiled(Crossing):
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
         if interface.multiplies:
-            from vlad.compile.blas import product  # 2 ms, only where matrices are multiplied
-
+            product = whole("vlad.compile.blas").product  # 2 ms, only where matrices are multiplied
             first, found = len(interface.parameters) + interface.counts, product()
             self._in[first].p, self._in[first + 1].p = [
                 ffi.cast("void *", address) for address in (found.address, found.single)
             ]
             self._in[first + 2].i = found.is_wide
         if interface.takes_apart:
-            from vlad.compile.blas import lapack
-
-            first, routines = len(interface.parameters) + interface.extra - 2, lapack()
+            routines = whole("vlad.compile.blas").lapack()
+            first = len(interface.parameters) + interface.extra - 2
             if not routines.addresses:
                 raise Unbounded("there is no LAPACK library to take matrices apart")
             table = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
@@ -555,13 +554,13 @@ def compile_call(
 
 def longest_chain(value: Value, known: dict[int, int]) -> int:
     """Pairs in a row, or values captured in a row, in a value. `known`: parts that were met before."""
-    whole, length, longest = value, 0, 0
-    if id(whole) in known:
-        return known[id(whole)]
+    given, length, longest = value, 0, 0
+    if id(given) in known:
+        return known[id(given)]
     while True:
         value = look(value)
         if type(value) is not tuple or len(value) <= 1:
-            known[id(whole)] = longest = max(length, longest)
+            known[id(given)] = longest = max(length, longest)
             return longest
         width = 1 if len(value) == 2 else len(value[0].environment)
         for part in value[len(value) != 2 : width]:
@@ -615,8 +614,7 @@ def _compile(
                 kept = None  # places are not kept, for they do not count when calls are compared
             if kept is not None:
                 return kept
-    from vlad.compile.unit import Unit  # 13 ms, only where something is to be compiled
-
+    Unit = whole("vlad.compile.unit").Unit  # 13 ms, only where something is to be compiled
     try:
         environment = f[1 : 1 + len(f[0].environment)]
         try:
@@ -632,10 +630,9 @@ def _compile(
             cache.store(key, json.dumps({"unbounded": unbounded.reason}).encode(), cache.CALL)
         raise
     if unit.cuda is not None:
-        from vlad.compile.cuda import loaded
-
         xp = device_named(machine.device).xp
-        return Launched(unit.interface, unit.cells, loaded(unit.cuda, xp), xp)
+        kernels = whole("vlad.compile.cuda").loaded(unit.cuda, xp)
+        return Launched(unit.interface, unit.cells, kernels, xp)
     library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
     if key is not None:
         with contextlib.suppress(Unwritable):
