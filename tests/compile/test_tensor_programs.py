@@ -760,12 +760,59 @@ def test_networks_of_several_layers_are_trained_compiled(kind: str, layers: int)
         (define xs (reshape (linspace -1 1.3 6) '(6 1)))
         (define (loss net) (mean (square (- {answer} xs))))
         (define (trained n) (loss (optimize (adam 0.01) loss {network} n)))"""
+    assert_compiled_agrees(text, "trained", 4.0)
+
+
+def assert_compiled_agrees(text: str, name: str, *operands: Any) -> None:
+    """What a program calls so is compiled, and answers on tier 1 what it does on tier 0."""
     answers = []
     for tier in ("evaluate", "compile"):
         session = vlad.Session(tier=tier)
         session.eval(text)
-        trained = session["trained"]
-        answers.append(trained(4.0))
-    (entry,) = [entry for entry in session.tiers.entries.values() if entry.f is trained.value]
+        procedure = session[name]
+        answers.append(procedure(*operands))
+    (entry,) = [entry for entry in session.tiers.entries.values() if entry.f is procedure.value]
     assert entry.variants and entry.reason is None
     assert answers[1] == pytest.approx(answers[0], rel=1e-12)
+
+
+MEMORY = """
+(define (remembered x n)
+  (let loop ((i 0) (x x) (memory '()))
+    (if (= i n) memory (loop (+ i 1) (* x 1.5) (cons ENTRY memory)))))
+(define (told x n) (fold (lambda (PATTERN all) (+ all TOLD)) 0 (remembered x n)))
+(define (f n) (told #[1 2 3] n))
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "pattern", "told"),
+    [
+        ("(list x i)", "(list x i)", "(* i (sum x))"),
+        ("(list x x i)", "(list x y i)", "(* i (sum (* x y)))"),
+        ("(cons (cons x i) (list i))", "(cons (cons x i) (list j))", "(+ i (* j (sum x)))"),
+        ("(list (cons x i) (cons i x) i)", "(list (cons x i) (cons j y) k)", "(* i j k (sum (* x y)))"),
+        ("(if (< i 2) (list i) (list i i))", "l", "(length l)"),
+        ("(if (< i 2) (list x) (list x x))", "l", "(sum (car l))"),
+        ("(list (list (list x)) i)", "(list (list (list x)) i)", "(* i (sum x))"),
+    ],
+)
+def test_a_list_of_tuples_is_no_list_of_what_is_in_them(entry: str, pattern: str, told: str) -> None:
+    text = MEMORY.replace("ENTRY", entry).replace("PATTERN", pattern).replace("TOLD", told)
+    assert_compiled_agrees(text, "f", 5.0)
+
+
+@pytest.mark.parametrize(
+    ("start", "goal"),
+    [
+        ("#[0 0]", "#[1 2]"),
+        ("(cons #[0 0] 0)", "(cons #[1 2] 3)"),
+        ("(list #[0 0] #[[1 0] [0 1]] 1)", "(list #[1 2] #[[1 3] [2 1]] 4)"),
+        ("(cons (list 0 #[0 1]) 2)", "(cons (list 3 #[1 2]) -1)"),
+    ],
+)
+def test_structures_of_tensors_and_numbers_are_fitted_compiled(start: str, goal: str) -> None:
+    text = f"""(import "optimizers")
+        (define (loss x) (let* ((d (v- x {goal})) (apart (dot-product d d))) (+ 1 apart (* 0.1 apart apart))))
+        (define (fitted tolerance) (dot-product (lbfgs loss {start} tolerance) {goal}))"""
+    assert_compiled_agrees(text, "fitted", 1e-9)

@@ -326,7 +326,7 @@ class Types:
                 self._absorb(cell, part)
                 part = self.canonical(whole)
             elif part.parts:
-                part = self.folded(part, known)
+                part = self.folded(part, known if part.kind != "pair" else _without_pairs(known))
             parts.append(part)
         return self.like(type_, tuple([self.canonical(part) for part in parts])) if parts else type_
 
@@ -423,6 +423,11 @@ class Types:
         return any(
             part is inner or (part.size > inner.size and self.contains(part, inner)) for part in outer.parts
         )
+
+
+def _without_pairs(known: dict[Head, Cell]) -> dict[Head, Cell]:
+    """For a pair that is no link of the chain above it, such as an element of the list: what is in it is no element."""
+    return {head: cell for head, cell in known.items() if head != "pair"}
 
 
 class Known:
