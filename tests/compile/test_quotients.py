@@ -117,6 +117,9 @@ TEXTS = {
     "three times": "(lambda (a b) (/ (/ (/ a b) b) b))",
     "by rows": "(lambda (a b) (let ((m (reshape a '(2 100)))) (/ m (slice (reshape b '(2 100)) 0 1 #:axis 1))))",
     "by a number": "(lambda (a b) (/ a 3))",
+    "by a negative number": "(lambda (a b) (/ a -7))",
+    "by squares": "(lambda (a b) (let ((s (+ 1 (* b b)))) (/ (/ a s) s)))",
+    "by negative squares": "(lambda (a b) (let ((s (- -1 (* b b)))) (/ (/ a s) s)))",
     "by its first": "(lambda (a b) (/ a (tensor-ref b 0)))",
 }
 COMPILED, EVALUATED = [

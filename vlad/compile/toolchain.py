@@ -230,6 +230,7 @@ def _leave_nothing() -> None:
 # Not -ffast-math: that links code which changes the arithmetic of the whole process. And nan and infinity keep their meaning.
 FAST_MATH = (
     "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros", "-fno-trapping-math", "-ffp-contract=fast",
+    "-DVLAD_FAST_MATH",
 )  # fmt: skip
 
 
@@ -246,6 +247,10 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
     chosen += FAST_MATH if fast_math else ["-ffp-contract=off"]
     if native:
         chosen.append("-march=native")
+    if compiler.kind == "gcc" and fast_math:
+        chosen.append(
+            "-fvect-cost-model=dynamic"
+        )  # sums are put into vectors without being asked for, also by -O2
     if compiler.kind == "gcc" and has_vector_math():
         chosen.append("-DVLAD_VECTOR_MATH")
     return chosen
