@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import math
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +18,7 @@ import pytest
 
 import vlad
 from vlad.compile.border import border
+from vlad.compile.interrupts import Interruptible
 from vlad.compile.quick import MOST_ENTRIES, MOST_PARTS
 from vlad.derivatives import Gradient
 
@@ -70,7 +74,7 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
 ]
 
 
-def test_what_ends_soon_is_called_in_c(session: vlad.Session) -> None:
+def test_what_is_called_in_c(session: vlad.Session) -> None:
     """Where there are headers of Python's, and a compiler that reads them."""
     for name, arguments in CALLS:
         procedure = session[name]
@@ -78,9 +82,73 @@ def test_what_ends_soon_is_called_in_c(session: vlad.Session) -> None:
         assert procedure.quicks and is_in_c(procedure) == (border() is not None), name
         for _ in range(3):
             same(procedure(*arguments), first)
+
+
+def test_ctrl_c_ends_a_call_that_takes_long(session: vlad.Session) -> None:
     turns = session["turns"]
-    turns(10.0)
-    assert turns.quicks and not is_in_c(turns)  # Ctrl-C has to end it
+    for _ in range(3):
+        expected = turns(10.0)
+    assert is_in_c(turns) == (border() is not None)
+    for _ in range(20):
+        sender = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+        sender.start()
+        begun = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            turns(1e13)
+        assert time.monotonic() - begun < 1
+        sender.join()
+        assert turns(10.0) == expected
+    assert Interruptible._stops == []
+    assert signal.set_wakeup_fd(-1) == -1  # as it was before
+
+
+def test_others_go_on_while_a_call_takes_long(session: vlad.Session) -> None:
+    """And a thread that is not the main one calls as well, for all have the same words."""
+    turns = session["turns"]
+    expected = [turns(10.0**power) for power in range(6)]
+    for _ in range(2):
+        turns(10.0)
+    wrong: list[float] = []
+
+    def call(power: int) -> None:
+        for _ in range(300):
+            if turns(10.0**power) != expected[power]:
+                wrong.append(power)
+
+    threads = [threading.Thread(target=call, args=(power,)) for power in range(3, 6)]
+    for thread in threads:
+        thread.start()
+    counted = 0
+    while any(thread.is_alive() for thread in threads):
+        counted += 1
+    for thread in threads:
+        thread.join()
+    assert not wrong and counted > 1000
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_is_interrupted_as_well(session: vlad.Session) -> None:
+    turns = session["turns"]
+    for _ in range(3):
+        turns(10.0)
+    child = os.fork()
+    if child == 0:
+        outcome = 1
+        try:
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            for _ in range(3):
+                turns(10.0)
+            turns(1e13)
+        except KeyboardInterrupt:
+            outcome = 0
+        finally:
+            os._exit(outcome)
+    end = time.monotonic() + 20
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.01)
+    assert time.monotonic() < end
 
 
 @pytest.mark.parametrize("name, arguments", CALLS, ids=range(len(CALLS)))
@@ -127,13 +195,13 @@ def frozen(array: Any) -> Any:
     return array
 
 
-def test_what_is_large_or_has_many_parts_is_left_to_python(session: vlad.Session) -> None:
+def test_what_is_large_is_called_in_c_but_not_what_has_many_parts(session: vlad.Session) -> None:
     twice = session.eval("(lambda (a) (* 2 a))")
     for size in (MOST_ENTRIES // 4, MOST_ENTRIES):
-        for _ in range(2):
+        for _ in range(3):
             assert twice(np.ones(size)).sum() == 2 * size
     in_c = [type(leaves).__module__ == "vlad.compile.border" for leaves, _ in twice.quicks]
-    assert in_c == [border() is not None, False]
+    assert in_c == [border() is not None] * 2
     many = session.eval(f"(lambda (x) (list {' '.join(['(+ x 1)'] * (MOST_PARTS + 1))}))")
     assert many(1.0) == many(1.0) == [2.0] * (MOST_PARTS + 1)
     assert not is_in_c(many)
@@ -141,16 +209,29 @@ def test_what_is_large_or_has_many_parts_is_left_to_python(session: vlad.Session
 
 def test_nothing_is_left_behind(session: vlad.Session) -> None:
     """References of operands, answers, constants and dtypes come out even, where a call is refused, too."""
-    parts, places, dtype = session["parts"], session["places"], A.dtype
-    parts(0.5, A), places(A, A)
+    parts, places, dtype, turns = session["parts"], session["places"], A.dtype, session["turns"]
+    twice, many = session.eval("(lambda (a) (* 2 a))"), np.ones(MOST_ENTRIES)
+    parts(0.5, A), places(A, A), turns(2.0), twice(many)
     gc.collect()
-    watched = (A, dtype, NotImplemented)
+    watched = (
+        A,
+        dtype,
+        NotImplemented,
+        many,
+        None,
+        Interruptible,
+        Interruptible._writer,
+        Interruptible._stops,
+    )
     before = [sys.getrefcount(one) for one in watched]
     for _ in range(1000):
         parts(0.5, A)
         places(A, A)
+        turns(2.0)
+        twice(many)
         with pytest.raises(vlad.VladError):
             parts()
+    gc.collect()
     after = [sys.getrefcount(one) for one in watched]
     assert max([abs(one - other) for one, other in zip(before, after, strict=True)]) < 50
 

@@ -1,7 +1,7 @@
-/* Python's calls of machine code that ends soon (quick.py says when): from floats and arrays to words, and back to objects. quick.py
-   does the same in Python, for what runs longer and where this cannot be compiled. All of it holds Python's lock (GIL), and
-   between the first word that is written and the last one that is read no object is made that Python's collector looks after:
-   nobody else gets at the words meanwhile. */
+/* Python's calls of machine code: from floats and arrays to words, and back to objects. quick.py does the same in Python, where this
+   cannot be compiled. What ends soon (quick.py says when) holds Python's lock (GIL), and between the first word that is written
+   and the last one that is read no object is made that Python's collector looks after: nobody else gets at the words meanwhile.
+   What may take longer takes a lock of its own, and leaves Python's to others while it runs. */
 
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -35,6 +35,10 @@ typedef struct {
   union word *words, *answers;
   PyObject *kept;      /* what the addresses belong to */
   PyObject *busy;      /* a list that is not empty while a call is under way */
+  PyObject *acquire, *release; /* of the lock for what may take longer; NULL for what ends soon */
+  PyObject *interruptible;     /* interrupts.py's class */
+  PyObject *stop;              /* what ends a call, in whatever thread it is called; NULL where nothing does, */
+  int volatile *stopped;       /* and what it sets */
   int form;
   Py_ssize_t operands; /* of the parts; the others are the answer's */
   struct part parts[];
@@ -149,14 +153,57 @@ static PyObject *formed(int form, PyObject **leaves, Py_ssize_t count) {
   return whole;
 }
 
+/* The call, while others have Python's lock. */
+static int call_beside(Call *call) {
+  int status;
+  Py_BEGIN_ALLOW_THREADS
+  status = call->call(call->words, call->answers);
+  Py_END_ALLOW_THREADS
+  return status;
+}
+
+/* The same where Ctrl-C has to end it, as interrupts.py's Interruptible does; -1 where the usual way has to open that first. */
+static int call_interruptibly(Call *call) {
+  static PyObject *names[4];
+  static char const *const texts[] = {"_main", "_writer", "_stops", "_wake"};
+  PyObject *found[4] = {NULL, NULL, NULL, NULL}, *before, *after;
+  int status = -1;
+  for (int i = 0; i < 4; i++) {
+    if (!names[i] && !(names[i] = PyUnicode_InternFromString(texts[i]))) goto end;
+    if (!(found[i] = PyObject_GetAttr(call->interruptible, names[i]))) goto end;
+  }
+  *call->stopped = 0;
+  if (PyLong_AsUnsignedLong(found[0]) != PyThread_get_thread_ident()) {
+    status = call_beside(call); /* Python tells only its main thread of signals */
+  } else if (found[1] != Py_None && PyList_Append(found[2], call->stop) == 0) {
+    before = PyObject_CallOneArg(found[3], found[1]);
+    if (before) {
+      status = call_beside(call);
+      after = PyObject_CallOneArg(found[3], before);
+      Py_XDECREF(after);
+      Py_DECREF(before);
+    }
+    PySequence_DelItem(found[2], -1);
+  }
+end:
+  PyErr_Clear();
+  for (int i = 0; i < 4; i++) Py_XDECREF(found[i]);
+  return status;
+}
+
+static int status_of(Call *call) {
+  if (!call->acquire) return call->call(call->words, call->answers);
+  return call->stop ? call_interruptibly(call) : call_beside(call);
+}
+
 /* The answer in a form; NotImplemented where the arguments are others, or the usual way has to tell what is the matter. */
-static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int form) {
+static PyObject *called_alone(Call *call, PyObject *const *arguments, int form) {
   Py_ssize_t results = results_of(call);
-  if (count != call->operands || PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
+  if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
   if (!put_operands(call, arguments)) Py_RETURN_NOTIMPLEMENTED;
   PyObject *leaves[results];
   if (!put_arrays(call, leaves)) return NULL;
-  int status = call->call(call->words, call->answers);
+  int status = status_of(call);
   for (Py_ssize_t i = call->operands; i < Py_SIZE(call); i++)
     if (call->parts[i].target >= 0) call->words[call->parts[i].target].p = NULL;
   if (status) {
@@ -164,6 +211,26 @@ static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count
     Py_RETURN_NOTIMPLEMENTED;
   }
   return take_leaves(call, leaves) ? formed(form, leaves, results) : NULL;
+}
+
+/* The same, where others may be at the words. */
+static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int form) {
+  PyObject *taken = PyObject_CallNoArgs(call->acquire);
+  if (!taken) return NULL; /* interrupted */
+  Py_DECREF(taken);
+  PyObject *answer = called_alone(call, arguments, form);
+  PyObject *kind, *error, *traceback;
+  PyErr_Fetch(&kind, &error, &traceback);
+  PyObject *given = PyObject_CallNoArgs(call->release);
+  if (!given) Py_CLEAR(answer);
+  else Py_DECREF(given);
+  if (kind) PyErr_Restore(kind, error, traceback);
+  return answer;
+}
+
+static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int form) {
+  if (count != call->operands) Py_RETURN_NOTIMPLEMENTED;
+  return call->acquire ? called_in_turn(call, arguments, form) : called_alone(call, arguments, form);
 }
 
 static PyObject *call_leaves(PyObject *self, PyObject *arguments, PyObject *names) {
@@ -181,6 +248,10 @@ static void call_freed(PyObject *self) {
   }
   Py_XDECREF(call->kept);
   Py_XDECREF(call->busy);
+  Py_XDECREF(call->acquire);
+  Py_XDECREF(call->release);
+  Py_XDECREF(call->interruptible);
+  Py_XDECREF(call->stop);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -213,13 +284,16 @@ static int read_part(PyObject *from, struct part *part) {
   return !PyErr_Occurred();
 }
 
-/* A call from (address, words, answers, busy, form, operands, the answer's parts, kept); addresses are numbers. */
+/* A call from (address, words, answers, busy, form, operands, the answer's parts, kept, in turn); addresses are numbers. `in turn`:
+   () for what ends soon; else how its lock is taken and given back, what ends it (or None), the address of what that sets, and
+   interrupts.py's class. */
 static PyObject *new_call(PyObject *unused, PyObject *from) {
-  unsigned long long address, words, answers;
-  PyObject *busy, *operands, *results, *kept;
+  unsigned long long address, words, answers, stopped = 0;
+  PyObject *busy, *operands, *results, *kept, *turn, *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;
   int form;
-  if (!PyArg_ParseTuple(from, "KKKO!iO!O!O", &address, &words, &answers, &PyList_Type, &busy, &form, &PyTuple_Type, &operands,
-                        &PyTuple_Type, &results, &kept))
+  if (!PyArg_ParseTuple(from, "KKKO!iO!O!OO!", &address, &words, &answers, &PyList_Type, &busy, &form, &PyTuple_Type, &operands,
+                        &PyTuple_Type, &results, &kept, &PyTuple_Type, &turn) ||
+      (PyTuple_GET_SIZE(turn) && !PyArg_ParseTuple(turn, "OOOKO", &acquire, &release, &stop, &stopped, &interruptible)))
     return NULL;
   Py_ssize_t count = PyTuple_GET_SIZE(operands), all = count + PyTuple_GET_SIZE(results);
   Call *call = (Call *)Call_Type.tp_alloc(&Call_Type, all);
@@ -229,6 +303,11 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
   call->answers = (union word *)(uintptr_t)answers;
   call->kept = Py_NewRef(kept);
   call->busy = Py_NewRef(busy);
+  call->acquire = Py_XNewRef(acquire);
+  call->release = Py_XNewRef(release);
+  call->interruptible = Py_XNewRef(interruptible);
+  call->stop = stop == Py_None ? NULL : Py_NewRef(stop);
+  call->stopped = (int volatile *)(uintptr_t)stopped;
   call->form = form;
   call->operands = count;
   for (Py_ssize_t i = 0; i < all; i++) {

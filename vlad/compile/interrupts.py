@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from vlad.raising import undisturbed
 
@@ -14,9 +15,12 @@ class Interruptible:
     """A context in which Ctrl-C ends compiled code: Python's handler runs only when it returns, so a thread that is woken by
     the signal tells it to."""
 
-    _reader: int | None = None
+    # border.c reads these four, and does the same
+    _wake = staticmethod(partial(signal.set_wakeup_fd, warn_on_full_buffer=False))
+    _main: int | None = threading.main_thread().ident
     _writer: int | None = None
     _stops: list[Callable[[], object]] = []
+    _reader: int | None = None
 
     def __init__(self, stop: Callable[[], object] | None) -> None:
         self.stop = stop
@@ -29,16 +33,17 @@ class Interruptible:
             undisturbed(self._open)
         assert Interruptible._writer is not None
         Interruptible._stops.append(self.stop)
-        self._old = signal.set_wakeup_fd(Interruptible._writer, warn_on_full_buffer=False)
+        self._old = Interruptible._wake(Interruptible._writer)
 
     def __exit__(self, *error: object) -> None:
         if self._old is not None:
-            signal.set_wakeup_fd(self._old)
+            Interruptible._wake(self._old)
             Interruptible._stops.pop()
 
     @classmethod
     def alone(cls) -> None:
         """In a process that was forked: the pipe is the other one's, and so is the thread at its end."""
+        cls._main = threading.main_thread().ident
         if cls._reader is None or cls._writer is None:
             return
         os.close(cls._reader)
@@ -47,7 +52,7 @@ class Interruptible:
         if cls._stops:
             cls._open()
             assert cls._writer is not None
-            signal.set_wakeup_fd(cls._writer, warn_on_full_buffer=False)
+            cls._wake(cls._writer)
 
     @classmethod
     def _open(cls) -> None:

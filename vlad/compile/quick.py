@@ -3,8 +3,8 @@
 In: a compiled procedure whose operands are reals and tensors, and whose answer is one, a list or a tuple of such.
 Out: `Quick`, which Python's `Procedure` asks first. Its `leaves` answers NotImplemented for whatever it is not made for, errors
 included: then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept
-there only (tiers.py asks). What ends soon is called in C, by border.py; what may take long, so that others should have Python's
-lock meanwhile and Ctrl-C has to end it, by text of Python's that is written here.
+there only (tiers.py asks). It is called in C, by border.py, or where that cannot be by text of Python's that is written here.
+Others have Python's lock meanwhile, but where it ends soon.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
     if spine is None or arguments is None:
         return None
     elements, form = spine
-    in_c = border() if _ends_soon(compiled, [*arguments, *elements]) else None
+    in_c = border() if len(arguments) + len(elements) <= MOST_PARTS else None
     if in_c is None:
         leaves = _Writer(compiled, words, answers, arguments, elements).leaves()
     else:
@@ -54,8 +54,6 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
 
 def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
     """What asks nowhere whether to end has only kernels of few turns; with few entries all of it takes microseconds."""
-    if len(types) > MOST_PARTS:
-        return False
     entries = sum([type_.of.size for type_ in types if is_tensor(type_)])
     largest = compiled.interface.largest // SIZES["float64"]
     return compiled.stop is None and entries + largest <= MOST_ENTRIES
@@ -78,8 +76,15 @@ def _described(
     return (
         *[int(ffi.cast("long", address)) for address in addresses], compiled.busy, form,
         tuple([(*_part(type_), NOWHERE, NOWHERE) for type_ in types]), tuple(results),
-        (compiled.handle, words, answers, *compiled.held),
+        (compiled.handle, words, answers, *compiled.held), () if _ends_soon(compiled, [*types, *elements]) else _turn(compiled),
     )  # fmt: skip
+
+
+def _turn(compiled: Any) -> tuple[Any, ...]:
+    """What border.c has to know of a call that may take longer."""
+    stop = compiled.stop
+    stopped = 0 if stop is None else int(ffi.cast("long", ffi.addressof(compiled.handle, "vlad_stop")))
+    return compiled.lock.acquire, compiled.lock.release, stop, stopped, Interruptible
 
 
 def _part(type_: Type) -> tuple[Any, ...]:
