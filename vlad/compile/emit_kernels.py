@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from vlad.compile.functions import applied, single
+from vlad.compile.functions import applied, is_vectored, single
 from vlad.compile.indices import pieces
 from vlad.compile.products import Product, as_product
 from vlad.compile.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
@@ -393,9 +393,19 @@ class _Emitter:
             clauses["|"] = ["far"]
         texts = [f" reduction({sign}: {', '.join(names)})" for sign, names in clauses.items()]
         pragma = f"#pragma omp simd{''.join(texts)}"
-        # who may reorder sums does it by himself, and better: gcc took twice as long with the pragma
-        by_himself = bool(clauses) and clauses.keys() <= {"+", "*"}
+        # Who may reorder sums does it by himself, and better: gcc took twice as long with the pragma. But without it, it takes
+        # an exponential at a time in short rows.
+        by_himself = bool(clauses) and clauses.keys() <= {"+", "*"} and not is_vectored(self._innermost())
         self.found += ["#ifndef VLAD_FAST_MATH", pragma, "#endif"] if by_himself else [pragma]
+
+    def _innermost(self) -> list[str]:
+        """What the innermost loop computes."""
+        kernel = self.kernel
+        return [
+            step_text(kernel, step)
+            for number, step in enumerate(kernel.steps, start=len(kernel.reads))
+            if type(step) is Step and self.levels[number] == len(self.axes)
+        ]
 
     def _gathered(self, write: Write) -> str:
         """The variable of what is combined. No other name has two underscores in a row."""

@@ -113,6 +113,11 @@ def definitions(expressions: Iterable[str]) -> str:
     return "\n".join(_among(_used(expressions)))
 
 
+def is_vectored(expressions: Iterable[str]) -> bool:
+    """Is some of it computed by the C library for several numbers at once?"""
+    return not MARKED.isdisjoint(_used(expressions))
+
+
 def is_for_hosts(expression: str) -> bool:
     """Does it need what only a process has?"""
     return not HOSTS.isdisjoint(_used([expression]))
