@@ -19,20 +19,20 @@ _deaf: dict[int, Kind | None] = {}  # threads that are told nothing, and what th
 
 
 def raise_in(thread: int, kind: Kind | None) -> None:
-    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet. A thread that imports
-    is not told: to be said again, as long as it matters."""
+    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet. One that just takes a
+    lock of Python's import is not told: to be said again, as long as it matters."""
     with _raising:
         if thread in _deaf:
             _deaf[thread] = kind
-        elif kind is None or not _is_importing(thread):
+        elif kind is None or not _is_at_an_import(thread):
             _set(thread, kind)
 
 
-def _is_importing(thread: int) -> bool:
-    """Is it in Python's own import? That is written in Python, and where it is cut short just when it took a lock, nobody in the
-    process imports anything any more."""
+def _is_at_an_import(thread: int) -> bool:
+    """Is it where Python's import takes its locks? That is written in Python, and where it is cut short when it just took one,
+    nobody in the process imports anything any more. (What looks for files and reads them takes none.)"""
     frame = sys._current_frames().get(thread)
-    return frame is not None and frame.f_code.co_filename.startswith("<frozen importlib")
+    return frame is not None and frame.f_code.co_filename == "<frozen importlib._bootstrap>"
 
 
 def _set(thread: int, kind: Kind | None) -> None:

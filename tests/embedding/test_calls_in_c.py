@@ -6,6 +6,7 @@ import gc
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -100,6 +101,49 @@ def test_ctrl_c_ends_a_call_that_takes_long(session: vlad.Session) -> None:
         assert turns(10.0) == expected
     assert Interruptible._stops == []
     assert signal.set_wakeup_fd(-1) == -1  # as it was before
+
+
+def test_who_was_told_of_signals_before_is_told_of_those_that_come_meanwhile(session: vlad.Session) -> None:
+    """Such as the event loop of asyncio."""
+    turns = session["turns"]
+    for _ in range(3):
+        turns(10.0)
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    try:
+        signal.set_wakeup_fd(writer.fileno())
+        sender = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1))
+        sender.start()
+        turns(3e7)
+        sender.join()
+        reader.settimeout(5)
+        assert reader.recv(8) == bytes([signal.SIGUSR1])
+    finally:
+        assert signal.set_wakeup_fd(-1) == writer.fileno()
+        signal.signal(signal.SIGUSR1, before)
+        reader.close()
+        writer.close()
+
+
+def test_what_comes_between_in_the_same_thread_does_not_get_at_the_words(
+    session: vlad.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finalizer may, wherever Python makes objects, or a signal's handler."""
+    turns = session["turns"]
+    expected = [turns(10.0), turns(11.0)]
+    wake, inside, is_inside = Interruptible._wake, [], [False]
+
+    def wake_and_call(descriptor: int) -> int:
+        if not is_inside[0]:
+            is_inside[0] = True
+            inside.append(turns(11.0))
+            is_inside[0] = False
+        return wake(descriptor)
+
+    monkeypatch.setattr(Interruptible, "_wake", staticmethod(wake_and_call))
+    assert [turns(10.0) for _ in range(20)] == expected[:1] * 20
+    assert inside == expected[1:] * 40
 
 
 def test_others_go_on_while_a_call_takes_long(session: vlad.Session) -> None:

@@ -79,6 +79,24 @@ def test_a_thread_that_begins_is_not_told_in_place_of_another() -> None:
     assert sorted(set(begun)) == list(range(400))
 
 
+def test_a_limit_reaches_who_imports_all_the_time() -> None:
+    session = vlad.Session(tier="evaluate")
+
+    def asked(x: float) -> float:
+        with suppress(ImportError):
+            import no_such_module  # type: ignore[import-not-found] # noqa: F401
+        return x
+
+    session["asked"] = asked
+    begun = time.monotonic()
+    with pytest.raises(vlad.LimitExceeded):
+        session.eval(
+            "(let loop ((i 0)) (if (< i 1e9) (begin (asked i) (loop (+ i 1))) i))",
+            limits=vlad.Limits(seconds=0.1),
+        )
+    assert time.monotonic() - begun < 2
+
+
 IMPORTING = """
 import sys, threading, time
 from vlad.raising import raise_in

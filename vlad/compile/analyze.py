@@ -616,7 +616,7 @@ class Analysis(Walker):
     def __init__(self, machine: Any, longest: int = LONGEST_CHAIN, patient: bool = False) -> None:
         super().__init__(machine, Types())
         self.longest = longest
-        self.patient = patient
+        self.be_patient(patient)
         self._open = 0  # arms of branches, around where we are, that may not be taken
         self._opened: dict[Instance, int] = {}  # the same where an active instance began
         unrolls = longest > LONGEST_CHAIN
@@ -631,6 +631,10 @@ class Analysis(Walker):
         self._variants: dict[Any, int] = {}
         self._dirty: list[Instance] = []
         self._runs = 0
+
+    def be_patient(self, patient: bool) -> None:
+        """Follow calls that are sure to happen; and, for that is the last try, let types mix as long as they settle."""
+        self.patient = self.types.mixing = patient
 
     def solve(
         self, callee: Callee, fields: tuple[Type, ...] = (), operands: tuple[Type, ...] = ()

@@ -162,12 +162,14 @@ static int call_beside(Call *call) {
   return status;
 }
 
-/* The same where Ctrl-C has to end it, as interrupts.py's Interruptible does; -1 where the usual way has to open that first. */
+enum { USUAL_WAY = -1, RAISED = -2 }; /* where there is no status */
+
+/* The same where Ctrl-C has to end it, as interrupts.py's Interruptible does, which has to be open. */
 static int call_interruptibly(Call *call) {
   static PyObject *names[4];
   static char const *const texts[] = {"_main", "_writer", "_stops", "_wake"};
-  PyObject *found[4] = {NULL, NULL, NULL, NULL}, *before, *after;
-  int status = -1;
+  PyObject *found[4] = {NULL, NULL, NULL, NULL}, *before, *after, *pair;
+  int status = RAISED;
   for (int i = 0; i < 4; i++) {
     if (!names[i] && !(names[i] = PyUnicode_InternFromString(texts[i]))) goto end;
     if (!(found[i] = PyObject_GetAttr(call->interruptible, names[i]))) goto end;
@@ -175,18 +177,28 @@ static int call_interruptibly(Call *call) {
   *call->stopped = 0;
   if (PyLong_AsUnsignedLong(found[0]) != PyThread_get_thread_ident()) {
     status = call_beside(call); /* Python tells only its main thread of signals */
-  } else if (found[1] != Py_None && PyList_Append(found[2], call->stop) == 0) {
-    before = PyObject_CallOneArg(found[3], found[1]);
-    if (before) {
-      status = call_beside(call);
-      after = PyObject_CallOneArg(found[3], before);
-      Py_XDECREF(after);
-      Py_DECREF(before);
+  } else if (found[1] == Py_None) {
+    status = USUAL_WAY;
+  } else if ((before = PyObject_CallOneArg(found[3], found[1]))) {
+    pair = PyTuple_Pack(2, call->stop, before);
+    if (pair && PyList_Append(found[2], pair) == 0) {
+      /* who was interrupted before it was heard has to be told now */
+      if (PyErr_CheckSignals() == 0) status = call_beside(call);
+      if (PySequence_DelItem(found[2], -1) < 0) status = RAISED;
     }
-    PySequence_DelItem(found[2], -1);
+    Py_XDECREF(pair);
+    if (status == RAISED) {
+      PyObject *kind, *error, *traceback;
+      PyErr_Fetch(&kind, &error, &traceback);
+      after = PyObject_CallOneArg(found[3], before);
+      PyErr_Restore(kind, error, traceback);
+    } else if (!(after = PyObject_CallOneArg(found[3], before))) {
+      status = RAISED;
+    }
+    Py_XDECREF(after);
+    Py_DECREF(before);
   }
 end:
-  PyErr_Clear();
   for (int i = 0; i < 4; i++) Py_XDECREF(found[i]);
   return status;
 }
@@ -197,9 +209,8 @@ static int status_of(Call *call) {
 }
 
 /* The answer in a form; NotImplemented where the arguments are others, or the usual way has to tell what is the matter. */
-static PyObject *called_alone(Call *call, PyObject *const *arguments, int form) {
+static PyObject *called_now(Call *call, PyObject *const *arguments, int form) {
   Py_ssize_t results = results_of(call);
-  if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
   if (!put_operands(call, arguments)) Py_RETURN_NOTIMPLEMENTED;
   PyObject *leaves[results];
   if (!put_arrays(call, leaves)) return NULL;
@@ -208,19 +219,23 @@ static PyObject *called_alone(Call *call, PyObject *const *arguments, int form) 
     if (call->parts[i].target >= 0) call->words[call->parts[i].target].p = NULL;
   if (status) {
     give_up(leaves, results);
+    if (status == RAISED) return NULL;
     Py_RETURN_NOTIMPLEMENTED;
   }
   return take_leaves(call, leaves) ? formed(form, leaves, results) : NULL;
 }
 
-/* The same, where others may be at the words. */
+/* The same in the time of a call that takes longer, so that nobody else gets at the words: other threads wait, and what comes in
+   between in this one, such as a finalizer or a signal's handler, takes the usual way. */
 static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int form) {
-  PyObject *taken = PyObject_CallNoArgs(call->acquire);
+  PyObject *answer = NULL, *kind, *error, *traceback, *taken = PyObject_CallNoArgs(call->acquire);
   if (!taken) return NULL; /* interrupted */
   Py_DECREF(taken);
-  PyObject *answer = called_alone(call, arguments, form);
-  PyObject *kind, *error, *traceback;
+  int is_first = !PyList_GET_SIZE(call->busy);
+  if (!is_first) answer = Py_NewRef(Py_NotImplemented);
+  else if (PyList_Append(call->busy, call->acquire) == 0) answer = called_now(call, arguments, form);
   PyErr_Fetch(&kind, &error, &traceback);
+  if (is_first && PyList_SetSlice(call->busy, 0, PY_SSIZE_T_MAX, NULL) < 0) Py_CLEAR(answer);
   PyObject *given = PyObject_CallNoArgs(call->release);
   if (!given) Py_CLEAR(answer);
   else Py_DECREF(given);
@@ -230,7 +245,9 @@ static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int form
 
 static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int form) {
   if (count != call->operands) Py_RETURN_NOTIMPLEMENTED;
-  return call->acquire ? called_in_turn(call, arguments, form) : called_alone(call, arguments, form);
+  if (call->acquire) return called_in_turn(call, arguments, form);
+  if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
+  return called_now(call, arguments, form);
 }
 
 static PyObject *call_leaves(PyObject *self, PyObject *arguments, PyObject *names) {

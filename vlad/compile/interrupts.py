@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -19,7 +20,8 @@ class Interruptible:
     _wake = staticmethod(partial(signal.set_wakeup_fd, warn_on_full_buffer=False))
     _main: int | None = threading.main_thread().ident
     _writer: int | None = None
-    _stops: list[Callable[[], object]] = []
+    # of the calls under way: what ends each, and who was told of signals before
+    _stops: list[tuple[Callable[[], object], int]] = []
     _reader: int | None = None
 
     def __init__(self, stop: Callable[[], object] | None) -> None:
@@ -32,13 +34,13 @@ class Interruptible:
         if Interruptible._reader is None:
             undisturbed(self._open)
         assert Interruptible._writer is not None
-        Interruptible._stops.append(self.stop)
         self._old = Interruptible._wake(Interruptible._writer)
+        Interruptible._stops.append((self.stop, self._old))
 
     def __exit__(self, *error: object) -> None:
         if self._old is not None:
-            Interruptible._wake(self._old)
             Interruptible._stops.pop()
+            Interruptible._wake(self._old)
 
     @classmethod
     def alone(cls) -> None:
@@ -61,8 +63,13 @@ class Interruptible:
 
         def watch(reader: int) -> None:
             while True:
-                if signal.SIGINT in os.read(reader, 64):
-                    for stop in list(cls._stops):
+                told = os.read(reader, 64)
+                stops = list(cls._stops)
+                if stops and stops[0][1] >= 0:
+                    with contextlib.suppress(OSError):  # gone, or it knows enough
+                        os.write(stops[0][1], told)
+                if signal.SIGINT in told:
+                    for stop, _ in stops:
                         stop()
 
         threading.Thread(target=watch, args=(cls._reader,), daemon=True, name="vlad-interrupt").start()

@@ -118,7 +118,7 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
     def rule(w: Walker) -> Result:
         for index, (step, part) in enumerate(parts):
             whole.at = step
-            whole.analysis.patient = step in whole.patient
+            whole.analysis.be_patient(step in whole.patient)
             w.key, w.span = ("step", index), step.span
             value = w.invoke(part, (), [], False)
             if value is None and not going_on:

@@ -135,6 +135,9 @@ class Types:
         self.changed: list[Any] = []
         self.folding = False  # does every closure that occurs inside itself become a cell's member?
         self._joining = 0
+        self.mixing = (
+            False  # are the tails of what is in a list taken for more of the list? That settles more, of less
+        )
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
@@ -326,7 +329,8 @@ class Types:
                 self._absorb(cell, part)
                 part = self.canonical(whole)
             elif part.parts:
-                part = self.folded(part, known if part.kind != "pair" else _without_pairs(known))
+                stays = self.mixing or part.kind != "pair"
+                part = self.folded(part, known if stays else _without_pairs(known))
             parts.append(part)
         return self.like(type_, tuple([self.canonical(part) for part in parts])) if parts else type_
 
