@@ -135,9 +135,8 @@ class Types:
         self.changed: list[Any] = []
         self.folding = False  # does every closure that occurs inside itself become a cell's member?
         self._joining = 0
-        self.mixing = (
-            False  # are the tails of what is in a list taken for more of the list? That settles more, of less
-        )
+        # are the tails of what is in a list taken for more of the list? That settles more, and knows less
+        self.mixing = False
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
