@@ -168,10 +168,8 @@ def line(workload: str, found: dict[str, dict[str, Any]]) -> str:
     cells = [workload, *[cell(found[tier]) for tier in OWN]]
     by_hand = (*C_FLAGS, "numpy")
     for tier, names in (("tier 1", by_hand), ("fast math", by_hand), ("tier 1", OTHERS[1:])):
-        ours, best = (
-            found[tier].get("seconds"),
-            min([times[name] for name in names if name in times], default=None),
-        )
+        ours = found[tier].get("seconds")
+        best = min([times[name] for name in names if name in times], default=None)
         cells += [f"{ours / best:.2f}" if best and ours else ""]
     cells += [cell(found[name]) if name in found else "" for name in (*C_FLAGS, *OTHERS)]
     first = found["tier 1"].get("first")

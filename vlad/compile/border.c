@@ -168,7 +168,7 @@ enum { USUAL_WAY = -1, RAISED = -2 }; /* where there is no status */
 static int call_interruptibly(Call *call) {
   static PyObject *names[4];
   static char const *const texts[] = {"_main", "_writer", "_stops", "_wake"};
-  PyObject *found[4] = {NULL, NULL, NULL, NULL}, *before, *after, *pair;
+  PyObject *found[4] = {NULL, NULL, NULL, NULL}, *before, *after, *pair, *kind, *error, *traceback;
   int status = RAISED;
   for (int i = 0; i < 4; i++) {
     if (!names[i] && !(names[i] = PyUnicode_InternFromString(texts[i]))) goto end;
@@ -181,20 +181,14 @@ static int call_interruptibly(Call *call) {
     status = USUAL_WAY;
   } else if ((before = PyObject_CallOneArg(found[3], found[1]))) {
     pair = PyTuple_Pack(2, call->stop, before);
-    if (pair && PyList_Append(found[2], pair) == 0) {
-      /* who was interrupted before it was heard has to be told now */
-      if (PyErr_CheckSignals() == 0) status = call_beside(call);
-      if (PySequence_DelItem(found[2], -1) < 0) status = RAISED;
-    }
+    int is_told = pair && PyList_Append(found[2], pair) == 0;
+    /* who was interrupted before it was heard is told now */
+    if (is_told && PyErr_CheckSignals() == 0) status = call_beside(call);
+    PyErr_Fetch(&kind, &error, &traceback);
+    if (is_told && PySequence_DelItem(found[2], -1) < 0) PyErr_Clear();
+    if (!(after = PyObject_CallOneArg(found[3], before))) PyErr_Clear();
+    PyErr_Restore(kind, error, traceback);
     Py_XDECREF(pair);
-    if (status == RAISED) {
-      PyObject *kind, *error, *traceback;
-      PyErr_Fetch(&kind, &error, &traceback);
-      after = PyObject_CallOneArg(found[3], before);
-      PyErr_Restore(kind, error, traceback);
-    } else if (!(after = PyObject_CallOneArg(found[3], before))) {
-      status = RAISED;
-    }
     Py_XDECREF(after);
     Py_DECREF(before);
   }

@@ -248,9 +248,8 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
     if native:
         chosen.append("-march=native")
     if compiler.kind == "gcc" and fast_math:
-        chosen.append(
-            "-fvect-cost-model=dynamic"
-        )  # sums are put into vectors without being asked for, also by -O2
+        # sums are put into vectors without being asked for, by -O2, too
+        chosen.append("-fvect-cost-model=dynamic")
     if compiler.kind == "gcc" and has_vector_math():
         chosen.append("-DVLAD_VECTOR_MATH")
     return chosen
