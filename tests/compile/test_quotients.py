@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import vlad
 from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.quotients import quotients
+from vlad.convert import from_python
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
@@ -162,3 +163,26 @@ def test_to_the_same_bits(
 
 def parts(answer: Any) -> list[Any]:
     return list(answer) if isinstance(answer, (list, tuple)) else [answer]
+
+
+@pytest.mark.parametrize("kind, tolerance", [("float64", 1e-14), ("float32", 1e-5)])
+@pytest.mark.parametrize("name", TEXTS)
+def test_fast_math_multiplies_by_reciprocals(name: str, kind: str, tolerance: float) -> None:
+    """To other last digits; and where nothing overflows, to nothing worse."""
+    fast = vlad.Session(tier="compile", fast_math=True).eval(TEXTS[name])
+    r = np.random.default_rng(1)
+    operands = [(r.choice([-1, 1], 200) * 10.0 ** r.uniform(-3, 3, 200)).astype(kind) for _ in range(2)]
+    for found, expected in zip(parts(fast(*operands)), parts(EVALUATED[name](*operands)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=tolerance)
+
+
+def test_fast_math_leaves_sums_to_the_c_compiler_but_for_exponentials() -> None:
+    """gcc took twice as long for the rows of a product with the pragma, and for those of exponentials without it."""
+    x = np.linspace(-1, 1, 30_000).reshape(1000, 30)
+    for term, is_conditional in (("x", True), ("(exp x)", False)):
+        session = vlad.Session(tier="compile", fast_math=True)
+        f = session.eval(f"(lambda (x) (sum {term} #:axis 1))")
+        c = session.tiers.shown(f.value, "c", (from_python(x),))
+        assert ("#ifndef VLAD_FAST_MATH\n#pragma omp simd reduction(+" in c) == is_conditional
+        assert "#pragma omp simd reduction(+" in c
+        np.testing.assert_allclose(f(x), (x if is_conditional else np.exp(x)).sum(1), rtol=1e-12, atol=1e-12)
