@@ -70,8 +70,11 @@ def clarify(
 def speak_of_pattern(error: VladError) -> None:
     """Give an error about what a parameter was to take apart the hint for who gave several arguments in the place of a list."""
     if error.span is not None and error.span.text.startswith("(list "):
-        pattern = _short(error.span.text)
-        error.hint = f"`{pattern}` takes one list of that length apart; several arguments are none, `(list 1 2 3)` makes one"
+        pattern, form = _short(error.span.text), _form(error.span)
+        count = 0 if form is None else len(form.items) - 1
+        example = " ".join(["(list", *map(str, range(1, count + 1))]) + ")"
+        taken = f"`{pattern}` is one parameter, and takes a list of {count}, such as `{example}`"
+        error.hint = f"{taken}; several arguments are no list"
 
 
 def _as_assignment(span: Span | None, name: str) -> str | None:
@@ -172,6 +175,10 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     in another order, or be others. `call_of` knows that of the names of the library."""
     if error.span is None or error.code not in UNSUITED:
         return
+    missing = _missing(error.span, call_of)
+    if missing is not None:
+        error.hint = f"{error.hint}; {missing}" if error.hint else missing
+        return
     if any(entry.span is None or not in_library(entry.span) for entry in error.backtrace[:1]):
         return
     form = _form(error.span)
@@ -182,6 +189,21 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     if call is not None and call not in (error.hint or ""):
         usage = f"{name} is called as `{call}`"
         error.hint = f"{error.hint}; {usage}" if error.hint else usage
+
+
+def _missing(span: Span, call_of: Callable[[str], str | None]) -> str | None:
+    """A hint for `(argmin f '(1 2))`: by the tuple rule the list stands for the two arguments that are left."""
+    for form in reversed(list(_around(span))):
+        head, *operands = form.items
+        call = call_of(head.symbol.name) if isinstance(head, Name) and operands else None
+        if call is None or form.tail is not None or "…" in call or " . " in call:
+            continue
+        taken = call.partition(" #:")[0].count(" ")
+        if len(operands) < taken and operands[-1].span.text.startswith(("'", "(list ", "(cons ")):
+            here = "1 is" if len(operands) == 1 else f"{len(operands)} are"
+            last = _short(operands[-1].span.text)
+            return f"`{call}` has {taken} arguments; {here} here, and the last, `{last}`, stands for all that are left"
+    return None
 
 
 def _is_inside(entry: Backtrace) -> bool:

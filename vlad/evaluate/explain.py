@@ -137,9 +137,21 @@ def _of_rule(machine: Any, error: VladError, frames: Frames) -> VladError:
     ]
     if len({rhs.span for rhs in named}) == 1:
         error.span = named[0].span
+    elif named:
+        error.span = _place_of(machine, error, emission, frame, line)
     if "forward" in emission.code.derived:
         return _of_primal(machine, error, emission, Replay(machine, emission, frame.f_locals), named)
     return error
+
+
+def _place_of(machine: Any, error: VladError, emission: Emission, frame: FrameType, line: int) -> Span | None:
+    """Which of several operations on a line refused its operand: the first that does again, with the same words."""
+    try:
+        found = Replay(machine, emission, frame.f_locals).error(emission.sites.get(line, []))
+    except FAULTS:
+        return None
+    same = found is not None and (found.message, found.irritants) == (error.message, error.irritants)
+    return found.span if found is not None and same else None
 
 
 def _of_primal(
@@ -390,7 +402,32 @@ def _at_adapter(
     if taken.rest or is_hidden or type(last) is not tuple or written(last, 200) not in found.irritants:
         return None
     of_list = got == 1 and given < code.arity
+    if of_list and _are_several(_caller(machine, frames[:index], arrival, beginning)):
+        return None
     return Counted(wrong_number(taken, got, _reason(found), of_list=of_list), frames[:index], arrival)
+
+
+def _caller(machine: Any, frames: Frames, arrival: Arrival, beginning: Beginning | None) -> Span | None:
+    """Where the user's text called what led to a place."""
+    for frame, line in reversed(frames):
+        emission = emission_of(frame)
+        if emission is None:
+            continue
+        span = span_of(emission.sites.get(line, []))
+        if span is not None and not in_library(span):
+            return span
+        arrival = Arrival(emission.code)
+    lost = None if beginning is None else lost_call(machine, *beginning, arrival)
+    if beginning is None or lost is not None:
+        return None if lost is None else lost[1]
+    last = machine.core_of(look(beginning[0])[0]).body.result  # with which what was begun went on
+    return last.span if isinstance(last, Call) else None
+
+
+def _are_several(span: Span | None) -> bool:
+    """Was what a procedure answered called with several arguments, as in ((gradient f) 1 '(2 3))? They come to f as one."""
+    items = _items(span)
+    return len(items) > 2 and isinstance(items[0], Form)
 
 
 def _reason(found: VladError) -> str:
