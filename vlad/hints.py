@@ -19,7 +19,7 @@ from vlad.tensors import Tensor, shape_text
 from vlad.values import Backtrace, Value, look
 
 NOTHING = "define it, or import the module that does"
-_INVALID = re.compile(r"Argument to (\S+) is invalid")
+_INVALID = re.compile(r"(Argument|Arguments) to (\S+) (is invalid|do not conform)")
 OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 LONGEST_SHOWN = 40
 OF_STRINGS = {"=": "equal?", "+": "string-append"}
@@ -217,7 +217,7 @@ def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> Non
     if found is None or error.span is None or in_library(error.span) or error.reason is not None:
         return
     words = names_in(error.span.text)
-    if found.group(1) in words:
+    if found.group(2) in words:
         return
     inside = [entry.procedure for entry in error.backtrace if _is_inside(entry)]
     for name in [*[name.rpartition(" of ")[2] for name in inside], *words[:1]]:
@@ -228,8 +228,10 @@ def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> Non
 
 def speak_of(name: str, error: VladError) -> None:
     """Say of an operand that does not suit, if that is what is wrong, that it does not suit this procedure."""
-    if _INVALID.fullmatch(error.message) is not None and error.reason is None:
-        error.reason, error.message = error.message, f"Argument to {name} is invalid"
+    found = _INVALID.fullmatch(error.message)
+    if found is not None and error.reason is None:
+        what, _, how = found.groups()
+        error.reason, error.message = error.message, f"{what} to {name} {how}"
         error.args = (error.message,)
 
 

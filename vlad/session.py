@@ -548,7 +548,7 @@ class Session(Namespace):
             error.span = span
         if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
             clarify(error, self.known_names(), KEYWORDS, self._means_something)
-        elif error.code == "invalid-argument":
+        elif error.code in ("invalid-argument", "bundle-do-not-conform"):
             speak_of_call(error, self._is_of_library)
         elif error.code == "no-matching-pair":
             speak_of_pattern(error)
