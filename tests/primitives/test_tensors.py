@@ -254,7 +254,7 @@ ERRORS = {
     "(gather #[1 2] #[+nan.0])": "Argument to gather is invalid",
     "(sum 'a)": "Argument to sum is invalid",
     "((gradient (lambda (x) (* x 2))) #[1 2])": "A gradient is that of a procedure whose value is a real",
-    "((derivative-F sin) #[1 2])": "Arguments to bundle do not conform",
+    "((derivative-F sin) #[1 2])": "Arguments to derivative-F do not conform",
     "((cdr ((J sin) (J #[1 2]))) 1)": "Arguments to plus do not conform",
 }  # fmt: skip
 
