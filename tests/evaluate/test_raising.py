@@ -83,7 +83,7 @@ def test_a_limit_reaches_who_imports_all_the_time() -> None:
     session = vlad.Session(tier="evaluate")
 
     def asked(x: float) -> float:
-        with suppress(ImportError):
+        with suppress(ImportError):  # each time anew, for what is not there is not remembered
             import no_such_module  # type: ignore[import-not-found] # noqa: F401
         return x
 
@@ -127,7 +127,6 @@ told = 0
 while told < 2000 and time.monotonic() < begun + 20:
     raise_in(victim.ident, Told)
     told += 1
-    before = turns
     if told % 50 == 0:  # do all others still import?
         threading.excepthook = lambda failure: failures.append(failure.exc_type.__name__)
         asking = threading.Thread(target=other, daemon=True)
