@@ -7,9 +7,12 @@ evaluation is to end, and where compiled code takes over.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
+from itertools import compress
+from operator import call, methodcaller, not_
 from threading import get_ident
 
 Kind = type[BaseException]
@@ -19,27 +22,35 @@ _deaf: dict[int, Kind | None] = {}  # threads that are told nothing, and what th
 
 
 def raise_in(thread: int, kind: Kind | None) -> None:
-    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet. One that just takes a
-    lock of Python's import is not told: to be said again, as long as it matters."""
+    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet. One that is in the
+    midst of Python's own import is not told: to be said again, as long as it matters."""
     with _raising:
         if thread in _deaf:
             _deaf[thread] = kind
-        elif kind is None or not _is_at_an_import(thread):
+        else:
             _set(thread, kind)
 
 
-def _is_at_an_import(thread: int) -> bool:
-    """Is it where Python's import takes its locks? That is written in Python, and where it is cut short when it just took one,
-    nobody in the process imports anything any more. (What looks for files and reads them takes none.)"""
-    frame = sys._current_frames().get(thread)
-    return frame is not None and frame.f_code.co_filename == "<frozen importlib._bootstrap>"
+# Python's import is written in Python, and takes locks: cut short where it just took or is about to give back one, it keeps it,
+# and nobody in the process imports anything any more. Where it asks for a file it has more to do before that. (Python 3.13 may
+# go on a while after a pause before it tells, so that what others wrote to find modules is too near its end.)
+_IMPORTS = re.compile(
+    r"<frame at \w+, file (?!'<frozen importlib\._bootstrap_external>', line \d+, code _path_stat>)"
+    r"('<frozen importlib\._bootstrap(_external)?>|.* code _?find_spec>$)"
+)
 
 
 def _set(thread: int, kind: Kind | None) -> None:
     import ctypes  # 3 ms, only where a limit is reached or a tier is changed
 
-    exception = None if kind is None else ctypes.py_object(kind)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+    tell = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    if kind is None:
+        tell(ctypes.c_ulong(thread), None)
+        return
+    # Looking where it is and telling it are one call of C, for between two steps of Python the other may go on into an import.
+    frames = filter(None, map(methodcaller("get", thread), map(call, [sys._current_frames])))
+    importing = map(_IMPORTS.match, map("{0} {0.f_back}".format, frames))
+    list(map(tell, compress([ctypes.c_ulong(thread)], map(not_, importing)), [ctypes.py_object(kind)]))
 
 
 def undisturbed(act: Callable[[], object]) -> None:
