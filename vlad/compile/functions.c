@@ -496,7 +496,7 @@ static inline double vlad_normal_quantile(double fraction) {
 
 /* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/quotients.py). Divided is by the size of y, for then
    the zero that is left over where t is exact does not take the sign of a zero t away. (C compilers know the size of a sum of
-   squares. To choose t there by a comparison took 7 % longer.) */
+   squares. To choose t there by a comparison took a tenth longer.) */
 static inline double vlad_divided(double a, double y, double q) {
 #ifdef VLAD_FAST_MATH
   return a * q;

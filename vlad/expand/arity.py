@@ -117,6 +117,8 @@ def wrong_number(
         if of_list
         else ""
     )
+    if reason is not None and reason.startswith(NO_PAIR):  # which nobody guesses who only miscounted
+        reason = f"all it is given comes as one value, which its parameters take apart: {reason}"
     return VladError(
         "wrong-number-of-arguments",
         f"{signature.name} takes {signature.takes} and got {got or 'none'}",
