@@ -68,13 +68,21 @@ def clarify(
 
 
 def speak_of_pattern(error: VladError) -> None:
-    """Give an error about what a parameter was to take apart the hint for who gave several arguments in the place of a list."""
-    if error.span is not None and error.span.text.startswith("(list "):
-        pattern, form = _short(error.span.text), _form(error.span)
-        count = 0 if form is None else len(form.items) - 1
-        example = " ".join(["(list", *map(str, range(1, count + 1))]) + ")"
-        taken = f"`{pattern}` is one parameter, and takes a list of {count}, such as `{example}`"
-        error.hint = f"{taken}; several arguments are no list"
+    """Say of what did not fit a parameter `(list x y)` that this takes a list of two."""
+    form = None if error.span is None else _form(error.span)
+    if error.span is None or form is None or not error.span.text.startswith("(list "):
+        return
+    count, left = len(form.items) - 1, " ".join(map(str, error.irritants))
+    example = " ".join(["(list", *map(str, range(1, count + 1))]) + ")"
+    if error.code == "not-equivalent":
+        other = f"`{left}` is left over"
+    else:
+        other = "this one is shorter" if left == "()" else "several arguments are no list"
+    error.reason, error.message = (
+        error.message,
+        f"The parameter `{_short(error.span.text)}` takes a list of {count}",
+    )
+    error.args, error.hint = (error.message,), f"such a list is `{example}`; {other}"
 
 
 def _as_assignment(span: Span | None, name: str) -> str | None:
@@ -182,6 +190,10 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     if any(entry.span is None or not in_library(entry.span) for entry in error.backtrace[:1]):
         return
     form = _form(error.span)
+    if form is not None and _is_derivative_of_several(form, error):
+        error.hint = (
+            f"{error.hint}; `derivative` is for procedures of one number, `gradient` for those of several"
+        )
     if form is None or not isinstance(form.items[0], Name):
         return
     name = form.items[0].symbol.name
@@ -189,6 +201,14 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     if call is not None and call not in (error.hint or ""):
         usage = f"{name} is called as `{call}`"
         error.hint = f"{error.hint}; {usage}" if error.hint else usage
+
+
+def _is_derivative_of_several(form: Form, error: VladError) -> bool:
+    """Is it `((derivative f) 1)`, where f takes more than that?"""
+    head = form.items[0]
+    derivative = head.items[0] if isinstance(head, Form) and head.items else None
+    is_one = error.code == "wrong-number-of-arguments" and error.message.endswith("arguments and got 1")
+    return is_one and isinstance(derivative, Name) and derivative.symbol.name.startswith("derivative")
 
 
 def _missing(span: Span, call_of: Callable[[str], str | None]) -> str | None:

@@ -550,7 +550,7 @@ class Session(Namespace):
             clarify(error, self.known_names(), KEYWORDS, self._means_something)
         elif error.code in ("invalid-argument", "bundle-do-not-conform"):
             speak_of_call(error, self._is_of_library)
-        elif error.code == "no-matching-pair":
+        elif error.code in ("no-matching-pair", "not-equivalent"):
             speak_of_pattern(error)
         show_call(error, self._call_of)
 

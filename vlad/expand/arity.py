@@ -112,11 +112,9 @@ def wrong_number(
 ) -> VladError:
     """The error that a procedure was given so many arguments. `reason`: what failed by that, in the language's own terms.
     `of_list`: is the one argument a list, perhaps of as many elements as there are parameters?"""
-    more = (
-        f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart; `(cons x y)` stands for two"
-        if of_list
-        else ""
-    )
+    more = ""
+    if of_list:
+        more = f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart{_as_one(signature)}"
     if reason is not None and reason.startswith(NO_PAIR):  # which nobody guesses who only miscounted
         reason = f"all it is given comes as one value, which its parameters take apart: {reason}"
     return VladError(
@@ -126,6 +124,16 @@ def wrong_number(
         hint=f"its parameter list is {signature.text}{more}",
         reason=reason,
     )
+
+
+def _as_one(signature: Signature) -> str:
+    """How one value is written that stands for all arguments, if these are a few."""
+    *first, last = signature.parameters or [""]
+    if signature.rest or not 0 < len(first) < 4:
+        return ""
+    for parameter in reversed(first):
+        last = f"(cons {parameter} {last})"
+    return f"; `{last}` stands for {signature.count}"
 
 
 def arguments_in(operand: Value) -> int:
