@@ -414,7 +414,9 @@ def _debug(session: Session, line: CommandLine) -> int:
         with nullcontext() if line.breakpoints else commands.stepping(lasting=True):
             session.run(line.words[0])
     except VladError as error:
-        if error.code == "abandoned" or commands.debugger.error is None:
+        if error.code == "abandoned":
+            return PROGRAM_ERROR  # it did not come to its end; by `quit`, of which nobody has to be told
+        if commands.debugger.error is None:
             raise
         commands.debug()
         return PROGRAM_ERROR

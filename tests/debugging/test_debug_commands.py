@@ -220,4 +220,4 @@ def test_debug_in_the_shell(folder: Path) -> None:
     status, output, errors = shell(folder, "debug", "--break", "g", "program.vlad", typed="w\nx\nq\n")
     assert status == 1 and "> f at program.vlad:2:12" in output and "\na\n" in output
     status, output, errors = shell(folder, "debug", "program.vlad", typed="q\n")
-    assert status == 1 and "ended in the debugger" in errors
+    assert (status, errors) == (1, "")
