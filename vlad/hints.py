@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from vlad.errors import VladError
 from vlad.reader.lexer import tokens
-from vlad.reader.parser import Form, Literal, Name, Syntax, read
+from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
 from vlad.source import Source, Span, in_library, in_stdlib
 from vlad.spelling import suggestion
 from vlad.tensors import Tensor, shape_text
@@ -183,9 +183,9 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     in another order, or be others. `call_of` knows that of the names of the library."""
     if error.span is None or error.code not in UNSUITED:
         return
-    missing = _missing(error.span, call_of)
-    if missing is not None:
-        error.hint = f"{error.hint}; {missing}" if error.hint else missing
+    miscounted = _miscounted(error.span, call_of)
+    if miscounted is not None:
+        error.hint = f"{error.hint}; {miscounted}" if error.hint else miscounted
         return
     if any(entry.span is None or not in_library(entry.span) for entry in error.backtrace[:1]):
         return
@@ -211,14 +211,18 @@ def _is_derivative_of_several(form: Form, error: VladError) -> bool:
     return is_one and isinstance(derivative, Name) and derivative.symbol.name.startswith("derivative")
 
 
-def _missing(span: Span, call_of: Callable[[str], str | None]) -> str | None:
-    """A hint for `(argmin f '(1 2))`: by the tuple rule the list stands for the two arguments that are left."""
+def _miscounted(span: Span, call_of: Callable[[str], str | None]) -> str | None:
+    """A hint for `(argmin f '(1 2))`: by the tuple rule the list stands for the two arguments that are left; or for one too many,
+    when the last parameter stands for all that are left."""
     for form in reversed(list(_around(span))):
         head, *operands = form.items
         call = call_of(head.symbol.name) if isinstance(head, Name) and operands else None
         if call is None or form.tail is not None or "…" in call or " . " in call:
             continue
         taken = call.partition(" #:")[0].count(" ")
+        if len(operands) > taken > 1 and not any(isinstance(operand, Keyword) for operand in operands):
+            last = f"the last {len(operands) - taken + 1}"
+            return f"`{call}` has {taken} arguments; {len(operands)} are here, of which {last} come as one"
         if len(operands) < taken and operands[-1].span.text.startswith(("'", "(list ", "(cons ")):
             here = "1 is" if len(operands) == 1 else f"{len(operands)} are"
             last = _short(operands[-1].span.text)

@@ -115,8 +115,6 @@ def wrong_number(
     more = ""
     if of_list:
         more = f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart{_as_one(signature)}"
-    if reason is not None and reason.startswith(NO_PAIR):  # which nobody guesses who only miscounted
-        reason = f"all it is given comes as one value, which its parameters take apart: {reason}"
     return VladError(
         "wrong-number-of-arguments",
         f"{signature.name} takes {signature.takes} and got {got or 'none'}",
