@@ -661,10 +661,11 @@ class Session(Namespace):
         return self._found(name, names, folders, span)
 
     def _find_data(self, name: str) -> str:
-        """The path of a file that a running program names: beside the program, in the working folder, or in those of `-I`."""
+        """The path of a file that a running program names: in the working folder, where it writes; beside itself; in those of
+        `-I`."""
         self._permit("files", "read files")
         beside = [os.path.dirname(self._including[0])] if self._including else []
-        return self._found(name, [name], [*beside, "", *self.path], None)
+        return self._found(name, [name], ["", *beside, *self.path], None)
 
     @staticmethod
     def _found(name: str, candidates: list[str], folders: list[str], span: Span | None) -> str:

@@ -148,20 +148,22 @@ def test_a_name_that_no_file_can_have(session: vlad.Session) -> None:
             session.eval(text)
 
 
-def test_a_file_is_looked_for_beside_the_program_first(
+def test_a_file_is_looked_for_first_where_one_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """So that what was saved is what is loaded, whatever lies beside the program."""
     beside, here, other = [tmp_path / name for name in ("beside", "here", "other")]
     for number, folder in enumerate((beside, here, other)):
         folder.mkdir()
         np.save(folder / f"{folder.name}.npy", np.array([number]))
         np.save(folder / "all.npy", np.array([number]))
     (beside / "program.vlad").write_text(
-        '(map load-tensor \'("all.npy" "beside.npy" "here.npy" "other.npy"))'
+        '(map load-tensor \'("all.npy" "beside.npy" "here.npy" "other.npy"))\n'
+        '(save-tensor "beside.npy" #[9]) (load-tensor "beside.npy")'
     )
     monkeypatch.chdir(here)
     printed: list[str] = []
     session = vlad.Session([str(other)], write=printed.append)
     session.run("../beside/program.vlad")
-    assert "".join(printed).replace("#<tensor int64 ", "").replace(">", "") == "([0] [0] [1] [2])\n"
+    assert "".join(printed).replace("#<tensor int64 ", "").replace(">", "") == "([1] [0] [1] [2])\n#[9]\n"
     assert session.eval('(tensor-ref (load-tensor "all.npy") 0)') == 1
