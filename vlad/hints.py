@@ -72,12 +72,12 @@ def speak_of_pattern(error: VladError) -> None:
     form = None if error.span is None else _form(error.span)
     if error.span is None or form is None or not error.span.text.startswith("(list "):
         return
-    count, left = len(form.items) - 1, " ".join(map(str, error.irritants))
+    count, left = len(form.items) - 1, _short(" ".join(map(str, error.irritants)))
     example = " ".join(["(list", *map(str, range(1, count + 1))]) + ")"
     if error.code == "not-equivalent":
         other = f"`{left}` is left over"
     else:
-        other = "this one is shorter" if left == "()" else "several arguments are no list"
+        other = "this one is shorter" if left == "()" else f"`{left}` is no list, nor are several arguments"
     error.reason, error.message = (
         error.message,
         f"The parameter `{_short(error.span.text)}` takes a list of {count}",
