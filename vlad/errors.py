@@ -17,7 +17,7 @@ class VladError(Exception):
     message     one sentence without position
     span        where in the source, or None
     hint        what the user may do about it, or None
-    reason      what failed in the language's own terms, where the message has the user's; or None
+    reason      what failed in the language's own terms, where the message has the user's; or None. Shown as `formally`
     irritants   the offending values, as text
     backtrace   the user's procedures that were active, innermost first
     """
