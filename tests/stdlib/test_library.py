@@ -254,6 +254,7 @@ def test_saddle_point_nests_and_differentiates() -> None:
 # Linear algebra and differential equations.
 
 
+@pytest.mark.patient
 def test_linear_algebra_agrees_with_itself() -> None:
     session = vlad.Session()
     session.eval("(define m '((0 2 1) (4 8 -1) (2 5 3)))")
