@@ -88,7 +88,7 @@ def show(error: VladError) -> str:
     if error.hint:
         lines.append(f"  hint: {error.hint}")
     if error.reason:
-        lines.append(f"  formally: {error.reason}")
+        lines.append(f"  formally (`vlad doc {error.code}`): {error.reason}")
     lines += [
         f"  in {entry.procedure}" + (f" at {entry.span}" if entry.span else "") for entry in error.backtrace
     ]

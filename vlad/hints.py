@@ -254,7 +254,9 @@ def speak_of(name: str, error: VladError) -> None:
     """Say of an operand that does not suit, if that is what is wrong, that it does not suit this procedure."""
     found = _INVALID.fullmatch(error.message)
     if found is not None and error.reason is None:
-        what, _, how = found.groups()
+        what, inside, how = found.groups()
+        if error.hint is not None and error.hint.startswith(f"{inside} takes "):
+            error.hint = f"inside it, {error.hint}"
         error.reason, error.message = error.message, f"{what} to {name} {how}"
         error.args = (error.message,)
 

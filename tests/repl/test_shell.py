@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import time
 
 import pytest
 from vlad.repl.commands import enter
 from vlad.repl.display import Format, laid_out
+from vlad.repl.interrupts import Interrupts
 from vlad.repl.shell import MOST_RESULTS, Leave
 from writing import Writing
 
@@ -213,3 +216,23 @@ class TestLeaving:
     def test_not_when_they_mean_something(self, writing: Writing) -> None:
         assert writing.says("(define (exit) 5)", "(exit)") == "5\n"
         assert writing.says("(define help 7)", "help") == "7\n"
+
+
+def test_an_interrupt_in_a_finalizer_is_said_again(capfd: pytest.CaptureFixture[str]) -> None:
+    """There Python drops what is raised, and printed so: an event loop of the prompt before, collected amid an evaluation."""
+
+    class Late:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def work() -> str:
+        Late()
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            time.sleep(0.001)
+        return "went on"
+
+    usual = sys.unraisablehook
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        interrupts.run(work)
+    assert capfd.readouterr().err == "" and sys.unraisablehook is usual
