@@ -88,7 +88,9 @@ def show(error: VladError) -> str:
     if error.hint:
         lines.append(f"  hint: {error.hint}")
     if error.reason:
-        lines.append(f"  formally (`vlad doc {error.code}`): {error.reason}")
+        # the words of a pattern that did not match say nothing to who does not know that arguments are one
+        more = f" (`vlad doc {error.code}`)" if error.reason.startswith("Argument is not ") else ""
+        lines.append(f"  formally{more}: {error.reason}")
     lines += [
         f"  in {entry.procedure}" + (f" at {entry.span}" if entry.span else "") for entry in error.backtrace
     ]

@@ -108,6 +108,6 @@ def test_what_fails_in_the_library_is_told_at_the_procedure(session: vlad.Sessio
     text = told(lambda: session["map"](session["half"], 3.0))
     assert text.startswith("Error: Argument to map is invalid\n  value: 3\n")
     assert (
-        "  formally (`vlad doc invalid-argument`): Argument to cdr is invalid\n" in text
+        "  formally: Argument to cdr is invalid\n" in text
         and "  in loop at stdlib/prelude.vlad" in text
     )
