@@ -24,7 +24,7 @@ from vlad.core.text import print_core
 from vlad.devices import CURRENT, device_named
 from vlad.errors import NoCounterpart, VladError, WrongOption
 from vlad.evaluate.calls import Machine
-from vlad.evaluate.limits import Limits, deep_recursion
+from vlad.evaluate.limits import Interrupted, Limits, deep_recursion
 from vlad.expand.forms import KEYWORDS, expand_form, made
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
@@ -536,6 +536,10 @@ class Session(Namespace):
             return evaluate(*operands)
         except VladError as error:
             self._suggest(error, span)
+            raise
+        except Interrupted:  # told once more, on the way of the error by which it was to end
+            if self.machine.watch.reason is not None:
+                self._suggest(self.machine.watch.reason, span)
             raise
         finally:
             if before is not None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import vlad
+from vlad.evaluate.limits import Interrupted
 
 TIERS = ("evaluate", "auto", "compile")
 BOMBS = {
@@ -212,3 +213,22 @@ def test_limits_are_values() -> None:
     with pytest.raises(AttributeError, match="do not change"):
         limits.fuel = 20
     assert limits.fuel == 10
+
+
+def test_who_is_told_twice_still_tells_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time, on the way of the error that the first became, he took its place, without the form's position."""
+    session = vlad.Session(tier="evaluate")
+    apply = session.tiers.apply
+
+    def told_twice(*operands: Any) -> Any:
+        try:
+            return apply(*operands)
+        except vlad.LimitExceeded as error:
+            session.machine.watch.reason = error
+            error.span = None
+            raise Interrupted from None
+
+    monkeypatch.setattr(session.tiers, "apply", told_twice)
+    with pytest.raises(vlad.LimitExceeded) as caught:
+        session.eval("(let loop ((i 0)) (loop (+ i 1)))", limits=vlad.Limits(seconds=0.05))
+    assert caught.value.span is not None and caught.value.span.line == 1
