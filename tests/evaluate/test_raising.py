@@ -132,7 +132,7 @@ def still_imports():
     while turns == before and time.monotonic() < patience:
         if not victim.is_alive():
             victim = started(importer)
-        time.sleep(0.001)
+        time.sleep(0.001)  # Python is left to the importer
     asking = started(other)
     asking.join(10)
     return turns > before and not asking.is_alive()

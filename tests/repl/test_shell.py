@@ -229,7 +229,7 @@ def test_an_interrupt_in_a_finalizer_is_said_again(capfd: pytest.CaptureFixture[
         Late()
         end = time.monotonic() + 5
         while time.monotonic() < end:
-            time.sleep(0.001)
+            time.sleep(0.001)  # where the interrupt arrives
         return "went on"
 
     usual = sys.unraisablehook
