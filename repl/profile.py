@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from types import FrameType
 
-from vlad.evaluate.explain import emission_of, tell
+from vlad.evaluate.explain import tell
+from vlad.evaluate.replay import emission_of
 from vlad.session import Session
 from vlad.values import Code
 

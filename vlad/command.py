@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
 from vlad.errors import VladError
-from vlad.evaluate.explain import Beginning, Frames
 from vlad.evaluate.limits import Limits, Told
+from vlad.evaluate.replay import Beginning, Frames
 from vlad.imports import package_of
 from vlad.session import Session
 from vlad.spelling import nearest

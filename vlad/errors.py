@@ -17,7 +17,7 @@ class VladError(Exception):
     message     one sentence without position
     span        where in the source, or None
     hint        what the user may do about it, or None
-    reason      what failed in the language's own terms, where the message has the user's; or None. Shown as `formally`
+    reason      what failed in the language's own terms, where the message has the user's; or None. Shown behind `noticed as`
     irritants   the offending values, as text
     backtrace   the user's procedures that were active, innermost first
     """
@@ -90,7 +90,7 @@ def show(error: VladError) -> str:
     if error.reason:
         # the words of a pattern that did not match say nothing to who does not know that arguments are one
         more = f" (`vlad doc {error.code}`)" if error.reason.startswith("Argument is not ") else ""
-        lines.append(f"  formally{more}: {error.reason}")
+        lines.append(f"  noticed as{more}: {error.reason}")
     lines += [
         f"  in {entry.procedure}" + (f" at {entry.span}" if entry.span else "") for entry in error.backtrace
     ]

@@ -17,6 +17,7 @@ from vlad.source import Source, Span, in_library, in_stdlib
 from vlad.spelling import suggestion
 from vlad.tensors import Tensor, shape_text
 from vlad.values import Backtrace, Value, look
+from vlad.write import written
 
 NOTHING = "define it, or import the module that does"
 _INVALID = re.compile(r"(Argument|Arguments) to (\S+) (is invalid|do not conform)")
@@ -24,6 +25,7 @@ OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 LONGEST_SHOWN = 40
 OF_STRINGS = {"=": "equal?", "+": "string-append"}
 A_LIST, LONGEST_LIST = "a list", 1000  # that somebody walks to the end to say what it is
+A_PARAMETER = "The parameter"
 UNSUITED = frozenset(
     [
         "bundle-do-not-conform",
@@ -67,22 +69,33 @@ def clarify(
         error.hint = _as_elsewhere(error.span, set(known)) or error.hint
 
 
-def speak_of_pattern(error: VladError) -> None:
-    """Say of what did not fit a parameter `(list x y)` that this takes a list of two."""
-    form = None if error.span is None else _form(error.span)
-    if error.span is None or form is None or not error.span.text.startswith("(list "):
-        return
-    count, left = len(form.items) - 1, _short(" ".join(map(str, error.irritants)))
-    example = " ".join(["(list", *map(str, range(1, count + 1))]) + ")"
-    if error.code == "not-equivalent":
-        other = f"`{left}` is left over"
+def speak_of_pattern(error: VladError, name: str, pattern: Span, value: Value) -> bool:
+    """Say of a value that did not fit a pattern, if that is `(list x y)`, that it takes a list of two. `name`: of the procedure
+    of which that is a parameter, or ''."""
+    form = _form(pattern)
+    if form is None or not pattern.text.startswith("(list "):
+        return False
+    count, found = len(form.items) - 1, kind(value)
+    if found in (A_LIST, "()"):
+        given = f"this one has {_length(value)}"
+    elif found == "a pair":
+        given = "this is none, nor are several arguments"
     else:
-        other = "this one is shorter" if left == "()" else f"`{left}` is no list, nor are several arguments"
-    error.reason, error.message = (
-        error.message,
-        f"The parameter `{_short(error.span.text)}` takes a list of {count}",
-    )
-    error.args, error.hint = (error.message,), f"such a list is `{example}`; {other}"
+        given = f"this is {found}{way_with('', A_LIST, [found])}"
+    owner = f" of {name}" if name else ""
+    error.reason = error.message
+    error.message = f"{A_PARAMETER} `{_short(pattern.text)}`{owner} takes a list of {count}"
+    error.args, error.irritants = (error.message,), [written(value, limit=200)]
+    error.hint = f"such a list is `{' '.join(['(list', *map(str, range(1, count + 1))])})`; {given}"
+    return True
+
+
+def _length(value: Value) -> int:
+    """Of a short list."""
+    count = 0
+    while look(value):
+        count, value = count + 1, look(value)[1]
+    return count
 
 
 def _as_assignment(span: Span | None, name: str) -> str | None:
@@ -197,6 +210,8 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     if form is None or not isinstance(form.items[0], Name):
         return
     name = form.items[0].symbol.name
+    if name == "list" and error.message.startswith(A_PARAMETER):  # a pattern, not a call
+        return
     call = call_of(name)
     if call is not None and call not in (error.hint or ""):
         usage = f"{name} is called as `{call}`"

@@ -28,7 +28,7 @@ from vlad.evaluate.limits import Interrupted, Limits, deep_recursion
 from vlad.expand.forms import KEYWORDS, expand_form, made
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
-from vlad.hints import clarify, show_call, speak_of_call, speak_of_pattern
+from vlad.hints import clarify, show_call, speak_of_call
 from vlad.library import the_library
 from vlad.life import born, close, expect_open, is_gone
 from vlad.namespace import Namespace
@@ -554,8 +554,6 @@ class Session(Namespace):
             clarify(error, self.known_names(), KEYWORDS, self._means_something)
         elif error.code in ("invalid-argument", "bundle-do-not-conform"):
             speak_of_call(error, self._is_of_library)
-        elif error.code in ("no-matching-pair", "not-equivalent"):
-            speak_of_pattern(error)
         show_call(error, self._call_of)
 
     def _means_something(self, name: str) -> bool:

@@ -66,6 +66,9 @@ class Span:
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    def contains(self, other: Span) -> bool:
+        return self.source is other.source and self.start <= other.start and other.end <= self.end
+
     def __str__(self) -> str:
         line, column = self.source.position(self.start)
         return f"{self.source.name}:{line}:{column}"

@@ -107,4 +107,4 @@ def test_what_fails_in_the_library_is_told_at_the_procedure(session: vlad.Sessio
     assert text.startswith("own.vlad:8:20: Error: Argument to list-ref is invalid\n")
     text = told(lambda: session["map"](session["half"], 3.0))
     assert text.startswith("Error: Argument to map is invalid\n  value: 3\n")
-    assert "  formally: Argument to cdr is invalid\n" in text and "  in loop at stdlib/prelude.vlad" in text
+    assert "  noticed as: Argument to cdr is invalid\n" in text and "  in loop at stdlib/prelude.vlad" in text

@@ -17,7 +17,7 @@ from vlad.debugging.retracing import Failure, reached_by, tail_calls_before
 from vlad.debugging.stepping import Stepper, Stop, Watcher
 from vlad.debugging.tracing import Tracer
 from vlad.errors import VladError
-from vlad.evaluate.explain import Beginning, Frames
+from vlad.evaluate.replay import Beginning, Frames
 from vlad.hints import names_in
 from vlad.session import Session
 from vlad.source import Source, Span, in_library

@@ -18,7 +18,8 @@ from vlad.debugging.frames import active_frames, shortened
 from vlad.debugging.instrumented import Place
 from vlad.debugging.origins import Phase, differentiated, phase_of
 from vlad.errors import VladError
-from vlad.evaluate.explain import Counted, placed
+from vlad.evaluate.explain import placed
+from vlad.evaluate.miscounted import Counted
 from vlad.source import Span, in_library, in_stdlib
 from vlad.tensors import Tensor, on_host
 from vlad.values import Backtrace, Deferred, Primitive, Value

@@ -15,7 +15,7 @@ from vlad.core.nodes import Constant, GlobalReference, Variable, WrittenName
 from vlad.core.simplify import bound_in
 from vlad.debugging.origins import described, root_of
 from vlad.evaluate.emit_python import Emission
-from vlad.evaluate.explain import Frames, Replay, emission_of, span_of
+from vlad.evaluate.replay import Frames, Replay, emission_of, span_of
 from vlad.source import Span, in_library
 from vlad.values import Code, Value, is_procedure, look
 from vlad.write import written

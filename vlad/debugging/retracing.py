@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from vlad.debugging.instrumented import Activation, Instrument, Place
 from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.explain import Beginning, Frames
 from vlad.evaluate.limits import Limits
+from vlad.evaluate.replay import Beginning, Frames
 from vlad.evaluate.tail_calls import is_of_library
 from vlad.session import Session
 

@@ -27,8 +27,9 @@ from vlad.core.simplify import simplify, tidy
 from vlad.core.text import constant_text, read_expression
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.emit_python import Family, emit
-from vlad.evaluate.explain import Beginning, Frames, emitted_frames, explained, located, not_a_procedure
+from vlad.evaluate.explain import explained, located
 from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
+from vlad.evaluate.replay import Beginning, Frames, emitted_frames, not_a_procedure
 from vlad.tensors import Booleans, condition, holds
 from vlad.values import (
     FALSE,

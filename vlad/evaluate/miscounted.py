@@ -1,0 +1,304 @@
+"""Errors that are the call's: a number of arguments, or an argument, that the procedure's parameter list does not take.
+
+In: an error as it was noticed, and the frames of emitted code then.  Out: the error that it really is, with the frames around
+the call. Called by explain.py; what is said is in expand/arity.py and hints.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from vlad.core.nodes import Apply, Binding, Call, Variable
+from vlad.errors import VladError
+from vlad.evaluate.emit_python import MOST_OPERANDS, Operation
+from vlad.evaluate.replay import Beginning, Frames, Replay, emission_of, span_of
+from vlad.evaluate.tail_calls import Arrival, is_of_library, lost_call
+from vlad.expand.arity import arguments_in, as_written, of_row, signature, too_few, wrong_number
+from vlad.expand.patterns import ProcedureSpan
+from vlad.hints import speak_of_pattern
+from vlad.reader.parser import Form, Keyword, Name, Syntax, read
+from vlad.source import Source, Span, in_library
+from vlad.values import NIL, Code, look
+from vlad.write import written
+
+MOST_ADAPTERS = 50  # that are asked whether a wrong number of arguments went through them
+MATCHING = ("match-car", "match-cdr", "expect-constant")  # by which a pattern takes a value apart
+
+
+class Counted:
+    """An error, with the frames around the place that it is about, what the call there entered, and the place to show where no
+    text called."""
+
+    __slots__ = ("error", "frames", "arrival", "otherwise")
+
+    def __init__(
+        self, error: VladError, frames: Frames, arrival: Arrival | None = None, otherwise: Span | None = None
+    ) -> None:
+        self.error = error
+        self.frames = frames
+        self.arrival = arrival
+        self.otherwise = otherwise
+
+
+def miscounted(machine: Any, found: VladError, frames: Frames, beginning: Beginning | None) -> Counted | None:
+    """What an error really is, if it is that a procedure was given too many arguments, too few, or one that its parameter list
+    does not take apart."""
+    if (
+        type(found) is not VladError
+        or found.code in ("user-error", "wrong-number-of-arguments")
+        or not frames
+    ):
+        return None
+    return (
+        _at_primitive(machine, found, frames)
+        or _without_arguments(machine, found, frames, beginning)
+        or _at_adapters(machine, found, frames, beginning)
+        or _unmatched(machine, found, frames)
+    )
+
+
+def _at_adapters(
+    machine: Any, found: VladError, frames: Frames, beginning: Beginning | None
+) -> Counted | None:
+    adapters = [index for index in reversed(range(len(frames))) if emission_of(frames[index][0]) is None]
+    tried = (_at_adapter(machine, found, frames, index, beginning) for index in adapters[:MOST_ADAPTERS])
+    return next(filter(None, tried), None)
+
+
+def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | None:
+    """In the innermost frame: a primitive was called with more operands than it takes, or one that folds with none; or a
+    procedure without parameters was entered with an argument."""
+    frame, line = frames[-1]
+    emission = emission_of(frame)
+    if emission is None:
+        return None
+    base, parameters = emission.code.base, machine.core_of(emission.code).parameters
+    operations = emission.sites.get(line, [])
+    replay = Replay(machine, emission, frame.f_locals)
+    replay.do_again(operations, ("cons",))
+    if base.primitive is not None and base.primitive.variadic and replay.value(parameters[-1]) == NIL:
+        error = wrong_number(of_row(base.primitive), 0, _reason(found))
+        return Counted(error, frames[:-1], Arrival(emission.code))
+    failed = _last(operations, found.span)
+    if failed is None:
+        return None
+    if isinstance(failed.span, ProcedureSpan):
+        given = arguments_in(replay.value(failed.operands[0]))
+        return _without_parameters(machine, failed.span, given, found, frames)
+    taken, count = of_row(failed.primitive), _written_operands(failed)
+    if count is None or taken.rest or count == taken.count or 0 < count < taken.count:
+        return None
+    is_packed = count > len(failed.primitive.operands)
+    if is_packed and written(replay.value(failed.operands[-1]), 200) not in found.irritants:
+        return None  # it is meant to take as many as there are, such as indices
+    return Counted(wrong_number(taken, count, found.message, failed.span), frames)
+
+
+def _without_arguments(
+    machine: Any, found: VladError, frames: Frames, beginning: Beginning | None
+) -> Counted | None:
+    """In the innermost frame: the only parameter is () and did not fit, and the procedure was called without arguments."""
+    frame, line = frames[-1]
+    emission = emission_of(frame)
+    if emission is None or "()" not in found.irritants:
+        return None
+    failed, code = _last(emission.sites.get(line, []), found.span), emission.code
+    if failed is None:
+        return None
+    taken = signature(machine, code)
+    if (
+        code.derived
+        or taken.rest
+        or taken.count != 1
+        or machine.core_of(code).parameters[0] not in failed.operands
+    ):
+        return _in_place_of_its_call(failed, found, frames)
+    call = _call_of(machine, code, frames, beginning)
+    if call is None or len(_items(call)) != 1:
+        return None
+    return Counted(wrong_number(taken, 0, _reason(found)), frames[:-1], Arrival(code))
+
+
+def _call_of(machine: Any, code: Code, frames: Frames, beginning: Beginning | None) -> Span | None:
+    """Where the innermost procedure was called."""
+    if len(frames) == 1:
+        lost = None if beginning is None else lost_call(machine, *beginning, Arrival(code))
+        return None if lost is None else lost[1]
+    frame, line = frames[-2]
+    emission = emission_of(frame)
+    return None if emission is None else span_of(emission.sites.get(line, []))
+
+
+def _items(span: Span | None) -> tuple[Syntax, ...]:
+    """What the form at a place is made of; nothing where a macro made it: its text is not what was called."""
+    if type(span) is not Span:
+        return ()
+    form = next(iter(read(Source("", span.text))), None)
+    return form.items if isinstance(form, Form) and form.tail is None else ()
+
+
+def _in_place_of_its_call(failed: Apply, found: VladError, frames: Frames) -> Counted | None:
+    """The same of a lambda at the head of its call, as in ((lambda (x) (* 2 x))), which is no procedure any more."""
+    if type(failed.span) is not Span:
+        return None
+    operands = [item.symbol.name for item in _items(failed.span) if isinstance(item, Name)]
+    for form in reversed(_forms_around(failed.span)):
+        called = form.items[0] if len(form.items) == 1 else None
+        if isinstance(called, Form) and len(called.items) > 2 and isinstance(called.items[1], Form):
+            head, parameters = called.items[0], called.items[1]
+            names = [item.symbol.name for item in parameters.items if isinstance(item, Name)]
+            is_lambda = isinstance(head, Name) and head.symbol.name == "lambda" and parameters.tail is None
+            if is_lambda and len(parameters.items) == len(names) == 1 and names[0] in operands:
+                taken = as_written(ProcedureSpan(called.span, "", parameters))
+                return Counted(wrong_number(taken, 0, _reason(found), form.span), frames)
+    return None
+
+
+def _forms_around(span: Span) -> list[Form]:
+    """The forms that a place is in, the outermost first."""
+    found: list[Form] = []
+    inside: Iterable[Syntax] = read(span.source)
+    while True:
+        around = [form for form in inside if form.span.start <= span.start and span.end <= form.span.end]
+        if not around or not isinstance(around[0], Form):
+            return found
+        found.append(around[0])
+        inside = around[0].items
+
+
+def _without_parameters(
+    machine: Any, span: ProcedureSpan, given: int, found: VladError, frames: Frames
+) -> Counted:
+    emission = emission_of(frames[-1][0])
+    assert emission is not None
+    own = machine.core_of(emission.code.base).span
+    error = wrong_number(as_written(span), given, found.message)
+    if not isinstance(own, ProcedureSpan) or own.parameters is not span.parameters:
+        error.span = span  # the procedure was put in the place of its call
+        return Counted(error, frames)
+    return Counted(error, _around(frames), Arrival(emission.code))
+
+
+def _around(frames: Frames) -> Frames:
+    """The frames around the innermost one, without its adapters."""
+    count = len(frames) - 1
+    while count and emission_of(frames[count - 1][0]) is None:
+        count -= 1
+    return frames[:count]
+
+
+def _unmatched(machine: Any, found: VladError, frames: Frames) -> Counted | None:
+    """In the innermost frame: a value did not fit a pattern `(list x y)`. If that is a parameter, the call is wrong."""
+    emission = emission_of(frames[-1][0])
+    if emission is None or found.code not in ("no-matching-pair", "not-equivalent"):
+        return None
+    frame, line = frames[-1]
+    operations = emission.sites.get(line, [])
+    failed = _last(operations, found.span)
+    if failed is None or failed.span is None or failed.primitive.name not in MATCHING:
+        return None
+    pattern, whole = failed.span, failed.operands[0]
+    core, procedure = machine.core_of(emission.code), machine.core_of(emission.code.base).span
+    made = {binding.variable: binding.rhs for binding in core.body.bindings if isinstance(binding, Binding)}
+    while isinstance(whole, Variable) and isinstance(part := made.get(whole), Apply) and part.span == pattern:
+        whole = part.operands[0]
+    replay = Replay(machine, emission, frame.f_locals)
+    replay.error(operations)
+    value = replay.value(whole)
+    is_parameter = isinstance(procedure, ProcedureSpan) and procedure.parameters.span.contains(pattern)
+    name = procedure.name if is_parameter else ""
+    if value is None or not speak_of_pattern(found, name, pattern, value) or not is_parameter:
+        return None
+    found.span = None
+    return Counted(found, _around(frames), Arrival(emission.code), pattern)
+
+
+def _at_adapter(
+    machine: Any, found: VladError, frames: Frames, index: int, beginning: Beginning | None
+) -> Counted | None:
+    """A call with another number of operands than the procedure has parameters: did it fail there, or is what did not fit
+    there what was wrong later?"""
+    frame = frames[index][0]
+    operands = frame.f_locals
+    native = operands["native"]
+    code: Code = native.__globals__["FAMILY"].emissions[native.__name__].code
+    taken = signature(machine, code)
+    given = int(frame.f_code.co_name[-1:])
+    parts = [operands[f"x{i}"] for i in range(max(given, code.arity)) if f"x{i}" in operands]
+    more = code.arity - code.base.arity  # parameters of derivatives come first
+    arrival = Arrival(code, given)
+    if len(parts) < code.arity:
+        error = too_few(machine, code, len(parts), given, look(parts[-1]) == NIL)
+        if error.code == "no-matching-pair":
+            error.irritants.append(written(parts[-1], 200))
+        return Counted(error, frames[:index], arrival)
+    last = look(parts[-1])
+    for part in reversed(parts[code.arity - 1 : -1]):
+        last = (part, last)
+    got = len(parts) - more
+    if given <= code.arity or given == MOST_OPERANDS:  # then the last may be packed
+        got += arguments_in(parts[-1]) - 1
+        if given < code.arity and arguments_in(parts[-1]) == 1 and type(last) is tuple:
+            if index == 0 and beginning is not None and look(beginning[0])[0] is code:
+                return None  # Python hands over one argument, whatever it was called with
+            got = given - more  # a list, taken apart
+    if taken.count <= got <= code.base.arity:
+        taken_apart = given < code.arity and code.base.primitive is not None and index == len(frames) - 2
+        if taken_apart and written(parts[given - 1], 200) in found.irritants:
+            found.reason = f"{taken.text} was given one pair for several parameters, and took it apart"
+        return None
+    is_hidden = is_of_library(machine, code) and (not code.base.name or code.derived == "tag")
+    if taken.rest or is_hidden or type(last) is not tuple or written(last, 200) not in found.irritants:
+        return None
+    of_list = got == 1 and given < code.arity
+    if of_list and _are_several(_caller(machine, frames[:index], arrival, beginning)):
+        return None
+    return Counted(wrong_number(taken, got, _reason(found), of_list=of_list), frames[:index], arrival)
+
+
+def _caller(machine: Any, frames: Frames, arrival: Arrival, beginning: Beginning | None) -> Span | None:
+    """Where the user's text called what led to a place."""
+    for frame, line in reversed(frames):
+        emission = emission_of(frame)
+        if emission is None:
+            continue
+        span = span_of(emission.sites.get(line, []))
+        if span is not None and not in_library(span):
+            return span
+        arrival = Arrival(emission.code)
+    lost = None if beginning is None else lost_call(machine, *beginning, arrival)
+    if beginning is None or lost is not None:
+        return None if lost is None else lost[1]
+    last = machine.core_of(look(beginning[0])[0]).body.result  # with which what was begun went on
+    return last.span if isinstance(last, Call) else None
+
+
+def _are_several(span: Span | None) -> bool:
+    """Was what a procedure answered called with several arguments, as in ((gradient f) 1 '(2 3))? They come to f as one."""
+    items = _items(span)
+    return len(items) > 2 and isinstance(items[0], Form)
+
+
+def _reason(found: VladError) -> str:
+    return found.message if found.span is None else f"{found.message}, at {found.span}"
+
+
+def _last(operations: list[Operation], span: Span | None) -> Apply | None:
+    """The application at a place; without one, the last that has a place."""
+    for _, rhs in reversed(operations):
+        if isinstance(rhs, Apply) and rhs.span is not None and span in (None, rhs.span):
+            return rhs
+    return None
+
+
+def _written_operands(applied: Apply) -> int | None:
+    """How many operands a call of a primitive has in the text, not counting those by name; None where it does not stand there."""
+    items = _items(applied.span)
+    if not items:
+        return None
+    head, *operands = items
+    if not isinstance(head, Name) or head.symbol.name != applied.primitive.name:
+        return None
+    named = sum([isinstance(operand, Keyword) for operand in operands])
+    return len(operands) - 2 * named

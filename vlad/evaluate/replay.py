@@ -1,0 +1,169 @@
+"""What a frame of emitted code had come to: its line stands for core operations (emit_python.Emission), and doing them again by
+the rows' complete rules says which one is at fault, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import FrameType, TracebackType
+from typing import Any
+
+from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
+from vlad.errors import VladError
+from vlad.evaluate.emit_python import Emission, Operation
+from vlad.hints import way_into
+from vlad.primitives.numbers import invalid
+from vlad.source import Span
+from vlad.values import Global, Primitive, Value, is_procedure
+
+MOST_NESTED = 50  # applications on one line
+FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)
+Frames = list[tuple[FrameType, int]]
+Beginning = tuple[Value, Value]  # of an evaluation: the procedure, and its argument
+
+
+def emission_of(frame: FrameType) -> Emission | None:
+    family = frame.f_globals.get("FAMILY")
+    return None if family is None else family.emissions.get(frame.f_code.co_name)
+
+
+def emitted_frames(traceback: TracebackType | None) -> Frames:
+    """Frames of emitted code and adapters, outermost first; of a very deep stack the two ends."""
+    frames: Frames = []
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename in ("<vlad>", "<vlad adapter>"):
+            frames.append((traceback.tb_frame, traceback.tb_lineno))
+            if len(frames) > 4000:
+                del frames[1000:2000]
+        traceback = traceback.tb_next
+    return frames
+
+
+def span_of(operations: list[Operation]) -> Span | None:
+    for _, rhs in reversed(operations):
+        span = getattr(rhs, "span", None)
+        if span is not None:
+            found: Span = span
+            return found
+    return None
+
+
+def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
+    return VladError(
+        "not-a-procedure",
+        "Target is not a procedure",
+        span,
+        hint=f"only procedures can be called{way_into(value)}",
+        irritants=(value,),
+    )
+
+
+def unbound(cell: Global, span: Span | None) -> VladError:
+    return VladError("unbound-variable", f"Unbound variable: {cell.name}", span)
+
+
+def _is_quick(row: Primitive) -> bool:
+    """Does it make a list, or is it one of the reals' own, which take no time?"""
+    return row.name in ("cons", "car", "cdr") or (bool(row.python) and row.type.startswith("real"))
+
+
+class Replay:
+    """Does again, by the rows' complete rules, what a line of emitted code did, until one says what is wrong."""
+
+    def __init__(self, machine: Any, emission: Emission, locals: Mapping[str, Any]) -> None:
+        self.machine = machine
+        self.emission = emission
+        self.locals = locals
+        self.again: dict[Variable, Value] = {}
+        self.failed: VladError | None = None  # what `make` could not make
+
+    def make(self, variable: Variable, made: Mapping[Variable, Apply], most: int = MOST_NESTED) -> bool:
+        """Compute a value that a line not reached yet would have computed, if its operands are known, or lists of what is known.
+        False where they are not, or where that fails."""
+        if self.value(variable) is not None:
+            return True
+        applied = made.get(variable)
+        if (
+            applied is None
+            or not most
+            or self.machine.table.get(applied.primitive.name) is not applied.primitive
+        ):
+            return False
+        unknown = [x for x in applied.operands if isinstance(x, Variable) and self.value(x) is None]
+        if not all(
+            x in made and _is_quick(made[x].primitive) and self.make(x, made, most - 1) for x in unknown
+        ):
+            return False
+        self.failed = self._one(variable, applied)
+        return self.failed is None
+
+    def value(self, atom: object) -> Value:
+        if isinstance(atom, Constant):
+            return atom.value
+        if isinstance(atom, GlobalReference):
+            return getattr(atom.cell, "value", None)
+        assert isinstance(atom, Variable)
+        if atom in self.again:
+            return self.again[atom]
+        name = self.emission.locals.get(atom)
+        if name is not None and name in self.locals:
+            return self.locals[name]
+        closure = self.locals["self"]
+        if atom in self.emission.code.environment:
+            return closure[self.emission.code.environment.index(atom) + 1]
+        for member, lambda_ in self.emission.code.group:
+            if member is atom:
+                return (self.machine.code_of(lambda_, self.emission.code.family), *closure[1:])
+        return None
+
+    def beginning(self, operations: list[Operation]) -> Beginning | None:
+        """What a line that calls a procedure called, and with which argument."""
+        if not operations or not isinstance(operations[-1][1], Call):
+            return None
+        call = operations[-1][1]
+        self.do_again(operations, self.machine.entry_rows)
+        *first, argument = [self.value(operand) for operand in call.operands]
+        for operand in reversed(first):
+            argument = (operand, argument)
+        return self.value(call.operator), argument
+
+    def do_again(self, operations: list[Operation], names: Iterable[str]) -> None:
+        """The applications of these primitives, so that their values are known: on the line they may have none yet."""
+        for variable, rhs in operations:
+            if isinstance(rhs, Apply) and rhs.primitive.name in names:
+                self._one(variable, rhs)
+
+    def error(self, operations: list[Operation]) -> VladError | None:
+        for variable, rhs in operations:
+            found = self._one(variable, rhs)
+            if found is not None:
+                return found
+        return None
+
+    def _one(self, variable: Variable | None, rhs: object) -> VladError | None:
+        match rhs:
+            case GlobalReference() if not hasattr(rhs.cell, "value"):
+                return unbound(rhs.cell, rhs.span)
+            case GlobalReference() | Variable() | Constant():
+                if variable is not None:
+                    self.again[variable] = self.value(rhs)
+            case Apply():
+                try:
+                    result = self.machine.rule(rhs.primitive)(*[self.value(a) for a in rhs.operands])
+                except VladError as error:
+                    error.span = error.span or rhs.span
+                    return error
+                except FAULTS:
+                    if not rhs.primitive.hidden:
+                        raise
+                    operands = [self.value(a) for a in rhs.operands]  # those that no program gives it
+                    wrong = invalid(rhs.primitive.name, "what the system itself gives it", *operands)
+                    wrong.span = rhs.span
+                    return wrong
+                if variable is not None:
+                    self.again[variable] = result
+            case Call():
+                target = self.value(rhs.operator)
+                if not is_procedure(target) and target is not None:
+                    return not_a_procedure(target, rhs.span)
+        return None
