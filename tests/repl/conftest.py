@@ -13,5 +13,5 @@ from writing import Writing
 @pytest.fixture
 def writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Writing:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shutil, "get_terminal_size", lambda: terminal_size((80, 24)))
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda fallback=(80, 24): terminal_size((80, 24)))
     return Writing()
