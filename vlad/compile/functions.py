@@ -53,8 +53,7 @@ MARK = """#ifdef VLAD_VECTOR_MATH
 #endif"""
 MARKED = {*VECTOR, *(f"{name}f" for name in VECTOR)}
 # On processors that have vectors of 512 bits, these functions are a third faster by them, and other loops are not slower; the C
-# compiler would choose half of that. (To unroll the loops as well took an eighth off a Hessian-vector product of 10^4, and
-# gave the C compiler a tenth more to do everywhere.)
+# compiler would choose half of that.
 WIDE = """#ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif"""

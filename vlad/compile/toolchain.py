@@ -250,6 +250,8 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
     if compiler.kind == "gcc" and fast_math:
         # sums are put into vectors without being asked for, by -O2, too
         chosen.append("-fvect-cost-model=dynamic")
+    if compiler.kind == "gcc" and optimize == 3:
+        chosen.append("-DVLAD_UNROLLS")
     if compiler.kind == "gcc" and has_vector_math():
         chosen.append("-DVLAD_VECTOR_MATH")
     return chosen
