@@ -15,6 +15,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers
@@ -23,7 +24,7 @@ import vlad
 from vlad.compile import calls, tiers, toolchain
 from vlad.compile.beside import BESIDE
 from vlad.compile.calls import compile_call
-from vlad.compile.refusals import Mismatch, Unbounded
+from vlad.compile.refusals import MOST_VARIANTS, Mismatch, Unbounded
 from vlad.convert import Procedure, from_python
 from vlad.errors import LimitExceeded
 from vlad.values import TRUE
@@ -536,6 +537,15 @@ class TestPolicy:
         assert f(True) is True
         assert f(4.0) == 4.0
         assert compiled_count(compiling) == 3
+
+    def test_variants_by_shape(self) -> None:
+        evaluating, compiling = sessions()
+        f, g = [session.eval("(lambda (x) (sum (* x x)))") for session in (evaluating, compiling)]
+        for _ in range(2):
+            for n in range(1, MOST_VARIANTS + 3):
+                x = np.arange(float(n))
+                assert g(x) == f(x)
+        assert compiled_count(compiling) == MOST_VARIANTS
 
     def test_auto_overtakes_what_runs_long(self) -> None:
         session = vlad.Session(tier="auto")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slopes import EXAMPLES, check, random
+from slopes import EXAMPLES, check, procedure, random
 
 import vlad
 from vlad import VladError
@@ -89,12 +89,12 @@ def test_conv2d(session: vlad.Session, given_: Any, seed: int) -> None:
     x_shape, w_shape, stride, padding, dilation, groups = given_
     x, w = random(seed, x_shape, -1, 1), random(seed + 1, w_shape, -1, 1)
     keywords = f"#:stride {listed(stride)} #:padding {listed(padding)} #:dilation {listed(dilation)} #:groups {groups}"
-    by_x = session.eval(f"(lambda (w) (lambda (x) (conv2d x w {keywords})))")(w)
-    by_w = session.eval(f"(lambda (x) (lambda (w) (conv2d x w {keywords})))")(x)
+    by_x = procedure(session, f"(lambda (w) (lambda (x) (conv2d x w {keywords})))")(w)
+    by_w = procedure(session, f"(lambda (x) (lambda (w) (conv2d x w {keywords})))")(x)
     assert by_x(x) == pytest.approx(convolved(x, w, stride, padding, dilation, groups), rel=1e-12, abs=1e-12)
     check(session, by_x, x, seed)
     check(session, by_w, w, seed)
-    both = session.eval(f"(lambda (w) (lambda (x) (conv2d (* x x) (* w (sum x)) {keywords})))")(w)
+    both = procedure(session, f"(lambda (w) (lambda (x) (conv2d (* x x) (* w (sum x)) {keywords})))")(w)
     check(session, both, x, seed)
 
 
@@ -122,7 +122,7 @@ def test_pooling(session: vlad.Session, name: str, given_: Any, seed: int) -> No
     shape, window, stride, padding = given_
     x = random(seed, shape, -1, 1)
     step = f"#:stride {listed(stride)}" if stride else ""
-    f = session.eval(f"(lambda (x) ({name} x {listed(window)} {step} #:padding {listed(padding)}))")
+    f = procedure(session, f"(lambda (x) ({name} x {listed(window)} {step} #:padding {listed(padding)}))")
     pads = paddings(padding, shape[-2:], window, stride or window, (1, 1))
     seen = windows(x, window, stride or window, pads, (1, 1), np.nan)
     expected = (np.nanmax if name == "max-pool" else np.nanmean)(seen, axis=(-2, -1))
@@ -156,7 +156,7 @@ COMPOSED = {
 )
 def test_composed(session: vlad.Session, text: str, shape: tuple[int, ...]) -> None:
     for seed in range(4):
-        check(session, session.eval(text), random(seed, shape, -2, 2), seed)
+        check(session, procedure(session, text), random(seed, shape, -2, 2), seed)
 
 
 def test_batch_norm(session: vlad.Session) -> None:

@@ -22,7 +22,7 @@ from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import Quick, arguments_of, quick
-from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unbounded, Unsettled
+from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Unbounded, Unsettled
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor, value_of
 from vlad.devices import device_named
@@ -574,7 +574,7 @@ def _limits(length: int, variants: int) -> list[int]:
     """The lengths up to which lists are taken apart, to be tried in turn: without loops and boxes, code is several times as
     fast and takes as much longer to compile, for one length. So only the first variant is for one length of a list of any
     size, and after some more for short ones the last is for all."""
-    if variants >= MOST_VARIANTS - 1 and length > 1:
+    if variants >= MOST_LENGTHS and length > 1:
         return [1]
     if length <= SHORTEST_CHAIN:
         return [LONGEST_CHAIN]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from vlad.source import Span
 
-MOST_VARIANTS = 4  # of one procedure, by the types of its operands
+# Of one procedure, by the types of its operands: shapes of tensors are part of these. After so many for lists of some length, one
+# is for lists of any.
+MOST_VARIANTS, MOST_LENGTHS = 16, 3
 
 
 class Unbounded(Exception):

@@ -521,15 +521,23 @@ class Tiers:
     def _run(
         self, compiled: Any, operands: tuple[Value, ...], f: Value, argument: Value, entry: Entry
     ) -> Value:
+        """Raises Mismatch."""
+
         def run() -> Value:
             if not compiled.fits():  # it may be what is never made: tier 0 knows
                 return self.machine.apply(f, argument)
-            with Interruptible(compiled.stop):
-                return compiled(*operands)
+            try:
+                with Interruptible(compiled.stop):
+                    return compiled(*operands)
+            except Mismatch as mismatch:  # no error: nobody needs to look where it was
+                return mismatch
 
         begun = self._effects.at  # not 0 where Python makes the call on behalf of another
         try:
-            return self.machine.guarded(run, stop=compiled.stop)
+            answer = self.machine.guarded(run, stop=compiled.stop)
+            if type(answer) is Mismatch:
+                raise answer
+            return answer
         except Failed as failed:
             self._effects.again(begun)
             answer = self.machine.apply(f, argument)
