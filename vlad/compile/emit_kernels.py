@@ -10,13 +10,24 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from vlad.compile.functions import applied, is_vectored, single
 from vlad.compile.indices import pieces
 from vlad.compile.products import Product, as_product
 from vlad.compile.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
 from vlad.compile.scaling import scaled
+from vlad.compile.sides import (
+    FEWEST_IN_PART,
+    MOST_IN_LANES,
+    MOST_STEPS_IN_PART,
+    ORDER,
+    PARTS,
+    Gathered,
+    block,
+    in_lanes,
+    in_parts,
+)
 from vlad.core.kernels import Access, Kernel, Output, Step, Write, is_whole, start, words
 from vlad.core.types import is_of_reals
 
@@ -26,17 +37,13 @@ FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
 # than one loop; of a product of matrices that takes so many multiplications as many rows are computed at a time.
 MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
 MANY_MULTIPLICATIONS = 1 << 30
-# A comparison waits for the one before: the greatest of many is looked for in so many parts side by side, each of at least so
-# many turns. Measured (10^5 numbers, AVX-512): 9.9 µs instead of 27.8, of floats 5 instead of 13.9. With more steps in a turn
-# than so many, nothing waits.
-PARTS, FEWEST_IN_PART, MOST_STEPS_IN_PART = 4, 16, 4
 # Two turns at once are a tenth less where turns are long and wait for nothing. What says so does not go with `omp simd`, and so
 # it is for who tries hardest: with -O2 gcc 12 does not vectorise of itself.
+SIMD = "#pragma omp simd"
 UNROLLED = ["#pragma GCC ivdep", "#pragma GCC unroll 2"]
 FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED, SUMS = 256, 8, ("+", "-", "*", "negate")
 NOWHERE: Mapping[str, str] = {}
 STOP = "__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
-ORDER = {"max": ">", "min": "<"}
 C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}
 
 
@@ -268,6 +275,10 @@ class _Emitter:
     def _line(self, depth: int, text: str) -> None:
         self.found.append("  " * depth + text)
 
+    def _lines(self, depth: int, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._line(0 if line.startswith("#") else depth, line)
+
     def _loops(self, depth: int) -> None:
         """The loops from one of the outer ones on inwards."""
         here = [write for write, own in zip(self.kernel.writes, self.depths, strict=True) if own == depth]
@@ -295,15 +306,24 @@ class _Emitter:
                 self._line(depth + 1, stored_text(entry, gathered, combine, kind))
 
     def _loop(self, depth: int) -> None:
-        if self._is_search(depth):
-            self._in_parts(depth)
-            return
         axis = self.axes[depth]
         extent = self.kernel.extents[axis]
+        if self._is_search(depth):
+            pragma = self._simd(range(1, PARTS))
+            self._lines(depth + 1, in_parts(self._turn(depth), axis, extent, self._all_gathered(), pragma))
+            return
+        if self._is_short_sum(depth):
+            turn = self._turn(depth)
+            lines = in_lanes(turn, axis, extent, self._all_gathered(), [SIMD])
+            if self._is_left_to_the_compiler():
+                loop = block(f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) ", turn)
+                lines = ["#ifdef VLAD_FAST_MATH", *loop, "#else", *lines, "#endif"]
+            self._lines(depth + 1, lines)
+            return
         if self.kernel.turns <= SMALL:
             self._line(0, f"#pragma GCC unroll {extent}")
         elif depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
-            self._simd()
+            self.found += self._simd()
         self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
         if depth == self.look:
             now = "" if self._inside(depth) >= TURNS_A_LOOK else f"!(i{axis} % {TURNS_A_LOOK}) && "
@@ -325,47 +345,37 @@ class _Emitter:
             )
         )
 
-    def _in_parts(self, depth: int) -> None:
-        """That loop, through all parts at once, and through what is left over; then what was found in the parts is joined."""
-        axis, kernel = self.axes[depth], self.kernel
-        extent = kernel.extents[axis]
-        length = extent // PARTS
+    def _is_short_sum(self, depth: int) -> bool:
+        """Does the innermost loop gather sums of reals from a short row?"""
+        kernel = self.kernel
+        gathers = [write for write, own in zip(kernel.writes, self.depths, strict=True) if own is not None]
+        return (
+            depth == len(self.axes) - 1
+            and kernel.turns > SMALL
+            and FEWEST_SIMD <= kernel.extents[self.axes[depth]] < MOST_IN_LANES
+            and self.quotients is None
+            and self._is_parallel()
+            and bool(gathers)
+            and all(write.combine == "+" and is_of_reals(self._kind_of(write)) for write in gathers)
+        )
+
+    def _turn(self, depth: int) -> list[str]:
+        """The lines of a turn of the innermost loop."""
         begun = len(self.found)
         self._loops(depth + 1)
         turn = self.found[begun:]
         del self.found[begun:]
-        gathered: list[str] = []
-        joined: list[str] = []
-        self._line(depth + 1, "{")
-        for write in kernel.writes:
-            place, kind = self._gathered(write), self._kind_gathered(write)
-            gathered += [place, f"{place}__nan"]
-            parts = [f"{place}__{part}" for part in range(1, PARTS)]
-            self._line(depth + 2, f"{kind} {', '.join([f'{part} = {place}' for part in parts])};")
-            joined += [
-                f"{place} = {part} {ORDER[write.combine]} {place} ? {part} : {place};" for part in parts
-            ]
-            if self._looks_for_nan(write):
-                parts = [f"{place}__nan__{part}" for part in range(1, PARTS)]
-                self._line(depth + 2, f"{kind} {', '.join([f'{part} = 0' for part in parts])};")
-                joined += [f"{place}__nan += {part};" for part in parts]
-        variables = re.compile(rf"\b({'|'.join(map(re.escape, gathered))})\b")
-        self._simd(range(1, PARTS))
-        self._line(depth + 2, f"for (long i = 0; i < {length}; i++) {{")
-        for part in range(PARTS):
-            own = rf"\1__{part}" if part else r"\1"
-            self._line(depth + 3, "{")
-            self._line(depth + 4, f"long i{axis} = i + {part * length};")
-            self.found += [f"    {variables.sub(own, line)}" for line in turn]
-            self._line(depth + 3, "}")
-        self._line(depth + 2, "}")
-        if extent % PARTS:
-            self._line(depth + 2, f"for (long i{axis} = {PARTS * length}; i{axis} < {extent}; i{axis}++) {{")
-            self.found += [f"  {line}" for line in turn]
-            self._line(depth + 2, "}")
-        for line in joined:
-            self._line(depth + 2, line)
-        self._line(depth + 1, "}")
+        own = "  " * (depth + 2)
+        return [line.removeprefix(own) for line in turn]
+
+    def _all_gathered(self) -> list[Gathered]:
+        return [
+            Gathered(
+                self._gathered(write), self._kind_gathered(write), write.combine, self._looks_for_nan(write)
+            )
+            for write, own in zip(self.kernel.writes, self.depths, strict=True)
+            if own is not None
+        ]
 
     def _multiplying(self, depth: int, quotients: Quotients) -> None:
         """The innermost loop with products in the place of quotients, and the question whether it is to be run again."""
@@ -381,34 +391,40 @@ class _Emitter:
         self._line(0, "#endif")
         self._line(depth + 1, "if (far)")
 
-    def _simd(self, parts: Collection[int] = ()) -> None:
-        """Let the turns of the innermost loop be taken in parallel: outputs are new arrays, so they do not meet. `parts`: the
-        numbers of variables that there are beside each in which something is gathered."""
-        if any(write.access is not None and write.access.at for write in self.kernel.writes):
-            return  # at places that nobody knows, they may
+    def _is_parallel(self) -> bool:
+        """May the turns of the innermost loop be taken in parallel? Outputs are new arrays, so they do not meet; at places that
+        nobody knows, they may."""
+        return not any(
+            (write.access is not None and write.access.at)
+            or (write.combine and write.access is None and own is None)
+            for write, own in zip(self.kernel.writes, self.depths, strict=True)
+        )
+
+    def _simd(self, parts: Collection[int] = ()) -> list[str]:
+        """What lets the turns of the innermost loop be taken in parallel. `parts`: the numbers of variables that there are beside
+        each in which something is gathered."""
+        if not self._is_parallel():
+            return []
         clauses: dict[str, list[str]] = {}
-        for write, own in zip(self.kernel.writes, self.depths, strict=True):
-            if own is not None:
-                name = self._gathered(write)
-                sides = ["", *[f"__{part}" for part in parts]]
-                clauses.setdefault(write.combine, []).extend([name + side for side in sides])
-                if self._looks_for_nan(write):
-                    clauses.setdefault("+", []).extend([f"{name}__nan{side}" for side in sides])
-            elif write.combine and write.access is None:
-                return
+        for name, _, combine, looks_for_nan in self._all_gathered():
+            sides = ["", *[f"__{part}" for part in parts]]
+            clauses.setdefault(combine, []).extend([name + side for side in sides])
+            if looks_for_nan:
+                clauses.setdefault("+", []).extend([f"{name}__nan{side}" for side in sides])
         if self.multiplies:
             clauses["|"] = ["far"]
         texts = [f" reduction({sign}: {', '.join(names)})" for sign, names in clauses.items()]
-        pragma = f"#pragma omp simd{''.join(texts)}"
-        # Who may reorder sums does it by himself, and better: gcc took twice as long with the pragma. But without it, it takes
-        # an exponential at a time in short rows.
-        by_himself = bool(clauses) and clauses.keys() <= {"+", "*"} and not is_vectored(self._innermost())
-        if by_himself:
-            self.found += ["#ifndef VLAD_FAST_MATH", pragma, "#endif"]
-        elif self._is_long_sum() and not clauses:
-            self.found += ["#ifdef VLAD_UNROLLS", *UNROLLED, "#else", pragma, "#endif"]
-        else:
-            self.found.append(pragma)
+        pragma = f"{SIMD}{''.join(texts)}"
+        if clauses and clauses.keys() <= {"+", "*"} and self._is_left_to_the_compiler():
+            return ["#ifndef VLAD_FAST_MATH", pragma, "#endif"]
+        if self._is_long_sum() and not clauses:
+            return ["#ifdef VLAD_UNROLLS", *UNROLLED, "#else", pragma, "#endif"]
+        return [pragma]
+
+    def _is_left_to_the_compiler(self) -> bool:
+        """Where it may reorder sums, it does so by itself, and better: gcc took twice as long with the pragma. But without that,
+        it takes an exponential at a time in short rows."""
+        return not is_vectored(self._innermost())
 
     def _is_long_sum(self) -> bool:
         """Are there many turns of many sums and products, and of nothing else?"""
