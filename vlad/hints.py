@@ -25,6 +25,7 @@ OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 LONGEST_SHOWN = 40
 OF_STRINGS = {"=": "equal?", "+": "string-append"}
 A_LIST, LONGEST_LIST = "a list", 1000  # that somebody walks to the end to say what it is
+MORE = {"apply": " with a list; where x holds a pair of arguments, `(f x)` calls f with both"}
 A_PARAMETER = "The parameter"
 UNSUITED = frozenset(
     [
@@ -214,7 +215,7 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
         return
     call = call_of(name)
     if call is not None and call not in (error.hint or ""):
-        usage = f"{name} is called as `{call}`"
+        usage = f"{name} is called as `{call}`{MORE.get(name, '')}"
         error.hint = f"{error.hint}; {usage}" if error.hint else usage
 
 
