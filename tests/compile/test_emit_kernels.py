@@ -56,7 +56,7 @@ def test_as_tier_0(rows: int, columns: int) -> None:
     np.testing.assert_allclose(compiled(*operands), evaluated(*operands), rtol=1e-12)
 
 
-@pytest.mark.parametrize("length", [63, 64, 65, 66, 67, 1000])
+@pytest.mark.parametrize("length", [7, 8, 9, 17, 63, 64, 65, 66, 67, 1000])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 def test_the_greatest_and_the_least_wherever_they_are(length: int, dtype: str) -> None:
     """Long rows are searched in parts side by side."""

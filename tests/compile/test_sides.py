@@ -27,9 +27,9 @@ def rows(columns: int, combine: str = "+", kind: str = "float64") -> str:
 
 
 def test_lines() -> None:
-    assert in_lanes(["s = s + x[i1];"], 1, 19, [Gathered("s", "double", "+")], [SIMD]) == [
+    assert in_lanes(["s = s + x[i1];"], 1, 18, [Gathered("s", "double", "+")], [SIMD]) == [
         "{",
-        "  double s__lanes[8] = {0};",
+        "  double s__lanes[8] = {0, 0, 0, 0, 0, 0, 0, 0};",
         "  for (long part = 0; part < 2; part++) {",
         SIMD,
         "    for (long lane = 0; lane < 8; lane++) {",
@@ -45,19 +45,42 @@ def test_lines() -> None:
         "  for (long lane = 0; lane < 2; lane++) {",
         "    s__lanes[lane] += s__lanes[lane + 2];",
         "  }",
-        "  s += s__lanes[0] + s__lanes[1];",
-        "  for (long i1 = 16; i1 < 19; i1++) {",
+        "  s__lanes[0] += s__lanes[1];",
+        "  s += s__lanes[0];",
+        "#pragma omp simd reduction(+: s)",
+        "  for (long i1 = 16; i1 < 18; i1++) {",
         "    s = s + x[i1];",
         "  }",
         "}",
     ]
 
 
+def test_lines_of_the_greatest() -> None:
+    turn = ["s = x[i1] > s ? x[i1] : s;", "s__nan += x[i1] != x[i1];"]
+    lines = in_lanes(turn, 1, 8, [Gathered("s", "double", "max", True)], [SIMD])
+    assert "  double s__lanes[8] = {s, s, s, s, s, s, s, s};" in lines
+    assert "  double s__nan__lanes[8] = {0, 0, 0, 0, 0, 0, 0, 0};" in lines
+    assert "      s__lanes[lane] = x[i1] > s__lanes[lane] ? x[i1] : s__lanes[lane];" in lines
+    assert "      s__nan__lanes[lane] += x[i1] != x[i1];" in lines
+    assert (
+        "    s__lanes[lane] = s__lanes[lane + 4] > s__lanes[lane] ? s__lanes[lane + 4] : s__lanes[lane];"
+        in lines
+    )
+    assert lines[-4:-1] == [
+        "  s = s__lanes[0] > s ? s__lanes[0] : s;",
+        "  s__nan__lanes[0] += s__nan__lanes[1];",
+        "  s__nan += s__nan__lanes[0];",
+    ]
+
+
 def test_which_rows() -> None:
     assert "__lanes[8]" in rows(LANES) and "__lanes[8]" in rows(MOST_IN_LANES - 1)
-    assert "__lanes" not in rows(LANES - 1) + rows(MOST_IN_LANES) + rows(20, "*") + rows(20, "max")
-    assert "__lanes" not in rows(20, kind="int64")
-    assert "double r__1__lanes[8]" in rows(20, kind="float32")
+    assert "__lanes" not in rows(LANES - 1) + rows(MOST_IN_LANES) + rows(20, "*")
+    assert "__lanes" in rows(20, "max") and "__lanes" in rows(MOST_IN_LANES - 1, "min")
+    assert "__lanes" not in rows(20, kind="int64") + rows(20, "max", "int64")
+    assert "double r__1__lanes[8]" in rows(20, kind="float32") and "float r__1__lanes[8]" in rows(
+        20, "max", "float32"
+    )
 
 
 def test_who_may_reorder_sums_does_it_himself() -> None:
@@ -65,7 +88,7 @@ def test_who_may_reorder_sums_does_it_himself() -> None:
     assert (
         found.index("#ifdef VLAD_FAST_MATH")
         < found.index("#else")
-        < found.index("__lanes")
+        < found.index("__lanes[8]")
         < found.index("#endif")
     )
 
@@ -95,3 +118,21 @@ def test_as_tier_0(text: str, kind: str, columns: int) -> None:
     ]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other, strict=isinstance(other, np.ndarray))
+
+
+SOFTMAX = """(lambda (x y)
+  (list (softmax x #:axis 1) (logsumexp x #:axis 1) ((gradient-R (lambda (x) (mean (logsumexp (+ x y) #:axis 1)))) x)))"""
+SOFTENED = [vlad.Session(tier=tier).eval(SOFTMAX) for tier in ("evaluate", "compile")]
+
+
+@pytest.mark.parametrize("kind, tolerance", [("float64", 1e-14), ("float32", 1e-6)])
+@pytest.mark.parametrize("columns", [8, 9, 10, 11, 12, 15, 20, 21, 33, 50, 63])
+def test_short_rows_of_exponentials(kind: str, tolerance: float, columns: int) -> None:
+    """What a vector leaves over is a loop of its own."""
+    r = np.random.default_rng(columns)
+    x, y = [r.normal(size=shape).astype(kind) for shape in ((9, columns), (columns,))]
+    x[3, columns - 1], x[4, 0], x[5, :] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        expected, found = [softened(x, y) for softened in SOFTENED]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)

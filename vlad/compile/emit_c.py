@@ -27,13 +27,13 @@ from vlad.compile.c_text import (
 )
 from vlad.compile.definitions import Definitions
 from vlad.compile.emit_function import Body
-from vlad.compile.emit_kernels import products_text
 from vlad.compile.first_order import (
     Fail,
     Function,
     Program,
 )
 from vlad.compile.functions import ONE, OTHER, TWO, needed, single
+from vlad.compile.kernel_text import products_text
 from vlad.core.kernels import SIZES
 from vlad.tensors import Tensor
 from vlad.write import LONGEST_AXIS

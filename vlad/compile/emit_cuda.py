@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vlad.compile.c_text import constant_text
-from vlad.compile.emit_kernels import (
+from vlad.compile.functions import definitions, is_for_hosts
+from vlad.compile.kernel_text import (
     C_KINDS,
     entry_text,
     gathering_type,
@@ -26,7 +27,6 @@ from vlad.compile.emit_kernels import (
     step_text,
     stored_text,
 )
-from vlad.compile.functions import definitions, is_for_hosts
 from vlad.core.kernels import Access, Box, Choice, Kernel, Step, Write, start
 
 THREADS = 256  # of a block

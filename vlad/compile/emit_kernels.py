@@ -9,16 +9,29 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from vlad.compile.functions import applied, is_vectored, single
+from vlad.compile.functions import is_vectored, single
 from vlad.compile.indices import pieces
+from vlad.compile.kernel_text import (
+    C_KINDS,
+    SMALL,
+    entry_text,
+    gathering_type,
+    loop_order,
+    number_text,
+    operand_texts,
+    position_text,
+    step_text,
+    stored_text,
+)
 from vlad.compile.products import Product, as_product
 from vlad.compile.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
 from vlad.compile.scaling import scaled
 from vlad.compile.sides import (
     FEWEST_IN_PART,
+    IN_LANES,
+    LANES,
     MOST_IN_LANES,
     MOST_STEPS_IN_PART,
     ORDER,
@@ -28,10 +41,10 @@ from vlad.compile.sides import (
     in_lanes,
     in_parts,
 )
-from vlad.core.kernels import Access, Kernel, Output, Step, Write, is_whole, start, words
+from vlad.core.kernels import Access, Choice, Kernel, Output, Step, Write, start, words
 from vlad.core.types import is_of_reals
 
-SMALL = 64  # turns of a kernel that is written out, turn by turn
+SIMD = "#pragma omp simd"
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
 # Somebody may want to end what takes long: in kernels of so many turns it is asked each time after so many, if they have more
 # than one loop; of a product of matrices that takes so many multiplications as many rows are computed at a time.
@@ -39,12 +52,10 @@ MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
 MANY_MULTIPLICATIONS = 1 << 30
 # Two turns at once are a tenth less where turns are long and wait for nothing. What says so does not go with `omp simd`, and so
 # it is for who tries hardest: with -O2 gcc 12 does not vectorise of itself.
-SIMD = "#pragma omp simd"
 UNROLLED = ["#pragma GCC ivdep", "#pragma GCC unroll 2"]
 FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED, SUMS = 256, 8, ("+", "-", "*", "negate")
 NOWHERE: Mapping[str, str] = {}
 STOP = "__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
-C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}
 
 
 def looks(kernel: Kernel) -> bool:
@@ -312,24 +323,40 @@ class _Emitter:
             pragma = self._simd(range(1, PARTS))
             self._lines(depth + 1, in_parts(self._turn(depth), axis, extent, self._all_gathered(), pragma))
             return
-        if self._is_short_sum(depth):
-            turn = self._turn(depth)
-            lines = in_lanes(turn, axis, extent, self._all_gathered(), [SIMD])
-            if self._is_left_to_the_compiler():
+        if self._is_short_row(depth):
+            turn, gathered = self._turn(depth), self._all_gathered()
+            lines = in_lanes(turn, axis, extent, gathered, [SIMD])
+            if all(one.combine == "+" for one in gathered) and self._is_left_to_the_compiler():
                 loop = block(f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) ", turn)
                 lines = ["#ifdef VLAD_FAST_MATH", *loop, "#else", *lines, "#endif"]
             self._lines(depth + 1, lines)
             return
-        if self.kernel.turns <= SMALL:
-            self._line(0, f"#pragma GCC unroll {extent}")
-        elif depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
-            self.found += self._simd()
-        self._line(depth + 1, f"for (long i{axis} = 0; i{axis} < {extent}; i{axis}++) {{")
-        if depth == self.look:
-            now = "" if self._inside(depth) >= TURNS_A_LOOK else f"!(i{axis} % {TURNS_A_LOOK}) && "
-            self._line(depth + 2, f"if ({now}{STOP}")
-        self._loops(depth + 1)
-        self._line(depth + 1, "}")
+        begin = 0
+        for end in self._ends(depth):
+            if self.kernel.turns <= SMALL:
+                self._line(0, f"#pragma GCC unroll {extent}")
+            elif depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
+                self.found += self._simd()
+            self._line(depth + 1, f"for (long i{axis} = {begin}; i{axis} < {end}; i{axis}++) {{")
+            if depth == self.look:
+                now = "" if self._inside(depth) >= TURNS_A_LOOK else f"!(i{axis} % {TURNS_A_LOOK}) && "
+                self._line(depth + 2, f"if ({now}{STOP}")
+            self._loops(depth + 1)
+            self._line(depth + 1, "}")
+            begin = end
+
+    def _ends(self, depth: int) -> list[int]:
+        """Where a loop ends: the innermost one in two parts, where one vector does not take all of a short row of exponentials.
+        By itself, gcc takes what is left over one at a time."""
+        kernel, extent = self.kernel, self.kernel.extents[self.axes[depth]]
+        left = extent % LANES
+        fewest = (
+            4 if any(output.kind == "float32" for output in kernel.outputs) else 2
+        )  # of the smallest vector
+        is_innermost = depth == len(self.axes) - 1 and kernel.turns > SMALL
+        if is_innermost and left >= fewest and LANES < extent < MOST_IN_LANES and self._is_vectored():
+            return [extent - left, extent]
+        return [extent]
 
     def _is_search(self, depth: int) -> bool:
         """Does the innermost loop but look for the greatest or least of long rows?"""
@@ -345,8 +372,8 @@ class _Emitter:
             )
         )
 
-    def _is_short_sum(self, depth: int) -> bool:
-        """Does the innermost loop gather sums of reals from a short row?"""
+    def _is_short_row(self, depth: int) -> bool:
+        """Does the innermost loop gather from a short row of reals?"""
         kernel = self.kernel
         gathers = [write for write, own in zip(kernel.writes, self.depths, strict=True) if own is not None]
         return (
@@ -356,7 +383,7 @@ class _Emitter:
             and self.quotients is None
             and self._is_parallel()
             and bool(gathers)
-            and all(write.combine == "+" and is_of_reals(self._kind_of(write)) for write in gathers)
+            and all(write.combine in IN_LANES and is_of_reals(self._kind_of(write)) for write in gathers)
         )
 
     def _turn(self, depth: int) -> list[str]:
@@ -424,28 +451,29 @@ class _Emitter:
     def _is_left_to_the_compiler(self) -> bool:
         """Where it may reorder sums, it does so by itself, and better: gcc took twice as long with the pragma. But without that,
         it takes an exponential at a time in short rows."""
-        return not is_vectored(self._innermost())
+        return not self._is_vectored()
 
     def _is_long_sum(self) -> bool:
         """Are there many turns of many sums and products, and of nothing else?"""
-        inner = [
-            step
-            for number, step in enumerate(self.kernel.steps, start=len(self.kernel.reads))
-            if self.levels[number] == len(self.axes)
-        ]
+        inner = self._inner_steps()
         is_long = (
             self.kernel.extents[self.axes[-1]] >= FEWEST_UNROLLED and len(inner) >= FEWEST_STEPS_UNROLLED
         )
         return is_long and all(type(step) is Step and step.row.name in SUMS for step in inner)
 
-    def _innermost(self) -> list[str]:
-        """What the innermost loop computes."""
-        kernel = self.kernel
+    def _inner_steps(self) -> list[Step | Choice]:
+        """What is found in each turn of the innermost loop."""
         return [
-            step_text(kernel, step)
-            for number, step in enumerate(kernel.steps, start=len(kernel.reads))
-            if type(step) is Step and self.levels[number] == len(self.axes)
+            step
+            for number, step in enumerate(self.kernel.steps, start=len(self.kernel.reads))
+            if self.levels[number] == len(self.axes)
         ]
+
+    def _is_vectored(self) -> bool:
+        """Does it call functions that take vectors?"""
+        return is_vectored(
+            [step_text(self.kernel, step) for step in self._inner_steps() if type(step) is Step]
+        )
 
     def _gathered(self, write: Write) -> str:
         """The variable of what is combined. No other name has two underscores in a row."""
@@ -542,108 +570,3 @@ class _Emitter:
             else:
                 place = entry_text(self.outputs[write.output], write.access, self.kernel.extents)
             self._line(depth, stored_text(place, f"x{write.value}", write.combine, self._kind_of(write)))
-
-
-def step_text(kernel: Kernel, step: Step) -> str:
-    """A step's C, over values x0, x1, … A test compares numbers as they are; what else is done to integers, is to those that
-    wrap."""
-    row, kind = step.row, step.kind
-    actual = operand_texts(kernel, step)
-    if kind == "float32":
-        return applied(single(row.c), actual)
-    return (
-        f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps(step) else applied(row.c, actual)
-    )
-
-
-def wraps(step: Step) -> bool:
-    """Is it computed in integers that wrap?"""
-    return is_whole(step.kind) and not step.row.type.endswith("boolean")
-
-
-def operand_texts(kernel: Kernel, step: Step) -> dict[str, str]:
-    """A step's operands, by their names in its row."""
-    row, kind = step.row, step.kind
-    actual = {}
-    for name, value, alike in zip(row.operands, step.values, step.made_alike, strict=True):
-        own = kernel.kind_of(value)
-        text = f"x{value}"
-        if alike and wraps(step) and is_of_reals(own):
-            text = f"vlad_as_{kind}({text})"
-        elif alike and own != kind:
-            text = f"({C_KINDS[kind]}){text}"
-        actual[name] = f"(unsigned long){text}" if alike and wraps(step) else text
-    return actual
-
-
-def gathering_type(kind: str, combine: str) -> str:
-    """In what numbers of a kind are combined: floats in doubles, integers in those that wrap, or are in order."""
-    return "double" if not is_whole(kind) else "long" if combine in ORDER else "unsigned long"
-
-
-def position_text(access: Access, extents: Sequence[int]) -> str:
-    """Where an entry is, over indices i0, i1, … and values x0, x1, …"""
-    terms = [
-        f"i{axis}" if stride == 1 else f"{stride} * i{axis}"
-        for axis, stride in enumerate(access.strides)
-        if stride and extents[axis] != 1
-    ]
-    terms += [f"{stride} * (long)x{value}" for value, stride in access.at]
-    if access.offset or not terms:
-        terms.append(str(access.offset))
-    return " + ".join(terms)
-
-
-def entry_text(array: str, access: Access, extents: Sequence[int]) -> str:
-    return f"{array}[{position_text(access, extents)}]"
-
-
-def stored_text(place: str, value: str, combine: str, kind: str) -> str:
-    """A value put, or combined with what is there, as numbers of a kind."""
-    match combine:
-        case "":
-            return f"{place} = {value};"
-        case "max" | "min":  # nan stays, whatever comes
-            return f"if ({value} {ORDER[combine]} {place} || {value} != {value}) {place} = {value};"
-    if is_whole(kind):
-        return f"{place} = (unsigned long){place} {combine} (unsigned long){value};"
-    return f"{place} = {place} {combine} {value};"
-
-
-def number_text(number: float, kind: str, real: Callable[[float], str]) -> str:
-    """A constant of a kind."""
-    if not is_whole(kind):
-        return real(float(number))
-    return f"(-{-int(number + 1)}L - 1)" if number < 0 else f"{int(number)}L"
-
-
-def products_text(section: str, kinds: Collection[str]) -> str:
-    """The section of runtime.c for products of matrices of numbers of these kinds."""
-    head, begin, rest = section.partition("static void vlad_product(")
-    texts = {"float64": begin + rest, "float32": re.sub(r"\bvlad_gemm\b", "vlad_gemmf", single(begin + rest))}
-    return head + "".join([texts[kind] for kind in sorted(kinds)])
-
-
-def loop_order(kernel: Kernel) -> list[int]:
-    """The axes, outer loops first: innermost the one along which most is read and written side by side. Axes of length 1 need
-    no loop."""
-    axes = [axis for axis, extent in enumerate(kernel.extents) if extent != 1]
-    if len(axes) < 2:
-        return axes
-    accesses = [read.access for read in kernel.reads] + [write.access for write in kernel.writes]
-    strided = [access for access in accesses if access is not None]
-
-    def jumps(axis: int) -> int:
-        return sum([abs(access.strides[axis]) > 1 for access in strided])
-
-    def is_summed(axis: int) -> bool:
-        return any(
-            write.combine and (write.access is None or write.access.strides[axis] == 0)
-            for write in kernel.writes
-        )
-
-    if kernel.turns <= SMALL:
-        return sorted(axes, key=is_summed)  # all in registers: sums are best finished one by one
-    # of axes along which nothing jumps one that is not summed over is the better: its turns do not wait for each other
-    inner = min(reversed(axes), key=lambda axis: (jumps(axis), is_summed(axis)))
-    return [*[axis for axis in axes if axis != inner], inner]
