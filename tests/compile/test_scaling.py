@@ -60,7 +60,7 @@ def test_text() -> None:
         assert text in [line.strip() for line in lines]
 
 
-def test_long_loops_of_sums_and_products_take_two_turns_at_once() -> None:
+def test_long_loops_of_sums_and_products_take_several_turns_at_once() -> None:
     several = [("*" if value % 2 else "+", (value, A)) for value in range(2, 10)]
     lines = [
         line.strip() for line in kernel_lines(kernel(("*", (A, C)), *several), ["a", "c"], ["r"], repr, [])
@@ -68,7 +68,7 @@ def test_long_loops_of_sums_and_products_take_two_turns_at_once() -> None:
     place = lines.index("#ifdef VLAD_UNROLLS")
     assert lines[place + 1 : place + 6] == [
         "#pragma GCC ivdep",
-        "#pragma GCC unroll 2",
+        "#pragma GCC unroll 4",
         "#else",
         "#pragma omp simd",
         "#endif",
