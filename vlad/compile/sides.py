@@ -31,22 +31,18 @@ class Gathered(NamedTuple):
 
 
 def in_parts(
-    turn: Sequence[str], axis: int, extent: int, gathered: Iterable[Gathered], pragma: Sequence[str]
+    turn: Sequence[str], axis: int, extent: int, gathered: Sequence[Gathered], pragma: Sequence[str]
 ) -> list[str]:
     """The greatest or least of a long row: all parts at once, and what is left over."""
     length = extent // PARTS
     begun: list[str] = []
     joined: list[str] = []
-    names: list[str] = []
-    for name, kind, combine, looks_for_nan in gathered:
-        names += [name, f"{name}__nan"]
-        parts = [f"{name}__{part}" for part in range(1, PARTS)]
-        begun.append(f"{kind} {', '.join([f'{part} = {name}' for part in parts])};")
-        joined += [f"{name} = {part} {ORDER[combine]} {name} ? {part} : {name};" for part in parts]
-        if looks_for_nan:
-            parts = [f"{name}__nan__{part}" for part in range(1, PARTS)]
-            begun.append(f"{kind} {', '.join([f'{part} = 0' for part in parts])};")
-            joined += [f"{name}__nan += {part};" for part in parts]
+    gathered = _with_nan(gathered)
+    for one in gathered:
+        parts = [f"{one.name}__{part}" for part in range(1, PARTS)]
+        begun.append(f"{one.kind} {', '.join([f'{part} = {_begins(one)}' for part in parts])};")
+        joined += [_joined(one, one.name, part) for part in parts]
+    names = [one.name for one in gathered]
     side_by_side: list[str] = []
     for part in range(PARTS):
         own = _renamed(turn, names, rf"\1__{part}" if part else r"\1")
@@ -61,13 +57,10 @@ def in_lanes(
     turn: Sequence[str], axis: int, extent: int, gathered: Sequence[Gathered], pragma: Sequence[str]
 ) -> list[str]:
     """The sums, or the greatest or least, of a short row."""
-    gathered = [
-        *gathered,
-        *[Gathered(f"{one.name}__nan", one.kind, "+") for one in gathered if one.looks_for_nan],
-    ]
+    gathered = _with_nan(gathered)
     added = [one.name for one in gathered if one.combine == "+"]
     lines = [
-        f"{one.kind} {one.name}__lanes[{LANES}] = {{{', '.join(['0' if one.combine == '+' else one.name] * LANES)}}};"
+        f"{one.kind} {one.name}__lanes[{LANES}] = {{{', '.join([_begins(one)] * LANES)}}};"
         for one in gathered
     ]
     whole, left = extent // LANES, extent % LANES
@@ -92,6 +85,16 @@ def in_lanes(
     if left:
         lines += block(f"for (long i{axis} = {LANES * whole}; i{axis} < {extent}; i{axis}++) ", turn)
     return block("", lines)
+
+
+def _with_nan(gathered: Sequence[Gathered]) -> list[Gathered]:
+    beside = [Gathered(f"{one.name}__nan", one.kind, "+") for one in gathered if one.looks_for_nan]
+    return [*gathered, *beside]
+
+
+def _begins(gathered: Gathered) -> str:
+    """What a variable beside another holds before the turns."""
+    return "0" if gathered.combine == "+" else gathered.name
 
 
 def _joined(gathered: Gathered, one: str, other: str) -> str:
