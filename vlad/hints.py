@@ -2,7 +2,7 @@
 way to what was meant.
 
 In: an error, and what is known where it happened.  Out: the same error, made clearer. Called by session.py, once it is there.
-Or in: the operands that did not suit.  Out: the words for them. Called where such an error is made (primitives/, explain.py).
+Or in: the operands that did not suit.  Out: the words for them. Called where such an error is made (primitives/, evaluate/).
 """
 
 from __future__ import annotations

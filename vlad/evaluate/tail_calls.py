@@ -1,9 +1,9 @@
 """Which tail call led to an error: its frame is gone, and nobody wrote down where it stood.
 
 In: a procedure that was called, and the code that was then found running, as frames tell it.  Out: the one tail call in the
-user's text by which the first may have become the second. Called by explain.py; so tail calls cost nothing while nothing is
-wrong. Where there are several such calls, or a call of a procedure that is not known, there is no answer: a wrong one would be
-worse.
+user's text by which the first may have become the second. Called by explain.py and miscounted.py; so tail calls cost nothing
+while nothing is wrong. Where there are several such calls, or a call of a procedure that is not known, there is no answer: a
+wrong one would be worse.
 """
 
 from __future__ import annotations
