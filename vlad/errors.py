@@ -19,6 +19,7 @@ class VladError(Exception):
     hint        what the user may do about it, or None
     reason      what failed in the language's own terms, where the message has the user's; or None. Shown behind `noticed as`
     irritants   the offending values, as text
+    entered     the span, where it is what the wrong call entered, for the call is not known: a form around it is the better place
     backtrace   the user's procedures that were active, innermost first
     """
 
@@ -35,6 +36,7 @@ class VladError(Exception):
         self.code = code
         self.message = message
         self.span = span
+        self.entered: Span | None = None
         self.hint = hint
         self.reason = reason
         self.irritants: list[str] = [written(value, limit=200) for value in irritants]

@@ -70,33 +70,41 @@ def clarify(
         error.hint = _as_elsewhere(error.span, set(known)) or error.hint
 
 
-def speak_of_pattern(error: VladError, name: str, pattern: Span, value: Value) -> bool:
-    """Say of a value that did not fit a pattern, if that is `(list x y)`, that it takes a list of two. `name`: of the procedure
-    of which that is a parameter, or ''."""
+def speak_of_pattern(error: VladError, pattern: Span, name: str = "", value: Value = None) -> bool:
+    """Say of what did not fit a pattern, if that is `(list x y)`, that it takes a list of two. `name`: of the procedure of which
+    that is a parameter; `value`: the whole that did not fit, where it is known, for the error has what was left of it."""
     form = _form(pattern)
-    if form is None or not pattern.text.startswith("(list "):
+    if form is None or not pattern.text.startswith("(list ") or "..." in names_in(pattern.text):
         return False
-    count, found = len(form.items) - 1, kind(value)
-    if found in (A_LIST, "()"):
-        given = f"this one has {_length(value)}"
-    elif found == "a pair":
-        given = "this is none, nor are several arguments"
+    parts, left = form.items[1:], _short(" ".join(error.irritants))
+    if value is not None:
+        given = _as_list(value)
+        error.irritants = [written(value, limit=200)]
+    elif error.code == "not-equivalent":
+        given = f"`{left}` is left over"
     else:
-        given = f"this is {found}{way_with('', A_LIST, [found])}"
+        given = "this one is shorter" if left == "()" else f"`{left}` is no list, nor are several arguments"
+    if all(isinstance(part, Name) for part in parts):
+        example = " ".join(["(list", *map(str, range(1, len(parts) + 1))]) + ")"
+        given = f"such a list is `{example}`; {given}"
     owner = f" of {name}" if name else ""
-    error.reason = error.message
-    error.message = f"{A_PARAMETER} `{_short(pattern.text)}`{owner} takes a list of {count}"
-    error.args, error.irritants = (error.message,), [written(value, limit=200)]
-    error.hint = f"such a list is `{' '.join(['(list', *map(str, range(1, count + 1))])})`; {given}"
+    error.reason, error.hint = error.message, given
+    error.message = f"{A_PARAMETER} `{_short(pattern.text)}`{owner} takes a list of {len(parts)}"
+    error.args = (error.message,)
     return True
 
 
-def _length(value: Value) -> int:
-    """Of a short list."""
-    count = 0
-    while look(value):
-        count, value = count + 1, look(value)[1]
-    return count
+def _as_list(value: Value) -> str:
+    """How long a list is, or what else a value is."""
+    count, rest = 0, look(value)
+    while type(rest) is tuple and len(rest) == 2:
+        count, rest = count + 1, look(rest[1])
+    if rest == ():
+        return f"this one has {count}"
+    if count:
+        return "this is none, nor are several arguments"
+    found = kind(value)
+    return f"this is {found}{way_with('', A_LIST, [found])}"
 
 
 def _as_assignment(span: Span | None, name: str) -> str | None:
@@ -197,6 +205,8 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     in another order, or be others. `call_of` knows that of the names of the library."""
     if error.span is None or error.code not in UNSUITED:
         return
+    if error.message.startswith(A_PARAMETER) and error.span.text.startswith("(list "):
+        return  # it is the pattern, and no call
     miscounted = _miscounted(error.span, call_of)
     if miscounted is not None:
         error.hint = f"{error.hint}; {miscounted}" if error.hint else miscounted
@@ -211,8 +221,6 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     if form is None or not isinstance(form.items[0], Name):
         return
     name = form.items[0].symbol.name
-    if name == "list" and error.message.startswith(A_PARAMETER):  # a pattern, not a call
-        return
     call = call_of(name)
     if call is not None and call not in (error.hint or ""):
         usage = f"{name} is called as `{call}`{MORE.get(name, '')}"

@@ -546,7 +546,7 @@ class Session(Namespace):
                 CURRENT.reset(before)
 
     def _suggest(self, error: VladError, span: Span | None) -> None:
-        if span is not None and (error.span is None or in_library(error.span)):
+        if span is not None and (error.span in (None, error.entered) or in_library(error.span)):
             if error.span is not None and in_stdlib(error.span) and not error.backtrace:
                 error.backtrace.append(Backtrace("the library", error.span))
             error.span = span

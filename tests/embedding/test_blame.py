@@ -108,3 +108,19 @@ def test_what_fails_in_the_library_is_told_at_the_procedure(session: vlad.Sessio
     text = told(lambda: session["map"](session["half"], 3.0))
     assert text.startswith("Error: Argument to map is invalid\n  value: 3\n")
     assert "  noticed as: Argument to cdr is invalid\n" in text and "  in loop at stdlib/prelude.vlad" in text
+
+
+def test_what_does_not_fit_a_parameter_is_told_at_it_where_no_text_calls(session: vlad.Session) -> None:
+    """But only the library, and Python; of a longer list than most, how long it is."""
+    session.eval("(define (two (list x y)) (+ x y))")
+    for call in (
+        lambda: session["two"]([1.0, 2.0, 3.0]),
+        lambda: session["gradient"](session["two"])([1.0, 2.0, 3.0]),
+        lambda: session["map"](session["two"], [[1.0, 2.0], [1.0, 2.0, 3.0]]),
+    ):
+        text = told(call)
+        assert text.startswith(
+            "<expression>:1:14: Error: The parameter `(list x y)` of two takes a list of 2\n"
+        ), text
+        assert "  value: (1 2 3)\n  hint: such a list is `(list 1 2)`; this one has 3\n" in text
+    assert "this one has 5000" in told(lambda: session["two"]([1.0] * 5000))

@@ -76,7 +76,8 @@ def placed(machine: Any, counted: Counted, beginning: Beginning | None) -> VladE
         arrival = Arrival(emission.code)
     if arrival is not None and machine is not None and _wants_place(found):
         _add_lost_call(machine, found, beginning, arrival)
-    found.span = found.span or counted.otherwise
+    if counted.otherwise is not None and _wants_place(found):
+        found.span = found.entered = counted.otherwise
     found.__traceback__ = None
     return found
 

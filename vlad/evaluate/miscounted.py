@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from vlad.core.nodes import Apply, Binding, Call, Variable
+from vlad.core.nodes import Apply, Atom, Binding, Call, Lambda, Variable
 from vlad.errors import VladError
 from vlad.evaluate.emit_python import MOST_OPERANDS, Operation
 from vlad.evaluate.replay import Beginning, Frames, Replay, emission_of, span_of
-from vlad.evaluate.tail_calls import Arrival, is_of_library, lost_call
+from vlad.evaluate.tail_calls import Arrival, is_entered_again, is_of_library, lost_call
 from vlad.expand.arity import arguments_in, as_written, of_row, signature, too_few, wrong_number
 from vlad.expand.patterns import ProcedureSpan
 from vlad.hints import speak_of_pattern
@@ -198,20 +198,38 @@ def _unmatched(machine: Any, found: VladError, frames: Frames) -> Counted | None
     failed = _last(operations, found.span)
     if failed is None or failed.span is None or failed.primitive.name not in MATCHING:
         return None
-    pattern, whole = failed.span, failed.operands[0]
-    core, procedure = machine.core_of(emission.code), machine.core_of(emission.code.base).span
-    made = {binding.variable: binding.rhs for binding in core.body.bindings if isinstance(binding, Binding)}
-    while isinstance(whole, Variable) and isinstance(part := made.get(whole), Apply) and part.span == pattern:
-        whole = part.operands[0]
+    pattern, code = failed.span, emission.code
+    procedure = machine.core_of(code.base).span
+    whole = _parameter_taken_apart(machine.core_of(code), failed)
     replay = Replay(machine, emission, frame.f_locals)
     replay.error(operations)
-    value = replay.value(whole)
-    is_parameter = isinstance(procedure, ProcedureSpan) and procedure.parameters.span.contains(pattern)
-    name = procedure.name if is_parameter else ""
-    if value is None or not speak_of_pattern(found, name, pattern, value) or not is_parameter:
+    value = None if whole is None else replay.value(whole)
+    if (
+        value is None
+        or not isinstance(procedure, ProcedureSpan)
+        or not procedure.parameters.span.contains(pattern)
+    ):
+        speak_of_pattern(found, pattern)  # what was taken apart may be there no more
         return None
+    if not speak_of_pattern(found, pattern, procedure.name, value):
+        return None
+    if is_entered_again(machine, replay.locals["self"]):
+        return None  # who called it at first may have given it another
     found.span = None
-    return Counted(found, _around(frames), Arrival(emission.code), pattern)
+    return Counted(found, _around(frames), Arrival(code), pattern)
+
+
+def _parameter_taken_apart(core: Lambda, failed: Apply) -> Atom | None:
+    """What a pattern takes apart, if that came in as an argument, or in one."""
+    made = {binding.variable: binding.rhs for binding in core.body.bindings if isinstance(binding, Binding)}
+    whole = part = failed.operands[0]
+    while isinstance(part, Variable) and isinstance(matched := made.get(part), Apply):
+        if matched.primitive.name not in MATCHING:
+            return None
+        part = matched.operands[0]
+        if matched.span == failed.span:
+            whole = part
+    return whole if part in core.parameters else None
 
 
 def _at_adapter(

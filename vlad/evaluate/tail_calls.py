@@ -59,6 +59,14 @@ def lost_call(machine: Any, procedure: Value, argument: Value, arrival: Arrival)
     return search.found()
 
 
+def is_entered_again(machine: Any, procedure: Value) -> bool:
+    """May a procedure come by tail calls to itself? Whoever calls what nobody knows may."""
+    search = _Search(machine, Arrival(procedure[0]))
+    search.look_through(_Reader(machine, procedure[0], procedure))
+    targets = [target for calls in search.calls.values() for target, _ in calls]
+    return not search.calls or any(target in (None, procedure[0]) for target in targets)
+
+
 class _Search:
     """The tail calls that can be reached from a procedure.
 
