@@ -350,9 +350,8 @@ class _Emitter:
         By itself, gcc takes what is left over one at a time."""
         kernel, extent = self.kernel, self.kernel.extents[self.axes[depth]]
         left = extent % LANES
-        fewest = (
-            4 if any(output.kind == "float32" for output in kernel.outputs) else 2
-        )  # of the smallest vector
+        is_single = any(output.kind == "float32" for output in kernel.outputs)
+        fewest = 4 if is_single else 2  # in the smallest vector
         is_innermost = depth == len(self.axes) - 1 and kernel.turns > SMALL
         if is_innermost and left >= fewest and LANES < extent < MOST_IN_LANES and self._is_vectored():
             return [extent - left, extent]
