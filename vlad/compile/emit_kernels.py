@@ -41,7 +41,8 @@ from vlad.compile.sides import (
     in_lanes,
     in_parts,
 )
-from vlad.core.kernels import Access, Choice, Kernel, Output, Step, Write, start, words
+from vlad.compile.wide import WIDE, Wide, is_wide, taken
+from vlad.core.kernels import Access, Choice, Kernel, Output, Read, Step, Write, start, words
 from vlad.core.types import is_of_reals
 
 SIMD = "#pragma omp simd"
@@ -145,16 +146,16 @@ class _Emitter:
         # by write: how many of the outer loops enclose the variable in which it is gathered; None where it is not
         self.depths = [self._depth(write) for write in kernel.writes]
         self.look = self._look()
-        constants = self._constants()
-        self.scaled = scaled(kernel, constants)
-        self.quotients = self._quotients(constants)
+        self.constants = self._constants()
+        self.scaled = scaled(kernel, self.constants)
+        self.quotients = self._quotients()
         self.multiplies = False  # are quotients computed by reciprocals at present?
 
-    def _quotients(self, constants: Mapping[int, float]) -> Quotients | None:
+    def _quotients(self) -> Quotients | None:
         """None where the innermost loop is not worth having twice."""
         if not self.axes or self.kernel.turns <= SMALL or self.kernel.extents[self.axes[-1]] < FEWEST_TURNS:
             return None
-        return quotients(self.kernel, self.levels, len(self.axes), constants)
+        return quotients(self.kernel, self.levels, len(self.axes), self.constants)
 
     def _constants(self) -> dict[int, float]:
         """What is known of the values that are read."""
@@ -408,7 +409,13 @@ class _Emitter:
         before = {y for y in quotients.divisors.values() if self.levels[y] <= depth}
         far = [quotients.is_far_divisor(y) for y in sorted(before)]
         self._line(depth + 1, f"int far = {' | '.join(far) or '0'};")
-        self._line(0, f"#if {PAYS[quotients.kind]}")
+        pays = PAYS[quotients.kind]
+        if is_wide(self.kernel, self.levels, self.axes, quotients):
+            self._line(0, f"#if {WIDE}")
+            self._wide(depth, quotients)
+            self._line(0, f"#elif {pays}")
+        else:
+            self._line(0, f"#if {pays}")
         self.multiplies = True
         self._loop(depth)
         self.multiplies = False
@@ -416,6 +423,25 @@ class _Emitter:
         self._line(depth + 1, "far = 1;")
         self._line(0, "#endif")
         self._line(depth + 1, "if (far)")
+
+    def _wide(self, depth: int, quotients: Quotients) -> None:
+        """The same in vectors, and what is left over."""
+        kernel, axis, extent = self.kernel, self.axes[depth], self.kernel.extents[self.axes[depth]]
+        inner = [number for number, level in enumerate(self.levels) if level == len(self.axes)]
+        reads = {number: self._read(read) for number, read in enumerate(kernel.reads) if number in inner}
+        writes = [
+            (entry_text(self.outputs[write.output], write.access, kernel.extents), write.value)
+            for write in kernel.writes
+            if write.access is not None
+        ]
+        wide = Wide(kernel, inner, quotients, self.constants, self.scaled, self.real)
+        lines = wide.loop(axis, reads, writes)
+        self._lines(depth + 1, lines)
+        self.expressions += lines
+        if taken(extent) < extent:
+            self._line(depth + 1, f"for (long i{axis} = {taken(extent)}; i{axis} < {extent}; i{axis}++) {{")
+            self._loops(depth + 1)
+            self._line(depth + 1, "}")
 
     def _is_parallel(self) -> bool:
         """May the turns of the innermost loop be taken in parallel? Outputs are new arrays, so they do not meet; at places that
@@ -503,18 +529,9 @@ class _Emitter:
         """What is found inside so many loops."""
         kernel = self.kernel
         for number, read in enumerate(kernel.reads):
-            if self.levels[number] != level:
-                continue
-            if read.operand is None:
-                assert read.access is not None
-                text = f"({C_KINDS[read.kind]})({position_text(read.access, kernel.extents)})"
-            elif read.access is None:
-                text = self.operands[read.operand]
-            else:
-                array = f"((const {C_KINDS[read.kind]} *){self.operands[read.operand]})"
-                text = entry_text(array, read.access, kernel.extents)
-            self._line(level + 1, f"{C_KINDS[read.kind]} x{number} = {text};")
-            self._divisor(level, number)
+            if self.levels[number] == level:
+                self._line(level + 1, f"{C_KINDS[read.kind]} x{number} = {self._read(read)};")
+                self._divisor(level, number)
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
             assert type(step) is Step
             if self.levels[number] != level:
@@ -530,6 +547,15 @@ class _Emitter:
             self.expressions.append(text)
             self._line(level + 1, f"{C_KINDS[step.kind]} x{number} = {text};")
             self._divisor(level, number)
+
+    def _read(self, read: Read) -> str:
+        if read.operand is None:
+            assert read.access is not None
+            return f"({C_KINDS[read.kind]})({position_text(read.access, self.kernel.extents)})"
+        if read.access is None:
+            return self.operands[read.operand]
+        array = f"((const {C_KINDS[read.kind]} *){self.operands[read.operand]})"
+        return entry_text(array, read.access, self.kernel.extents)
 
     def _text(self, number: int, step: Step) -> str:
         if number not in self.scaled:

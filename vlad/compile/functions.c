@@ -522,3 +522,81 @@ static inline int vlad_is_far(double a, double limit) {
   double size = fabs(a);
   return !(size < limit) | (!(size > 1.0 / limit) & (size != 0));
 }
+
+/* Eight reals, and products and sums of such by one rounding: x y + z, x y - z, z - x y (compile/wide.py). */
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && !defined(VLAD_FAST_MATH)
+#define VLAD_WIDE
+typedef double vlad_wide __attribute__((vector_size(64), aligned(8), may_alias));
+static inline vlad_wide vlad_wide_add(vlad_wide x, vlad_wide y, vlad_wide z) {
+  __asm__("vfmadd231pd %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+  return z;
+}
+static inline vlad_wide vlad_wide_less(vlad_wide x, vlad_wide y, vlad_wide z) {
+  __asm__("vfmsub231pd %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+  return z;
+}
+static inline vlad_wide vlad_wide_rest(vlad_wide x, vlad_wide y, vlad_wide z) {
+  __asm__("vfnmadd231pd %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+  return z;
+}
+#endif
+
+/* 1 / y to the last bit, by a division or, of a y > 0, in steps. */
+#ifdef VLAD_WIDE
+static inline vlad_wide vlad_wide_reciprocal_of_positive(vlad_wide y, int in_steps) {
+  const vlad_wide one = {1, 1, 1, 1, 1, 1, 1, 1};
+  if (!in_steps) return one / y;
+  vlad_wide q;
+  __asm__("vrcp14pd %1, %0" : "=v"(q) : "v"(y));
+  q = vlad_wide_add(q, vlad_wide_rest(y, q, one), q);
+  vlad_wide rest = vlad_wide_rest(y, q, one);
+  __asm__("vfmadd213pd %{ru-sae%}, %0, %1, %0" : "+v"(q) : "v"(rest));
+  return vlad_wide_add(q, vlad_wide_rest(y, q, one), q);
+}
+#endif
+
+/* a / y to the last bit, of a y > 0, where q is 1 / y. */
+#ifdef VLAD_WIDE
+static inline vlad_wide vlad_wide_divided_by_positive(vlad_wide a, vlad_wide y, vlad_wide q) {
+  vlad_wide t = a * q;
+  return vlad_wide_rest(vlad_wide_less(t, y, a), q, t);
+}
+#endif
+
+/* x, with the other sign where y has a sign. */
+#ifdef VLAD_WIDE
+static inline vlad_wide vlad_wide_signed(vlad_wide x, vlad_wide y) {
+  typedef long bits __attribute__((vector_size(64)));
+  return (vlad_wide)((bits)x ^ (bits)y & 1L << 63);
+}
+#endif
+
+/* The same two of divisors of either sign. */
+#ifdef VLAD_WIDE
+static inline vlad_wide vlad_wide_reciprocal(vlad_wide y, int in_steps) {
+  if (!in_steps) return vlad_wide_reciprocal_of_positive(y, 0);
+  return vlad_wide_signed(vlad_wide_reciprocal_of_positive(vlad_wide_signed(y, y), 1), y);
+}
+static inline vlad_wide vlad_wide_divided(vlad_wide a, vlad_wide y, vlad_wide q) {
+  return vlad_wide_divided_by_positive(vlad_wide_signed(a, y), vlad_wide_signed(y, y), vlad_wide_signed(q, y));
+}
+#endif
+
+/* What the processor has noted of numbers that were none, divisions by zero, overflow and lost digits: taken from it, with all that
+   stays as it is, and given back, with the answer whether there is any since. Loads and stores do not move over either. */
+#ifdef VLAD_WIDE
+static inline unsigned vlad_wide_begin(void) {
+  unsigned before;
+  __asm__ volatile("stmxcsr %0" : "=m"(before) : : "memory");
+  unsigned none = before & ~63u;
+  __asm__ volatile("ldmxcsr %0" : : "m"(none) : "memory");
+  return before;
+}
+static inline int vlad_wide_end(unsigned before) {
+  unsigned now;
+  __asm__ volatile("stmxcsr %0" : "=m"(now) : : "memory");
+  before |= now;
+  __asm__ volatile("ldmxcsr %0" : : "m"(before) : "memory");
+  return (now & 29) != 0;
+}
+#endif

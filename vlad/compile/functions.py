@@ -23,23 +23,24 @@ OTHER = {
     "cosl": "long double cosl(long double);",
     "sinl": "long double sinl(long double);",
 }
+RESULTS = "long double|double|int|long|unsigned|vlad_wide"
 HOSTS = {"snprintf", "strtod", "vlad_argument_character"}
 _NAME = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
 
 
 @cache
 def _definitions() -> dict[str, str]:
-    """The functions of functions.c, in order."""
+    """The functions of functions.c, in order, each with those that stand under one comment with it."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions.c")
     with open(path, encoding="utf-8") as file:
         text = file.read()
     found = {}
     for part in re.split(r"\n(?=/\*)", text)[1:]:
-        match = re.search(r"static inline (?:long double|double|int|long) (vlad_\w+)\(", part)
-        assert match is not None and match.group(1) not in found, part
-        found[match.group(1)] = part.strip()
-        if match.group(1) in SINGLE:
-            found[f"{match.group(1)}f"] = single(part.strip())
+        names = re.findall(rf"static inline (?:{RESULTS}) (vlad_\w+)\(", part)
+        assert names and found.keys().isdisjoint(names), part
+        found.update(dict.fromkeys(names, part.strip()))
+        if names[0] in SINGLE:
+            found[f"{names[0]}f"] = single(part.strip())
     return found
 
 
@@ -122,4 +123,4 @@ def is_for_hosts(expression: str) -> bool:
 
 
 def _among(used: set[str]) -> list[str]:
-    return [text for name, text in _definitions().items() if name in used]
+    return list(dict.fromkeys([text for name, text in _definitions().items() if name in used]))

@@ -1,0 +1,268 @@
+"""Loops of quotients in vectors: the same bits as by divisions, and one division by the wide path itself."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vlad
+from vlad.compile.abi import ffi
+from vlad.compile.emit_kernels import kernel_lines
+from vlad.compile.functions import needed
+from vlad.compile.toolchain import build
+from vlad.compile.wide import FEWEST_WIDE, nonnegative
+from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
+from vlad.primitives.table import TABLE
+
+ALONG = Access(0, (1,))
+
+
+def kernel(
+    *steps: tuple[str, tuple[int, ...]], extent: int = 300, read: Access = ALONG, write: Access = ALONG
+) -> Kernel:
+    """Of arrays a and b, values 0 and 1, and the number 1.0, value 2; the last step is stored."""
+    return Kernel(
+        (extent,),
+        (Read(0, read), Read(1, ALONG), Read(2, None)),
+        tuple([Step(TABLE[name], values) for name, values in steps]),
+        (Output(extent),),
+        (Write(0, 2 + len(steps), write),),
+    )
+
+
+def lines(given: Kernel) -> list[str]:
+    return [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, [])]
+
+
+def turn(*steps: tuple[str, tuple[int, ...]]) -> list[str]:
+    """What of a turn is computed, after the quotients q = 1 / b and x4 = a / b."""
+    text = lines(kernel(("/", (2, 1)), ("/", (0, 1)), *steps))
+    begun = next(index for index, line in enumerate(text) if line.startswith("vlad_wide x4"))
+    return list(itertools.takewhile(lambda line: line != "}", text[begun + 1 :]))
+
+
+def test_the_text() -> None:
+    text = lines(kernel(("/", (2, 1)), ("/", (0, 1)), ("+", (3, 4))))
+    begun = text.index("#if defined(VLAD_WIDE)")
+    assert text[begun : text.index("#elif defined(__FP_FAST_FMA)")] == [
+        "#if defined(VLAD_WIDE)",
+        "{",
+        "unsigned before = vlad_wide_begin();",
+        "for (long begin = 0; begin < 288; begin += 32) {",
+        "#pragma GCC unroll 4",
+        "for (long part = 0; part < 4; part++) {",
+        "long i0 = begin + 8 * part;",
+        "__builtin_prefetch(&((const double *)a)[i0] + 384);",
+        "__builtin_prefetch(&((const double *)b)[i0] + 384);",
+        "__builtin_prefetch(&r[i0] + 384);",
+        "vlad_wide x0 = *(vlad_wide *)&((const double *)a)[i0];",
+        "vlad_wide x1 = *(vlad_wide *)&((const double *)b)[i0];",
+        "vlad_wide x3 = vlad_wide_reciprocal(x1, part == 3);",
+        "vlad_wide x4 = vlad_wide_divided(x0, x1, x3);",
+        "vlad_wide x5 = x3 + x4;",
+        "*(vlad_wide *)&r[i0] = x5;",
+        "}",
+        "}",
+        "far |= vlad_wide_end(before);",
+        "}",
+        "for (long i0 = 288; i0 < 300; i0++) {",
+        "double x0 = ((const double *)a)[i0];",
+        "double x1 = ((const double *)b)[i0];",
+        "double x3 = x2 / x1;",
+        "double x4 = x0 / x1;",
+        "double x5 = x3 + x4;",
+        "r[i0] = x5;",
+        "}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "steps, expected",
+    [
+        ([("negate", (4,)), ("*", (5, 0)), ("+", (6, 6)), ("+", (7, 3))],
+         ["x5 = x4", "x6 = x5 * x0", "x7 = x6 + x6", "x8 = x3 - x7"]),
+        ([("negate", (4,)), ("negate", (3,)), ("+", (5, 6))], ["x5 = x4", "x6 = x3", "x7 = -x5 - x6"]),
+        ([("negate", (4,)), ("negate", (3,)), ("-", (5, 6))], ["x5 = x4", "x6 = x3", "x7 = x6 - x5"]),
+        ([("negate", (4,)), ("-", (5, 3))], ["x5 = x4", "x6 = -x5 - x3"]),
+        ([("negate", (4,)), ("-", (3, 5))], ["x5 = x4", "x6 = x3 + x5"]),
+        ([("negate", (4,)), ("+", (3, 5))], ["x5 = x4", "x6 = x3 - x5"]),
+        ([("negate", (4,)), ("negate", (5,)), ("+", (6, 3))], ["x5 = x4", "x6 = x5", "x7 = x6 + x3"]),
+        ([("negate", (4,)), ("negate", (3,)), ("*", (5, 6))], ["x5 = x4", "x6 = x3", "x7 = x5 * x6"]),
+        ([("negate", (4,)), ("/", (5, 0))], ["x5 = x4", "x6 = x5 / x0"]),
+        ([("negate", (4,)), ("/", (5, 1))], ["x5 = x4", "x6 = vlad_wide_divided(x5, x1, x3)"]),
+    ],
+)  # fmt: skip
+def test_negations_are_put_off(steps: Any, expected: list[str]) -> None:
+    *computed, stored = turn(*steps)
+    assert computed == [f"vlad_wide {line};" for line in expected]
+    is_negated = steps[-1][0] == "/"
+    assert stored == f"*(vlad_wide *)&r[i0] = {'-' if is_negated else ''}x{4 + len(steps)};"
+
+
+def test_a_divisor_has_its_own_sign() -> None:
+    text = lines(kernel(("negate", (1,)), ("/", (2, 3)), ("/", (0, 3)), ("+", (4, 5))))
+    assert "vlad_wide x3 = -(x1);" in text
+    assert "vlad_wide x5 = vlad_wide_divided(x0, x3, x4);" in text
+
+
+def test_one_reciprocal_for_divisors_that_nobody_inverts() -> None:
+    text = lines(kernel(("/", (0, 1)), ("/", (2, 1)), ("/", (3, 1)), ("+", (4, 5))))
+    assert "vlad_wide q1 = vlad_wide_reciprocal(x1, part == 3);" in text
+    # of a number that is no vector
+    assert "vlad_wide x4 = vlad_wide_divided((x2 - (vlad_wide){0}), x1, q1);" in text
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        kernel(("/", (2, 1)), ("/", (0, 1)), ("+", (3, 4)), extent=FEWEST_WIDE - 1),
+        kernel(("/", (2, 1)), ("/", (0, 1)), ("+", (3, 4)), read=Access(0, (2,))),
+        kernel(("/", (2, 1)), ("/", (0, 1)), ("+", (3, 4)), write=Access(299, (-1,))),
+        kernel(("/", (2, 1)), ("/", (0, 1)), ("+", (3, 4)), ("exp", (5,))),
+        kernel(("/", (0, 2)), ("/", (3, 2))),
+    ],
+)
+def test_other_loops_are_left_to_the_c_compiler(given: Kernel) -> None:
+    assert not any("vlad_wide" in line for line in lines(given))
+
+
+def test_sums_of_squares_are_not_below_zero() -> None:
+    steps = (
+        ("*", (0, 0)),
+        ("+", (3, 2)),
+        ("*", (0, 1)),
+        ("+", (4, 5)),
+        ("/", (3, 4)),
+        ("exp", (0,)),
+        ("-", (4, 3)),
+    )
+    assert nonnegative(kernel(*steps), {2: 1.0}) == {2, 3, 4, 7, 8}
+    assert nonnegative(kernel(*steps), {2: -1.0}) == {3, 8}
+
+
+def numbers(r: np.random.Generator, count: int, width: int) -> Any:
+    """Reals of both signs: with any digits, with almost all ones, with few."""
+    digits = r.integers(0, 1 << 52, count, dtype=np.int64)
+    few = np.int64(1) << r.integers(0, 52, count)
+    digits = np.choose(
+        r.integers(0, 5, count), [digits, few, few - 1, (1 << 52) - few, (1 << 52) - 1 - few // 2]
+    )
+    exponents = r.integers(1023 - width, 1023 + width, count)
+    signs = r.integers(0, 2, count) << 63
+    return (signs | exponents << 52 | digits).view(np.float64)
+
+
+def test_reciprocals_and_quotients_by_steps_alone() -> None:
+    """Where the processor has such vectors; without a note of it, all are right to the last bit."""
+    names = ("reciprocal", "reciprocal_of_positive", "divided", "divided_by_positive", "begin", "end")
+    text = "\n".join(
+        [
+            "union vlad_word { double d; long i; void *p; };",
+            needed([f"vlad_wide_{name}()" for name in names], True),
+            "int vlad_call(union vlad_word const *in, union vlad_word *out) {",
+            "  const double *a = in[0].p, *y = in[1].p; double *q = in[2].p, *r = in[3].p; int far = 0;",
+            "#ifdef VLAD_WIDE",
+            "  unsigned before = vlad_wide_begin();",
+            "  for (long i = 0; i < in[4].i; i += 8) {",
+            "    vlad_wide x = *(vlad_wide *)(a + i), z = *(vlad_wide *)(y + i), s = vlad_wide_reciprocal(z, 1);",
+            "    *(vlad_wide *)(q + i) = s;",
+            "    *(vlad_wide *)(r + i) = vlad_wide_divided(x, z, s);",
+            "  }",
+            "  far = vlad_wide_end(before);",
+            "#else",
+            "  for (long i = 0; i < in[4].i; i++) q[i] = 1 / y[i], r[i] = a[i] / y[i];",
+            "#endif",
+            "  out[0].i = far;",
+            "  return 0;",
+            "}",
+        ]
+    )
+    library = build(text)
+    r = np.random.default_rng(3)
+    a, y = numbers(r, 200_000, 400), numbers(r, 200_000, 400)
+    a[::17], y[:2048] = (
+        -0.0,
+        (y[:2048].view(np.int64) | (1 << 52) - 1).view(np.float64),
+    )  # digits that are all ones
+    q, quotient = np.empty_like(a), np.empty_like(a)
+    given, answer = ffi.new("union vlad_word[5]"), ffi.new("union vlad_word[1]")
+    for word, array in zip(given, (a, y, q, quotient), strict=False):
+        word.p = ffi.from_buffer(array)
+    given[4].i = len(a)
+    assert library.vlad_call(given, answer) == 0 and answer[0].i == 0
+    np.testing.assert_array_equal(q.view(np.int64), (1 / y).view(np.int64))
+    np.testing.assert_array_equal(quotient.view(np.int64), (a / y).view(np.int64))
+
+
+TEXTS = {
+    "gradient": "(lambda (a b) ((gradient-R (lambda (a) (sum (/ (* a b) (+ 1 (* a a) (* b b)))))) a))",
+    "by either sign": "(lambda (a b) (let ((d (* a b b))) (- (/ b d) (/ (/ a d) d))))",
+    "of negatives": "(lambda (a b) (- (/ (- a) (- b)) (/ 1 (- b))))",
+    "of a number": "(lambda (a b) (+ (/ -0.0 b) (* (/ a b) (/ 3 b))))",
+    "of rows": "(lambda (a b) (let ((m (reshape (concatenate (list a b)) '(2 301)))) (/ (/ 1 m) (* m m))))",
+}
+COMPILED, EVALUATED = [
+    {name: vlad.Session(tier=tier).eval(text) for name, text in TEXTS.items()}
+    for tier in ("compile", "evaluate")
+]
+SPECIAL = [
+    0.0,
+    -0.0,
+    math.inf,
+    -math.inf,
+    math.nan,
+    5e-324,
+    -1e-310,
+    1e-300,
+    1e300,
+    -1e200,
+    1.7e308,
+    2.0 - 2**-52,
+    1.0,
+]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    widths=st.tuples(*[st.sampled_from([1, 5, 60, 300, 500, 1022])] * 2),
+    specials=st.lists(
+        st.tuples(st.integers(0, 1), st.integers(0, 300), st.sampled_from(SPECIAL)), max_size=3
+    ),
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_to_the_same_bits(
+    name: str, seed: int, widths: tuple[int, int], specials: list[tuple[int, int, float]]
+) -> None:
+    """Of numbers about 1 and of numbers all over the range, with some among them of which the processor takes note."""
+    r = np.random.default_rng(seed)
+    operands = [numbers(r, 301, width) for width in widths]
+    for operand, place, value in specials:
+        operands[operand][place] = value
+    with np.errstate(all="ignore"):
+        found, expected = COMPILED[name](*operands), EVALUATED[name](*operands)
+    np.testing.assert_array_equal(found, expected)
+    if name != "gradient":  # of a zero to which nothing contributed the sign may be another
+        np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))
+
+
+def test_the_processors_notes_stay() -> None:
+    """Of an overflow before the call and of one in it, as of any other computation's."""
+    library = ctypes.CDLL("libm.so.6")
+    overflow = 8
+    f = COMPILED["by either sign"]
+    ordinary, huge = np.linspace(1, 2, 301), np.full(301, 1e300)
+    for before, operand, after in ((0, ordinary, 0), (overflow, ordinary, overflow), (0, huge, overflow)):
+        library.feclearexcept(overflow)
+        library.feraiseexcept(before)
+        f(operand, ordinary if operand is ordinary else huge)
+        assert library.fetestexcept(overflow) == after
+    library.feclearexcept(overflow)

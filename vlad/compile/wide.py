@@ -1,0 +1,173 @@
+"""Innermost loops of sums, products and quotients, in vectors of eight reals that C is given as such.
+
+In: a kernel with quotients (quotients.py), and the C of its entries.  Out: the lines of its loop, of which every fourth vector
+finds reciprocals in steps of products and sums, beside the divisions of the others: a processor divides in one place, and waits
+for it, and multiplies and adds in two.
+
+The steps are Newton's, from the 14 bits that the processor looks up: 28, then all but the last one, rounded upwards, then all
+(P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990). A divisor whose bits are all
+ones is the exception of that theorem: its reciprocal comes out too small from below, but right from above.
+
+Whether a number was too far from 1 for that, nobody asks in the loop: the processor notes what overflows, loses digits for being
+small, or is no number. Where it has noted anything, the loop is run again, with divisions; where it has not, all has been
+computed as if numbers had no bounds.
+
+A negation is put off until it is the difference in the place of a sum, or needs to be there: -(a b) for (-a) b, and b - a for
+(-a) + b, are the same to the last bit, and so is the sign of a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+from vlad.compile.quotients import Quotients
+from vlad.core.kernels import Access, Kernel, Step
+
+WIDE = "defined(VLAD_WIDE)"
+LENGTH, VECTORS = 8, 4  # reals in a vector, vectors in a turn of the loop
+TAKEN = LENGTH * VECTORS
+FEWEST_WIDE = 256  # entries of a row: to look at the processor's notes takes as long as some vectors
+AHEAD = 384  # entries: from so far before they are asked for they are fetched, which a processor does not do into the next page
+ROWS = ("+", "-", "*", "negate", "/")
+NONNEGATIVE = ("abs", "exp", "sqrt")
+
+
+def is_wide(kernel: Kernel, levels: Sequence[int], axes: Sequence[int], quotients: Quotients) -> bool:
+    """Is the innermost loop of such rows alone, over entries side by side? `levels`: how many loops enclose where each value is
+    found."""
+    axis, innermost = axes[-1], len(axes)
+
+    def is_beside(access: Access | None) -> bool:
+        return access is not None and not access.at and access.strides[axis] == 1
+
+    inner = [number for number, level in enumerate(levels) if level == innermost]
+    steps = [kernel.steps[number - len(kernel.reads)] for number in inner if number >= len(kernel.reads)]
+    reads = [kernel.reads[number] for number in inner if number < len(kernel.reads)]
+    return (
+        quotients.kind == "float64"
+        and kernel.extents[axis] >= FEWEST_WIDE
+        and all(levels[divisor] == innermost for divisor in quotients.divisors.values())
+        and all(kernel.kind_of(number) == "float64" for number in range(len(levels)))
+        and all(output.kind == "float64" for output in kernel.outputs)
+        and all(read.operand is not None and is_beside(read.access) for read in reads)
+        and all(type(step) is Step and step.row.name in ROWS for step in steps)
+        and all(is_beside(write.access) and levels[write.value] == innermost for write in kernel.writes)
+    )
+
+
+def nonnegative(kernel: Kernel, constants: Mapping[int, float]) -> set[int]:
+    """The values that are not below zero, as sums of squares: who divides by one need not look at its sign."""
+    found = {value for value, constant in constants.items() if constant >= 0}
+    for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
+        if type(step) is not Step:
+            continue
+        is_square = step.row.name == "*" and len(set(step.values)) == 1
+        if (
+            is_square
+            or step.row.name in NONNEGATIVE
+            or (step.row.name in ("+", "*", "/") and found.issuperset(step.values))
+        ):
+            found.add(number)
+    return found
+
+
+@final
+@dataclass(slots=True)
+class Wide:
+    """Writes such a loop. `inner`: the values that are found in it; `constants`: what is known of values; `scaled`: scaling.py's;
+    `real`: the C of a number."""
+
+    kernel: Kernel
+    inner: Sequence[int]
+    quotients: Quotients
+    constants: Mapping[int, float]
+    scaled: Mapping[int, tuple[int, float]]
+    real: Callable[[float], str]
+    # of variables that hold a value with the other sign
+    negated: set[int] = field(default_factory=set)
+    lines: list[str] = field(default_factory=list)
+
+    def loop(self, axis: int, reads: Mapping[int, str], writes: Sequence[tuple[str, int]]) -> list[str]:
+        """The loop over as many entries as there are whole turns of. `reads`: the C of the entries that are read; `writes`: the C
+        of those that are written, and what each is."""
+        for place in (*reads.values(), *[place for place, _ in writes]):
+            self.lines.append(f"__builtin_prefetch(&{place} + {AHEAD});")
+        for number in self.inner:
+            if number in reads:
+                self._found(number, f"*(vlad_wide *)&{reads[number]}")
+            else:
+                step = self.kernel.steps[number - len(self.kernel.reads)]
+                assert type(step) is Step
+                self._found(number, *self._text(number, step))
+        for place, value in writes:
+            self.lines.append(f"*(vlad_wide *)&{place} = {'-' if value in self.negated else ''}x{value};")
+        return [
+            "{",
+            "  unsigned before = vlad_wide_begin();",
+            f"  for (long begin = 0; begin < {taken(self.kernel.extents[axis])}; begin += {TAKEN}) {{",
+            f"#pragma GCC unroll {VECTORS}",
+            f"    for (long part = 0; part < {VECTORS}; part++) {{",
+            f"      long i{axis} = begin + {LENGTH} * part;",
+            *[f"      {line}" for line in self.lines],
+            "    }",
+            "  }",
+            "  far |= vlad_wide_end(before);",
+            "}",
+        ]
+
+    def _found(self, number: int, text: str, is_negated: bool = False) -> None:
+        is_divisor = number in self.quotients.divisors.values()
+        if is_negated and is_divisor:
+            text = f"-({text})"
+        elif is_negated:
+            self.negated.add(number)
+        self.lines.append(f"vlad_wide x{number} = {text};")
+        if is_divisor and number not in self.quotients.kept:
+            self.lines.append(f"vlad_wide q{number} = {self._reciprocal(number)};")
+
+    def _is_positive(self, divisor: int) -> bool:
+        """Of zeros there is a note."""
+        return divisor in nonnegative(self.kernel, self.constants)
+
+    def _reciprocal(self, divisor: int) -> str:
+        name = "vlad_wide_reciprocal_of_positive" if self._is_positive(divisor) else "vlad_wide_reciprocal"
+        return f"{name}(x{divisor}, part == {VECTORS - 1})"
+
+    def _text(self, number: int, step: Step) -> tuple[str, bool]:
+        """A step's C, and whether that is of the other sign."""
+        if number in self.quotients.kept.values():
+            return self._reciprocal(step.values[1]), False
+        if number in self.quotients.divisors:
+            return self._quotient(number, step), step.values[0] in self.negated
+        if number in self.scaled:
+            of, factor = self.scaled[number]
+            return f"x{of} * {self.real(-factor if of in self.negated else factor)}", False
+        signs = [value in self.negated for value in step.values]
+        x, y = f"x{step.values[0]}", f"x{step.values[-1]}"
+        match step.row.name, signs:
+            case "negate", [is_negated]:
+                return x, not is_negated
+            case "*" | "/" as sign, [left, right]:
+                return f"{x} {sign} {y}", left != right
+            case "+", [True, True] if x == y:
+                return f"{x} + {y}", True
+            case "+" | "-" as sign, [left, right]:  # -(x + y) is no zero of the sign that -x - y is
+                second = right == (sign == "+")
+                if left and not second:
+                    return f"{y} - {x}", False
+                return f"{'-' if left else ''}{x} {'-' if second else '+'} {y}", False
+        raise AssertionError(step.row.name)
+
+    def _quotient(self, number: int, step: Step) -> str:
+        dividend, divisor = step.values[0], self.quotients.divisors[number]
+        name = "vlad_wide_divided_by_positive" if self._is_positive(divisor) else "vlad_wide_divided"
+        # of a number that is the same for all a vector, a zero's sign included
+        text = f"x{dividend}" if dividend in self.inner else f"(x{dividend} - (vlad_wide){{0}})"
+        return f"{name}({text}, x{divisor}, {self.quotients.reciprocal(divisor)})"
+
+
+def taken(extent: int) -> int:
+    """How many entries of a row are in whole turns."""
+    return extent - extent % TAKEN
