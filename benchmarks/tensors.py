@@ -1,8 +1,9 @@
 """Tensors beside C by hand, NumPy, JAX and PyTorch, in one run: `python benchmarks/tensors.py [--peers PYTHON] [WORKLOAD ...]`.
 
 Every system has a process of its own with one thread, and they are timed in turns: a few batches of each, then the next,
-several times over. The least is what counts, for only ratios within one run are to be trusted on a shared machine. The answers
-are compared; a wrong one is not timed. Writes TENSORS.md. Needs gcc; JAX and PyTorch where PYTHON has these.
+several times over. The least is what counts, for only ratios within one run are to be trusted on a shared machine. How arrays lie
+in memory makes up to a tenth, and that is a process's luck, so all have a new process, and begin anew, in each of several passes.
+The answers are compared; a wrong one is not timed. Writes TENSORS.md. Needs gcc; JAX and PyTorch where PYTHON has these.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE / "peers")]
 from run import processor, span, versions  # noqa: E402
 from tensor_data import WORKLOADS, serve  # noqa: E402
 
-ROUNDS = 7
+PASSES, ROUNDS = 3, 3
 OWN = ("tier 0", "tier 1", "fast math")
 C_FLAGS = {
     "C": ["-O3", "-fopenmp-simd", "-fno-math-errno"],
@@ -141,9 +142,9 @@ def systems(folder: str, python: str | None) -> dict[str, System]:
     return found
 
 
-def measured(workload: str, asked: dict[str, System]) -> dict[str, dict[str, Any]]:
-    """By system: its least time, its first one, or the error that it met. All must answer what tier 0 answers."""
-    found: dict[str, dict[str, Any]] = {}
+def measured(workload: str, asked: dict[str, System], found: dict[str, dict[str, Any]]) -> None:
+    """Puts into what was found before, by system: its least time, its first one, or the error that it met. All must answer what
+    tier 0 answers."""
     for _ in range(ROUNDS):
         for name, system in asked.items():
             reply = system.ask(workload)
@@ -157,7 +158,6 @@ def measured(workload: str, asked: dict[str, System]) -> dict[str, dict[str, Any
             reply["check"][0], expected, rel_tol=tolerance, abs_tol=tolerance * size
         ):
             raise SystemExit(f"{workload}: WRONG: {name} has {reply['check']}, tier 0 {expected, size}")
-    return found
 
 
 def line(workload: str, found: dict[str, dict[str, Any]]) -> str:
@@ -192,19 +192,24 @@ def main(words: list[str]) -> None:
             python = None
     os.environ["VLAD_CACHE"] = "off"  # the first call is to be a cold one
     chosen = [name for name in WORKLOADS if not words or any(word in name for word in words)]
-    lines, errors = [], []
-    print(HEAD, end="")
+    found: dict[str, dict[str, dict[str, Any]]] = {workload: {} for workload in chosen}
+    lines = []
     with tempfile.TemporaryDirectory() as folder:
-        asked = systems(folder, python)
-        for workload in chosen:
-            found = measured(workload, asked)
-            lines.append(line(workload, found))
-            errors += [
-                f"- {workload}, {name}: {reply['error']}" for name, reply in found.items() if "error" in reply
-            ]
-            print(lines[-1], flush=True)
-        for system in asked.values():
-            system.close()
+        for number in range(PASSES):
+            asked = systems(folder, python)
+            for workload in chosen:
+                measured(workload, asked, found[workload])
+                if number == PASSES - 1:
+                    lines.append(line(workload, found[workload]))
+                    print(lines[-1] if lines[1:] else HEAD + lines[-1], flush=True)
+            for system in asked.values():
+                system.close()
+    errors = [
+        f"- {workload}, {name}: {reply['error']}"
+        for workload, replies in found.items()
+        for name, reply in replies.items()
+        if "error" in reply
+    ]
     print("\n".join(errors))
     if not words:
         write(lines, errors, python)
@@ -229,7 +234,7 @@ OPENBLAS_NUM_THREADS, XLA_FLAGS, torch.set_num_threads). In the environment: {",
 vlad is called from Python with arrays of NumPy and answers such arrays. C by hand (-O3, and -Ofast; -march=native, both with
 `omp simd`) is called through cffi, with addresses that are there already and into arrays that are there already; products
 are those of one library in both ({product().library}), which is not what NumPy has where it is MKL (`vlad-lang[mkl]`).
-JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get arrays of their own.
+JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get arrays of their own. Each system has had {PASSES} processes.
 `fast math` is tier 1 with the freedom of `--fast-math`: to reorder sums, to fuse them with products, and to multiply by a
 reciprocal, as -Ofast does. Without it every operation is rounded as on tier 0.
 The ratios are tier 1's time to the fastest of those by hand, where the derivative was found on paper (C, C fast, NumPy), and

@@ -254,6 +254,21 @@ def test_to_the_same_bits(
         np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_fast_math_keeps_what_zeros_infinities_and_nan_mean() -> None:
+    text = "(lambda (a b) (* (/ 1 b) (/ a b)))"
+    fast, slow = (
+        vlad.Session(tier="compile", fast_math=True).eval(text),
+        vlad.Session(tier="evaluate").eval(text),
+    )
+    r = np.random.default_rng(5)
+    a, b = numbers(r, 301, 5), numbers(r, 301, 5)
+    for operand, value in itertools.product((a, b), (1.0, 0.0, math.inf, -math.inf, math.nan)):
+        operand[r.integers(0, 301, 8)] = value
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(fast(a, b), slow(a, b), rtol=1e-14)
+
+
 def test_the_processors_notes_stay() -> None:
     """Of an overflow before the call and of one in it, as of any other computation's."""
     library = ctypes.CDLL("libm.so.6")

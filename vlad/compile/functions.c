@@ -524,7 +524,7 @@ static inline int vlad_is_far(double a, double limit) {
 }
 
 /* Eight reals, and products and sums of such by one rounding: x y + z, x y - z, z - x y (compile/wide.py). */
-#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && !defined(VLAD_FAST_MATH)
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
 #define VLAD_WIDE
 typedef double vlad_wide __attribute__((vector_size(64), aligned(8), may_alias));
 static inline vlad_wide vlad_wide_add(vlad_wide x, vlad_wide y, vlad_wide z) {
@@ -559,6 +559,9 @@ static inline vlad_wide vlad_wide_reciprocal_of_positive(vlad_wide y, int in_ste
 #ifdef VLAD_WIDE
 static inline vlad_wide vlad_wide_divided_by_positive(vlad_wide a, vlad_wide y, vlad_wide q) {
   vlad_wide t = a * q;
+#ifdef VLAD_FAST_MATH
+  return t;
+#endif
   return vlad_wide_rest(vlad_wide_less(t, y, a), q, t);
 }
 #endif

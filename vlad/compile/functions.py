@@ -34,7 +34,7 @@ def _definitions() -> dict[str, str]:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions.c")
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    found = {}
+    found: dict[str, str] = {}
     for part in re.split(r"\n(?=/\*)", text)[1:]:
         names = re.findall(rf"static inline (?:{RESULTS}) (vlad_\w+)\(", part)
         assert names and found.keys().isdisjoint(names), part
