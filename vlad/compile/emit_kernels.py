@@ -41,7 +41,7 @@ from vlad.compile.sides import (
     in_lanes,
     in_parts,
 )
-from vlad.compile.wide import WIDE, Wide, is_wide, taken
+from vlad.compile.wide import WIDE, Wide, is_wide, nonnegative, taken
 from vlad.core.kernels import Access, Choice, Kernel, Output, Read, Step, Write, start, words
 from vlad.core.types import is_of_reals
 
@@ -434,7 +434,8 @@ class _Emitter:
             for write in kernel.writes
             if write.access is not None
         ]
-        wide = Wide(kernel, inner, quotients, self.constants, self.scaled, self.real)
+        positive = nonnegative(kernel, self.constants)
+        wide = Wide(kernel, inner, quotients, positive, self.scaled, self.real)
         lines = wide.loop(axis, reads, writes)
         self._lines(depth + 1, lines)
         self.expressions += lines

@@ -18,7 +18,7 @@ A negation is put off until it is the difference in the place of a sum, or needs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -58,7 +58,8 @@ def is_wide(kernel: Kernel, levels: Sequence[int], axes: Sequence[int], quotient
 
 
 def nonnegative(kernel: Kernel, constants: Mapping[int, float]) -> set[int]:
-    """The values that are not below zero, as sums of squares: who divides by one need not look at its sign."""
+    """The values that are not below zero, as sums of squares: who divides by one need not look at its sign, and of zeros there is
+    a note."""
     found = {value for value, constant in constants.items() if constant >= 0}
     for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
         if type(step) is not Step:
@@ -76,13 +77,13 @@ def nonnegative(kernel: Kernel, constants: Mapping[int, float]) -> set[int]:
 @final
 @dataclass(slots=True)
 class Wide:
-    """Writes such a loop. `inner`: the values that are found in it; `constants`: what is known of values; `scaled`: scaling.py's;
-    `real`: the C of a number."""
+    """Writes such a loop. `inner`: the values that are found in it; `positive`: those that are not below zero; `scaled`:
+    scaling.py's; `real`: the C of a number."""
 
     kernel: Kernel
     inner: Sequence[int]
     quotients: Quotients
-    constants: Mapping[int, float]
+    positive: Collection[int]
     scaled: Mapping[int, tuple[int, float]]
     real: Callable[[float], str]
     # of variables that hold a value with the other sign
@@ -127,12 +128,8 @@ class Wide:
         if is_divisor and number not in self.quotients.kept:
             self.lines.append(f"vlad_wide q{number} = {self._reciprocal(number)};")
 
-    def _is_positive(self, divisor: int) -> bool:
-        """Of zeros there is a note."""
-        return divisor in nonnegative(self.kernel, self.constants)
-
     def _reciprocal(self, divisor: int) -> str:
-        name = "vlad_wide_reciprocal_of_positive" if self._is_positive(divisor) else "vlad_wide_reciprocal"
+        name = "vlad_wide_reciprocal_of_positive" if divisor in self.positive else "vlad_wide_reciprocal"
         return f"{name}(x{divisor}, part == {VECTORS - 1})"
 
     def _text(self, number: int, step: Step) -> tuple[str, bool]:
@@ -162,7 +159,7 @@ class Wide:
 
     def _quotient(self, number: int, step: Step) -> str:
         dividend, divisor = step.values[0], self.quotients.divisors[number]
-        name = "vlad_wide_divided_by_positive" if self._is_positive(divisor) else "vlad_wide_divided"
+        name = "vlad_wide_divided_by_positive" if divisor in self.positive else "vlad_wide_divided"
         # of a number that is the same for all a vector, a zero's sign included
         text = f"x{dividend}" if dividend in self.inner else f"(x{dividend} - (vlad_wide){{0}})"
         return f"{name}({text}, x{divisor}, {self.quotients.reciprocal(divisor)})"
