@@ -54,16 +54,14 @@ def test_the_text() -> None:
     assert text[begun : text.index("#elif defined(__FP_FAST_FMA)")] == [
         "#if defined(VLAD_WIDE)",
         "{",
+        "long i0 = 0, start = 0, begin = start;",
         "unsigned before = vlad_wide_begin();",
-        "for (long begin = 0; begin < 288; begin += 32) {",
+        "for (; begin <= 268; begin += 32) {",
         "#pragma GCC unroll 4",
         "for (long part = 0; part < 4; part++) {",
         "long i0 = begin + 8 * part;",
-        "__builtin_prefetch(&((const double *)a)[i0] + 384);",
-        "__builtin_prefetch(&((const double *)b)[i0] + 384);",
-        "__builtin_prefetch(&r[i0] + 384);",
-        "vlad_wide x0 = *(vlad_wide *)&((const double *)a)[i0];",
-        "vlad_wide x1 = *(vlad_wide *)&((const double *)b)[i0];",
+        "vlad_wide x0 = vlad_wide_at(&((const double *)a)[i0]);",
+        "vlad_wide x1 = vlad_wide_at(&((const double *)b)[i0]);",
         "vlad_wide x3 = vlad_wide_reciprocal(x1, part == 3);",
         "vlad_wide x4 = vlad_wide_divided(x0, x1, x3);",
         "vlad_wide x5 = x3 + x4;",
@@ -71,14 +69,14 @@ def test_the_text() -> None:
         "}",
         "}",
         "far |= vlad_wide_end(before);",
-        "}",
-        "for (long i0 = 288; i0 < 300; i0++) {",
+        "for (i0 = start ? 0 : begin; i0 < 300; i0 = i0 + 1 == start ? begin : i0 + 1) {",
         "double x0 = ((const double *)a)[i0];",
         "double x1 = ((const double *)b)[i0];",
         "double x3 = x2 / x1;",
         "double x4 = x0 / x1;",
         "double x5 = x3 + x4;",
         "r[i0] = x5;",
+        "}",
         "}",
     ]
 
@@ -104,6 +102,61 @@ def test_negations_are_put_off(steps: Any, expected: list[str]) -> None:
     assert computed == [f"vlad_wide {line};" for line in expected]
     is_negated = steps[-1][0] == "/"
     assert stored == f"*(vlad_wide *)&r[i0] = {'-' if is_negated else ''}x{4 + len(steps)};"
+
+
+SUMS = [
+    ("*", (0, 1)),
+    ("+", (3, 0)),
+    ("-", (4, 1)),
+    ("*", (5, 0)),
+    ("+", (6, 1)),
+    ("*", (7, 7)),
+    ("-", (8, 0)),
+    ("+", (9, 1)),
+]
+
+
+def test_many_sums_and_products_need_no_notes() -> None:
+    text = lines(kernel(*SUMS))
+    begun = text.index("#if defined(VLAD_WIDE)")
+    assert text[begun + 1 : begun + 10] == [
+        "{",
+        "long i0 = 0, start = 0, begin = start;",
+        "for (; begin <= 268; begin += 32) {",
+        "#pragma GCC unroll 4",
+        "for (long part = 0; part < 4; part++) {",
+        "long i0 = begin + 8 * part;",
+        "vlad_wide x0 = vlad_wide_at(&((const double *)a)[i0]);",
+        "vlad_wide x1 = vlad_wide_at(&((const double *)b)[i0]);",
+        "vlad_wide x3 = x0 * x1;",
+    ]
+    assert not any("before" in line or "far" in line for line in text)
+    assert text.count("double x3 = x0 * x1;") == 2  # what is left over, and where there are no such vectors
+    assert not any("vlad_wide" in line for line in lines(kernel(*SUMS[:-1])))
+
+
+def test_rows_that_are_worth_it_begin_where_a_line_of_the_cache_does() -> None:
+    begins = "long i0 = 0, start = vlad_wide_start(&r[i0]), begin = start;"
+    assert begins in lines(kernel(*SUMS, extent=1 << 11))
+    assert begins not in lines(kernel(*SUMS, extent=(1 << 11) - 1))
+
+
+def test_long_rows_are_fetched_each_once() -> None:
+    text = lines(kernel(*SUMS, extent=1 << 15, read=Access(3, (1,))))
+    assert [line for line in text if "prefetch" in line] == [
+        "__builtin_prefetch(&((const double *)a)[i0 + 3] + 384);",
+        "__builtin_prefetch(&((const double *)b)[i0] + 384);",
+        "__builtin_prefetch(&r[i0] + 384);",
+    ]
+    assert not any("prefetch" in line for line in lines(kernel(*SUMS, extent=(1 << 15) - 1)))
+
+
+@pytest.mark.parametrize("change", [{"combine": "+"}, {"base": 0}])
+def test_what_was_there_before_is_left_to_the_c_compiler(change: dict[str, Any]) -> None:
+    plain = kernel(*SUMS)
+    write = Write(0, plain.writes[0].value, ALONG, change.get("combine", ""))
+    given = Kernel(plain.extents, plain.reads, plain.steps, (Output(300, base=change.get("base")),), (write,))
+    assert not any("vlad_wide" in line for line in lines(given))
 
 
 def test_a_divisor_has_its_own_sign() -> None:
@@ -161,7 +214,7 @@ def numbers(r: np.random.Generator, count: int, width: int) -> Any:
 
 def test_reciprocals_and_quotients_by_steps_alone() -> None:
     """Where the processor has such vectors; without a note of it, all are right to the last bit."""
-    names = ("reciprocal", "reciprocal_of_positive", "divided", "divided_by_positive", "begin", "end")
+    names = ("at", "reciprocal", "reciprocal_of_positive", "divided", "divided_by_positive", "begin", "end")
     text = "\n".join(
         [
             "union vlad_word { double d; long i; void *p; };",
@@ -171,7 +224,7 @@ def test_reciprocals_and_quotients_by_steps_alone() -> None:
             "#ifdef VLAD_WIDE",
             "  unsigned before = vlad_wide_begin();",
             "  for (long i = 0; i < in[4].i; i += 8) {",
-            "    vlad_wide x = *(vlad_wide *)(a + i), z = *(vlad_wide *)(y + i), s = vlad_wide_reciprocal(z, 1);",
+            "    vlad_wide x = vlad_wide_at(a + i), z = vlad_wide_at(y + i), s = vlad_wide_reciprocal(z, 1);",
             "    *(vlad_wide *)(q + i) = s;",
             "    *(vlad_wide *)(r + i) = vlad_wide_divided(x, z, s);",
             "  }",
@@ -206,6 +259,8 @@ TEXTS = {
     "by either sign": "(lambda (a b) (let ((d (* a b b))) (- (/ b d) (/ (/ a d) d))))",
     "of negatives": "(lambda (a b) (- (/ (- a) (- b)) (/ 1 (- b))))",
     "of a number": "(lambda (a b) (+ (/ -0.0 b) (* (/ a b) (/ 3 b))))",
+    "hessian": "(lambda (a b) (hvp (lambda (a) (let ((u (slice a 1 301)) (v (slice a 0 300))) "
+    "(sum (+ (expt (- 1 v) 2) (* 100 (expt (- u (* v v)) 2)))))) a b))",
     "of rows": "(lambda (a b) (let ((m (reshape (concatenate (list a b)) '(2 301)))) (/ (/ 1 m) (* m m))))",
 }
 COMPILED, EVALUATED = [
@@ -267,6 +322,34 @@ def test_fast_math_keeps_what_zeros_infinities_and_nan_mean() -> None:
         operand[r.integers(0, 301, 8)] = value
         with np.errstate(all="ignore"):
             np.testing.assert_allclose(fast(a, b), slow(a, b), rtol=1e-14)
+
+
+@pytest.mark.parametrize("length", [2048, 2055, 2079, 2080])
+def test_wherever_arrays_begin_every_entry_is_written_once(length: int) -> None:
+    """In a vector or by itself: the answers are slices of one array, so that they begin anywhere in a line of the cache."""
+    texts = [
+        "union vlad_word { double d; long i; void *p; };",
+        "int vlad_call(union vlad_word const *in, union vlad_word *out) { double *r = in[2].p; void *a = in[0].p, *b = in[1].p;",
+    ]
+    expressions: list[str] = []
+    given = kernel(*SUMS, extent=length)
+    _, *loops = kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, expressions)
+    library = build("\n".join([texts[0], needed(expressions, True), texts[1], *loops, "return 0; }"]))
+    a, b = np.sin(np.arange(length + 16.0)), np.cos(np.arange(length + 16.0))
+    expected = np.square((a * b + a - b) * a + b) - a + b
+    words, answer = ffi.new("union vlad_word[3]"), ffi.new("union vlad_word[1]")
+    for begin, shift in itertools.product(range(8), (0, 3)):
+        r = np.full(length + 16, np.nan)
+        taken = (
+            a[begin : begin + length],
+            b[begin : begin + length],
+            r[begin + shift : begin + shift + length],
+        )
+        for word, array in zip(words, taken, strict=True):
+            word.p = ffi.from_buffer(array)
+        assert library.vlad_call(words, answer) == 0
+        np.testing.assert_array_equal(taken[2], expected[begin : begin + length])
+        assert np.isnan(r).sum() == 16
 
 
 def test_the_processors_notes_stay() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import vlad
 from vlad.budget import Budget, NoRoom, NoTime, expect_seconds, on_behalf
-from vlad.compile import emit_kernels
+from vlad.compile import emit_kernels, emit_products
 from vlad.primitives import products
 
 LENGTHS = st.integers(1, 6)
@@ -71,7 +71,7 @@ def test_compiled_code_that_looks(program: str, monkeypatch: pytest.MonkeyPatch)
     """With a look after a few turns, and products of a few rows at a time, the same comes out."""
     monkeypatch.setattr(emit_kernels, "MANY_TURNS", 64)
     monkeypatch.setattr(emit_kernels, "TURNS_A_LOOK", 16)
-    monkeypatch.setattr(emit_kernels, "MANY_MULTIPLICATIONS", 3 * 40 * 40)
+    monkeypatch.setattr(emit_products, "MANY_MULTIPLICATIONS", 3 * 40 * 40)
     a = np.sin(np.arange(1600.0)).reshape(40, 40)
     arguments = a, np.cos(a * a)
     found = []

@@ -11,11 +11,13 @@ import contextlib
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from vlad.compile.emit_products import product_lines
 from vlad.compile.functions import is_vectored, single
 from vlad.compile.indices import pieces
 from vlad.compile.kernel_text import (
     C_KINDS,
     SMALL,
+    STOP,
     entry_text,
     gathering_type,
     loop_order,
@@ -25,7 +27,7 @@ from vlad.compile.kernel_text import (
     step_text,
     stored_text,
 )
-from vlad.compile.products import Product, as_product
+from vlad.compile.products import as_product
 from vlad.compile.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
 from vlad.compile.scaling import scaled
 from vlad.compile.sides import (
@@ -41,22 +43,20 @@ from vlad.compile.sides import (
     in_lanes,
     in_parts,
 )
-from vlad.compile.wide import WIDE, Wide, is_wide, nonnegative, taken
-from vlad.core.kernels import Access, Choice, Kernel, Output, Read, Step, Write, start, words
+from vlad.compile.wide import NO_QUOTIENTS, SUMS, WIDE, Wide, is_wide, nonnegative
+from vlad.core.kernels import Choice, Kernel, Output, Read, Step, Write, start, words
 from vlad.core.types import is_of_reals
 
 SIMD = "#pragma omp simd"
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
 # Somebody may want to end what takes long: in kernels of so many turns it is asked each time after so many, if they have more
-# than one loop; of a product of matrices that takes so many multiplications as many rows are computed at a time.
+# than one loop.
 MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
-MANY_MULTIPLICATIONS = 1 << 30
 # Four turns at once are a tenth less where turns are long and wait for nothing. What says so does not go with `omp simd`, and so
 # it is for who tries hardest: with -O2 gcc 12 does not vectorise of itself.
 UNROLLED = ["#pragma GCC ivdep", "#pragma GCC unroll 4"]
-FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED, SUMS = 256, 8, ("+", "-", "*", "negate")
+FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED = 256, 8
 NOWHERE: Mapping[str, str] = {}
-STOP = "__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
 
 
 def looks(kernel: Kernel) -> bool:
@@ -79,7 +79,7 @@ def kernel_lines(
     product = as_product(kernel)
     if product is not None:
         array = _array(kernel.outputs[0], outputs[0], places)
-        return [array, *_Emitter(kernel, operands, outputs, real, expressions).product(product)]
+        return [array, *product_lines(product, kernel, operands, outputs[0])]
     parts = pieces(kernel, operands)
     emitters = [_Emitter(*part, outputs, real, expressions, len(parts) > 1) for part in parts]
     lines = _declared(kernel, operands, outputs, emitters, given_up, places)
@@ -215,42 +215,6 @@ class _Emitter:
             return True
         return write.access is not None and any(write.access.strides[axis] == 0 for axis in self.axes[:depth])
 
-    def product(self, product: Product) -> list[str]:
-        """A call of the library, or one for each index of the axes that all have in common."""
-        (name,) = self.outputs
-        for depth, axis in enumerate(product.batch):
-            self._line(depth, f"for (long i{axis} = 0; i{axis} < {self.kernel.extents[axis]}; i{axis}++)")
-        real, function = C_KINDS[product.kind], "vlad_product"
-        if product.kind == "float32":
-            function = single(f"{function}(")[:-1]
-        arrays = [f"(const {real} *){self.operands[one.operand]}" for one in (product.left, product.right)]
-        starts = [
-            self._start(one.access, product.batch) for one in (product.left, product.right, product.result)
-        ]
-        left, right, result = product.left, product.right, product.result
-        rows, step = f"{product.rows}L", max(1, MANY_MULTIPLICATIONS // (product.columns * product.terms))
-        places = [f"{arrays[0]} + {starts[0]}", f"{name} + {starts[2]}"]
-        if step < product.rows:
-            self._line(len(product.batch), f"for (long row = 0; row < {product.rows}; row += {step}) {{")
-            self._line(len(product.batch), f"if ({STOP}")
-            rows = f"(row + {step} < {product.rows} ? {step}L : {product.rows}L - row)"
-            places[0] += f" + row * {1 if left.transposed else left.distance}L"
-            places[1] += f" + row * {result.distance}L"
-        self._line(
-            len(product.batch),
-            f"{function}({int(left.transposed)}, {int(right.transposed)}, {rows}, {product.columns}L, "
-            f"{product.terms}L, {places[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
-            f"{places[1]}, {result.distance}L);",
-        )
-        if step < product.rows:
-            self._line(len(product.batch), "}")
-        return self.found
-
-    def _start(self, access: Access, batch: Sequence[int]) -> str:
-        """Where a matrix begins."""
-        kept = tuple([stride if axis in batch else 0 for axis, stride in enumerate(access.strides)])
-        return f"({position_text(Access(access.offset, kept), self.kernel.extents)})"
-
     def lines(self) -> list[str]:
         self._line(0, "{")
         self._loops(0)
@@ -318,8 +282,8 @@ class _Emitter:
                 self._line(depth + 1, stored_text(entry, gathered, combine, kind))
 
     def _loop(self, depth: int) -> None:
-        axis = self.axes[depth]
-        extent = self.kernel.extents[axis]
+        kernel, axis = self.kernel, self.axes[depth]
+        extent = kernel.extents[axis]
         if self._is_search(depth):
             pragma = self._simd(range(1, PARTS))
             self._lines(depth + 1, in_parts(self._turn(depth), axis, extent, self._all_gathered(), pragma))
@@ -332,7 +296,23 @@ class _Emitter:
                 lines = ["#ifdef VLAD_FAST_MATH", *loop, "#else", *lines, "#endif"]
             self._lines(depth + 1, lines)
             return
-        begin = 0
+        if (
+            depth == len(self.axes) - 1
+            and self._is_long_sum()
+            and is_wide(kernel, self.levels, self.axes, NO_QUOTIENTS)
+        ):
+            self._line(0, f"#if {WIDE}")
+            self._wide(depth)
+            self._line(0, "#else")
+            self._plain(depth)
+            self._line(0, "#endif")
+            return
+        self._plain(depth)
+
+    def _plain(self, depth: int) -> None:
+        """The loop as C has loops."""
+        axis = self.axes[depth]
+        extent, begin = self.kernel.extents[axis], 0
         for end in self._ends(depth):
             if self.kernel.turns <= SMALL:
                 self._line(0, f"#pragma GCC unroll {extent}")
@@ -412,7 +392,7 @@ class _Emitter:
         pays = PAYS[quotients.kind]
         if is_wide(self.kernel, self.levels, self.axes, quotients):
             self._line(0, f"#if {WIDE}")
-            self._wide(depth, quotients)
+            self._wide(depth)
             self._line(0, f"#elif {pays}")
         else:
             self._line(0, f"#if {pays}")
@@ -424,9 +404,9 @@ class _Emitter:
         self._line(0, "#endif")
         self._line(depth + 1, "if (far)")
 
-    def _wide(self, depth: int, quotients: Quotients) -> None:
-        """The same in vectors, and what is left over."""
-        kernel, axis, extent = self.kernel, self.axes[depth], self.kernel.extents[self.axes[depth]]
+    def _wide(self, depth: int) -> None:
+        """The innermost loop in vectors."""
+        kernel = self.kernel
         inner = [number for number, level in enumerate(self.levels) if level == len(self.axes)]
         reads = {number: self._read(read) for number, read in enumerate(kernel.reads) if number in inner}
         writes = [
@@ -435,14 +415,10 @@ class _Emitter:
             if write.access is not None
         ]
         positive = nonnegative(kernel, self.constants)
-        wide = Wide(kernel, inner, quotients, positive, self.scaled, self.real)
-        lines = wide.loop(axis, reads, writes)
+        wide = Wide(kernel, inner, self.quotients or NO_QUOTIENTS, positive, self.scaled, self.real)
+        lines = wide.loops(self.axes[depth], reads, writes, self._turn(depth))
         self._lines(depth + 1, lines)
         self.expressions += lines
-        if taken(extent) < extent:
-            self._line(depth + 1, f"for (long i{axis} = {taken(extent)}; i{axis} < {extent}; i{axis}++) {{")
-            self._loops(depth + 1)
-            self._line(depth + 1, "}")
 
     def _is_parallel(self) -> bool:
         """May the turns of the innermost loop be taken in parallel? Outputs are new arrays, so they do not meet; at places that

@@ -5,7 +5,7 @@ In: the functions of a program (first_order.py).  Out: `Facts`. Called by those 
 
 from __future__ import annotations
 
-from vlad.compile.emit_kernels import SUMS, looks
+from vlad.compile.emit_kernels import looks
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -28,6 +28,7 @@ from vlad.compile.first_order import (
     makes,
     statements,
 )
+from vlad.compile.wide import SUMS
 from vlad.core.kernels import Kernel, Step
 
 # Steps of straight code, before it asks whether to end: some milliseconds. Of a kernel's steps, several are made at a time, and

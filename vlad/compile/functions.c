@@ -523,10 +523,20 @@ static inline int vlad_is_far(double a, double limit) {
   return !(size < limit) | (!(size > 1.0 / limit) & (size != 0));
 }
 
-/* Eight reals, and products and sums of such by one rounding: x y + z, x y - z, z - x y (compile/wide.py). */
+/* Eight reals, which lie from one on (compile/wide.py). */
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
 #define VLAD_WIDE
 typedef double vlad_wide __attribute__((vector_size(64), aligned(8), may_alias));
+static inline vlad_wide vlad_wide_at(const double *place) { return *(const vlad_wide *)place; }
+#endif
+
+/* How many reals lie from one on before the next line of the cache begins. */
+#ifdef VLAD_WIDE
+static inline long vlad_wide_start(const double *place) { return -((long)place >> 3) & 7; }
+#endif
+
+/* Products and sums of such by one rounding: x y + z, x y - z, z - x y. */
+#ifdef VLAD_WIDE
 static inline vlad_wide vlad_wide_add(vlad_wide x, vlad_wide y, vlad_wide z) {
   __asm__("vfmadd231pd %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
   return z;

@@ -1,8 +1,9 @@
-"""Innermost loops of sums, products and quotients, in vectors of eight reals that C is given as such.
+"""Innermost loops of sums, products and quotients, in vectors of eight reals that C is given as such, four at a time.
 
-In: a kernel with quotients (quotients.py), and the C of its entries.  Out: the lines of its loop, of which every fourth vector
-finds reciprocals in steps of products and sums, beside the divisions of the others: a processor divides in one place, and waits
-for it, and multiplies and adds in two.
+In: a kernel, its quotients (quotients.py) if it has any, and the C of its entries.  Out: the lines of its loop.
+
+Of reciprocals, every fourth vector's is found in steps of products and sums, beside the divisions of the others: a processor
+divides in one place, and waits for it, and multiplies and adds in two.
 
 The steps are Newton's, from the 14 bits that the processor looks up: 28, then all but the last one, rounded upwards, then all
 (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990). A divisor whose bits are all
@@ -29,14 +30,18 @@ WIDE = "defined(VLAD_WIDE)"
 LENGTH, VECTORS = 8, 4  # reals in a vector, vectors in a turn of the loop
 TAKEN = LENGTH * VECTORS
 FEWEST_WIDE = 256  # entries of a row: to look at the processor's notes takes as long as some vectors
-AHEAD = 384  # entries: from so far before they are asked for they are fetched, which a processor does not do into the next page
-ROWS = ("+", "-", "*", "negate", "/")
+# Entries of long rows are fetched from so far before they are asked for: processors do, but not on to the next page of memory.
+FEWEST_FETCHED, AHEAD = 1 << 15, 384
+# In rows that are worth it no vector is written across two lines of the cache; then mostly none is read so either.
+FEWEST_ALIGNED = 1 << 11
+NO_QUOTIENTS = Quotients({}, {}, {}, "float64")
+SUMS = ("+", "-", "*", "negate")
 NONNEGATIVE = ("abs", "exp", "sqrt")
 
 
 def is_wide(kernel: Kernel, levels: Sequence[int], axes: Sequence[int], quotients: Quotients) -> bool:
-    """Is the innermost loop of such rows alone, over entries side by side? `levels`: how many loops enclose where each value is
-    found."""
+    """Is the innermost loop of such rows alone, over entries side by side, and does it but store? `levels`: how many loops
+    enclose where each value is found."""
     axis, innermost = axes[-1], len(axes)
 
     def is_beside(access: Access | None) -> bool:
@@ -45,15 +50,18 @@ def is_wide(kernel: Kernel, levels: Sequence[int], axes: Sequence[int], quotient
     inner = [number for number, level in enumerate(levels) if level == innermost]
     steps = [kernel.steps[number - len(kernel.reads)] for number in inner if number >= len(kernel.reads)]
     reads = [kernel.reads[number] for number in inner if number < len(kernel.reads)]
+    divisors = set(quotients.divisors.values())
+    rows = (*SUMS, "/") if divisors else SUMS
     return (
         quotients.kind == "float64"
         and kernel.extents[axis] >= FEWEST_WIDE
-        and all(levels[divisor] == innermost for divisor in quotients.divisors.values())
+        and all(levels[divisor] == innermost for divisor in divisors)
         and all(kernel.kind_of(number) == "float64" for number in range(len(levels)))
-        and all(output.kind == "float64" for output in kernel.outputs)
+        and all(output.kind == "float64" and output.base is None for output in kernel.outputs)
         and all(read.operand is not None and is_beside(read.access) for read in reads)
-        and all(type(step) is Step and step.row.name in ROWS for step in steps)
-        and all(is_beside(write.access) and levels[write.value] == innermost for write in kernel.writes)
+        and all(type(step) is Step and step.row.name in rows for step in steps)
+        and all(is_beside(write.access) and not write.combine for write in kernel.writes)
+        and all(levels[write.value] == innermost for write in kernel.writes)
     )
 
 
@@ -90,33 +98,50 @@ class Wide:
     negated: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
 
-    def loop(self, axis: int, reads: Mapping[int, str], writes: Sequence[tuple[str, int]]) -> list[str]:
-        """The loop over as many entries as there are whole turns of. `reads`: the C of the entries that are read; `writes`: the C
-        of those that are written, and what each is."""
-        for place in (*reads.values(), *[place for place, _ in writes]):
-            self.lines.append(f"__builtin_prefetch(&{place} + {AHEAD});")
+    def loops(
+        self, axis: int, reads: Mapping[int, str], writes: Sequence[tuple[str, int]], one: Sequence[str]
+    ) -> list[str]:
+        """The loop over whole turns, and one over what is left at both ends. `reads`: the C of the entries that are read;
+        `writes`: the C of those that are written, and what each is; `one`: the lines for a single entry."""
+        extent, index = self.kernel.extents[axis], f"i{axis}"
+        start = f"vlad_wide_start(&{writes[0][0]})" if extent >= FEWEST_ALIGNED else "0"
+        begin, end = ([], [])
+        if self.quotients.divisors:
+            begin, end = ["  unsigned before = vlad_wide_begin();"], ["  far |= vlad_wide_end(before);"]
+        return [
+            "{",
+            f"  long {index} = 0, start = {start}, begin = start;",
+            *begin,
+            f"  for (; begin <= {extent - TAKEN}; begin += {TAKEN}) {{",
+            f"#pragma GCC unroll {VECTORS}",
+            f"    for (long part = 0; part < {VECTORS}; part++) {{",
+            f"      long {index} = begin + {LENGTH} * part;",
+            *[f"      {line}" for line in self._turn(extent, reads, writes)],
+            "    }",
+            "  }",
+            *end,
+            f"  for ({index} = start ? 0 : begin; {index} < {extent}; {index} = {index} + 1 == start ? begin : {index} + 1) {{",
+            *[f"    {line}" for line in one],
+            "  }",
+            "}",
+        ]
+
+    def _turn(self, extent: int, reads: Mapping[int, str], writes: Sequence[tuple[str, int]]) -> list[str]:
+        """The lines for a vector."""
+        if extent >= FEWEST_FETCHED:
+            places = [*reads.values(), *[place for place, _ in writes]]
+            once = {place[: place.index("[")]: place for place in places}
+            self.lines += [f"__builtin_prefetch(&{place} + {AHEAD});" for place in once.values()]
         for number in self.inner:
             if number in reads:
-                self._found(number, f"*(vlad_wide *)&{reads[number]}")
+                self._found(number, f"vlad_wide_at(&{reads[number]})")
             else:
                 step = self.kernel.steps[number - len(self.kernel.reads)]
                 assert type(step) is Step
                 self._found(number, *self._text(number, step))
         for place, value in writes:
             self.lines.append(f"*(vlad_wide *)&{place} = {'-' if value in self.negated else ''}x{value};")
-        return [
-            "{",
-            "  unsigned before = vlad_wide_begin();",
-            f"  for (long begin = 0; begin < {taken(self.kernel.extents[axis])}; begin += {TAKEN}) {{",
-            f"#pragma GCC unroll {VECTORS}",
-            f"    for (long part = 0; part < {VECTORS}; part++) {{",
-            f"      long i{axis} = begin + {LENGTH} * part;",
-            *[f"      {line}" for line in self.lines],
-            "    }",
-            "  }",
-            "  far |= vlad_wide_end(before);",
-            "}",
-        ]
+        return self.lines
 
     def _found(self, number: int, text: str, is_negated: bool = False) -> None:
         is_divisor = number in self.quotients.divisors.values()
@@ -163,8 +188,3 @@ class Wide:
         # of a number that is the same for all a vector, a zero's sign included
         text = f"x{dividend}" if dividend in self.inner else f"(x{dividend} - (vlad_wide){{0}})"
         return f"{name}({text}, x{divisor}, {self.quotients.reciprocal(divisor)})"
-
-
-def taken(extent: int) -> int:
-    """How many entries of a row are in whole turns."""
-    return extent - extent % TAKEN

@@ -1,0 +1,52 @@
+"""Products of matrices → C text: calls of the library.
+
+In: a product (products.py), its kernel, the names of its operands and of its output, which is declared.  Out: lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vlad.compile.functions import single
+from vlad.compile.kernel_text import C_KINDS, STOP, position_text
+from vlad.compile.products import Product
+from vlad.core.kernels import Access, Kernel
+
+# Of a product that takes so many multiplications as many rows are computed at a time: somebody may want to end what takes long.
+MANY_MULTIPLICATIONS = 1 << 30
+
+
+def product_lines(product: Product, kernel: Kernel, operands: Sequence[str], output: str) -> list[str]:
+    """A call, or one for each index of the axes that all have in common."""
+    lines = [
+        f"{'  ' * depth}for (long i{axis} = 0; i{axis} < {kernel.extents[axis]}; i{axis}++)"
+        for depth, axis in enumerate(product.batch)
+    ]
+    real, function = C_KINDS[product.kind], "vlad_product"
+    if product.kind == "float32":
+        function = single(f"{function}(")[:-1]
+    left, right, result = product.left, product.right, product.result
+    arrays = [f"(const {real} *){operands[one.operand]}" for one in (left, right)]
+    starts = [_start(one.access, product.batch, kernel) for one in (left, right, result)]
+    rows, step = f"{product.rows}L", max(1, MANY_MULTIPLICATIONS // (product.columns * product.terms))
+    places = [f"{arrays[0]} + {starts[0]}", f"{output} + {starts[2]}"]
+    calls = []
+    if step < product.rows:
+        calls += [f"for (long row = 0; row < {product.rows}; row += {step}) {{", f"if ({STOP}"]
+        rows = f"(row + {step} < {product.rows} ? {step}L : {product.rows}L - row)"
+        places[0] += f" + row * {1 if left.transposed else left.distance}L"
+        places[1] += f" + row * {result.distance}L"
+    calls.append(
+        f"{function}({int(left.transposed)}, {int(right.transposed)}, {rows}, {product.columns}L, "
+        f"{product.terms}L, {places[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
+        f"{places[1]}, {result.distance}L);"
+    )
+    if step < product.rows:
+        calls.append("}")
+    return [*lines, *["  " * len(product.batch) + line for line in calls]]
+
+
+def _start(access: Access, batch: Sequence[int], kernel: Kernel) -> str:
+    """Where a matrix begins."""
+    kept = tuple([stride if axis in batch else 0 for axis, stride in enumerate(access.strides)])
+    return f"({position_text(Access(access.offset, kept), kernel.extents)})"
