@@ -62,6 +62,13 @@ def test_what_no_loop_changes_is_found_before_them() -> None:
     assert quotients(kernel(Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1))), [0] * 5, 1, {2: 1.0}) is None
 
 
+def test_the_negative_of_one_is_by_the_negative_divisor() -> None:
+    for name, values in (("negate", (4,)), ("*", (2, 4)), ("*", (4, 2)), ("/", (4, 2))):
+        steps = Step(DIVIDE, (0, 1)), Step(DIVIDE, (3, 1)), Step(TABLE[name], values)
+        text = kernel_lines(kernel(*steps), ["a", "b", "(-1.0)"], ["r"], repr, [])
+        assert "double x5 = vlad_divided(x3, -x1, -q1);" in [line.strip() for line in text]
+
+
 def test_too_many_in_turn_are_divisions() -> None:
     steps = [Step(DIVIDE, (0, 1), "float32"), *[Step(DIVIDE, (n, 1), "float32") for n in range(3, 8)]]
     assert planned(kernel(*steps[:5], kind="float32")) == (dict.fromkeys(range(3, 8), 1), {}, {3: 4})
@@ -115,6 +122,9 @@ def test_the_text() -> None:
 TEXTS = {
     "quotient": "(lambda (a b) (list ((gradient-R (lambda (a) (sum (/ a b)))) a) ((gradient-R (lambda (b) (sum (/ a b)))) b)))",
     "twice": "(lambda (a b) (/ (/ a b) b))",
+    "twice, and its negative": "(lambda (a b) (- (/ (/ a b) b)))",
+    "times less than nothing": "(lambda (a b) (* -1 (/ (/ a b) b)))",
+    "twice negative": "(lambda (a b) (- (* -1 (/ (/ a b) b))))",
     "three times": "(lambda (a b) (/ (/ (/ a b) b) b))",
     "by rows": "(lambda (a b) (let ((m (reshape a '(2 100)))) (/ m (slice (reshape b '(2 100)) 0 1 #:axis 1))))",
     "by a number": "(lambda (a b) (/ a 3))",

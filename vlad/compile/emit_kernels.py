@@ -514,16 +514,28 @@ class _Emitter:
             if self.levels[number] != level:
                 continue
             text = self._text(number, step)
-            if self.multiplies and self.quotients is not None and number in self.quotients.divisors:
-                dividend = operand_texts(kernel, step)["x"]
-                text = self.quotients.text(number, dividend)
-                if number in self.quotients.dividends:
-                    far = self.quotients.is_far(number, dividend)
-                    self.expressions.append(far)
-                    self._line(level + 1, f"far |= {far};")
+            if self.multiplies and self.quotients is not None:
+                text = self._by_products(level, number, step, self.quotients) or text
             self.expressions.append(text)
             self._line(level + 1, f"{C_KINDS[step.kind]} x{number} = {text};")
             self._divisor(level, number)
+
+    def _by_products(self, level: int, number: int, step: Step, quotients: Quotients) -> str:
+        """A quotient, or the negative of one; nothing where it is neither."""
+        if number in quotients.divisors:
+            dividend = operand_texts(self.kernel, step)["x"]
+            if number in quotients.dividends:
+                far = quotients.is_far(number, dividend)
+                self.expressions.append(far)
+                self._line(level + 1, f"far |= {far};")
+            return quotients.text(number, dividend)
+        found = quotients.negated(self.kernel, step, self.constants)
+        if found is None:
+            return ""
+        of, sign = found
+        negated = self.kernel.steps[of - len(self.kernel.reads)]
+        assert type(negated) is Step
+        return quotients.text(of, operand_texts(self.kernel, negated)["x"], sign)
 
     def _read(self, read: Read) -> str:
         if read.operand is None:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from vlad.core.kernels import Kernel, Step
+from vlad.core.kernels import Choice, Kernel, Step
 
 FEWEST_TURNS = 64  # of an innermost loop that is worth having twice
 # By kind, as powers of two: how far from 1 a divisor, and a dividend, may be.
@@ -44,9 +44,26 @@ class Quotients:
         """The reciprocal of a divisor, where nobody else takes it."""
         return f"{'float' if self.kind == 'float32' else 'double'} q{divisor} = 1 / x{divisor};"
 
-    def text(self, value: int, dividend: str) -> str:
+    def text(self, value: int, dividend: str, sign: str = "") -> str:
+        """A quotient; with the sign "-" its negative, by the negative divisor: of -fma(x, y, z) gcc 12 makes another fma,
+        which is 0 where that is -0."""
         divisor = self.divisors[value]
-        return f"vlad_divided{ENDING[self.kind]}({dividend}, x{divisor}, {self.reciprocal(divisor)})"
+        reciprocal = f"{sign}{self.reciprocal(divisor)}"
+        return f"vlad_divided{ENDING[self.kind]}({dividend}, {sign}x{divisor}, {reciprocal})"
+
+    def negated(
+        self, kernel: Kernel, step: Step | Choice, constants: Mapping[int, float]
+    ) -> tuple[int, str] | None:
+        """The quotient that a step is the negative of, or the negative's negative, and the sign; None where it is neither."""
+        of = _negated(step, constants)
+        if of is None or of in self.divisors:
+            return None if of is None else (of, "-")
+        before = (
+            self.negated(kernel, kernel.steps[of - len(kernel.reads)], constants)
+            if of >= len(kernel.reads)
+            else None
+        )
+        return None if before is None else (before[0], "" if before[1] else "-")
 
     def is_far_divisor(self, divisor: int) -> str:
         return f"vlad_is_far_divisor{ENDING[self.kind]}(x{divisor}, {self._limit(FAR[self.kind][0])})"
@@ -103,6 +120,19 @@ def _dividends(kernel: Kernel, chosen: Mapping[int, int], divisor: int, dividend
         roots[value] = root, before + 1
         found[root] = min(found.get(root, dividend), dividend - (before + 1) * divisor)
     return found if min(found.values(), default=0) > 0 else {}
+
+
+def _negated(step: Step | Choice, constants: Mapping[int, float]) -> int | None:
+    """The value that a step is the negative of."""
+    if type(step) is not Step:
+        return None
+    first, last = step.values[0], step.values[-1]
+    match step.row.name, constants.get(first), constants.get(last):
+        case ("negate", _, _) | ("*" | "/", _, -1.0):
+            return first
+        case "*", -1.0, _:
+            return last
+    return None
 
 
 def _is_power(constant: float | None) -> bool:
