@@ -26,7 +26,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE / "peers")]
 from run import processor, span, versions  # noqa: E402
 from tensor_data import WORKLOADS, serve  # noqa: E402
 
-PASSES, ROUNDS = 3, 3
+PASSES, ROUNDS = 5, 3
 OWN = ("tier 0", "tier 1", "fast math")
 C_FLAGS = {
     "C": ["-O3", "-fopenmp-simd", "-fno-math-errno"],
