@@ -1,8 +1,9 @@
 """Tensors beside C by hand, NumPy, JAX and PyTorch, in one run: `python benchmarks/tensors.py [--peers PYTHON] [WORKLOAD ...]`.
 
-Every system has a process of its own with one thread, and they are timed in turns: a few batches of each, then the next,
-several times over. The least is what counts, for only ratios within one run are to be trusted on a shared machine. How arrays lie
-in memory makes up to a tenth, and that is a process's luck, so all have a new process, and begin anew, in each of several passes.
+Systems are timed in turns: a few batches of each, then the next, several times over, with one thread. The least is what counts,
+for only ratios within one run are to be trusted on a shared machine. How arrays lie in memory makes up to a sixth, and that is a
+process's luck: compiled code and C by hand get the same arrays in one process, the others have one each, and all processes are
+new in each of several passes.
 The answers are compared; a wrong one is not timed. Writes TENSORS.md. Needs gcc; JAX and PyTorch where PYTHON has these.
 """
 
@@ -18,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE / "peers")]
@@ -26,7 +27,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE / "peers")]
 from run import processor, span, versions  # noqa: E402
 from tensor_data import WORKLOADS, serve  # noqa: E402
 
-PASSES, ROUNDS = 5, 3
+PASSES, ROUNDS = 3, 3
 OWN = ("tier 0", "tier 1", "fast math")
 C_FLAGS = {
     "C": ["-O3", "-fopenmp-simd", "-fno-math-errno"],
@@ -48,7 +49,10 @@ HEAD = f"""\
 """
 
 
-def own(tier: str) -> None:
+Make: TypeAlias = "Callable[[str, tuple[Any, ...]], Callable[[], Any] | None]"
+
+
+def own(tier: str) -> Make:
     """vlad, called from Python with arrays of NumPy; answers are such arrays."""
     from vlad import Session
 
@@ -63,10 +67,10 @@ def own(tier: str) -> None:
             raise SystemError(session.tiers.entries[id(f.value)].reason)
         return lambda: f(*arrays)
 
-    serve(make)
+    return make
 
 
-def by_hand(path: str) -> None:
+def by_hand(path: str) -> Make:
     """The library of c/tensors.c, called through cffi; its answers lie in the same arrays each time."""
     import numpy
     from cffi import FFI
@@ -105,38 +109,46 @@ def by_hand(path: str) -> None:
 
         return call
 
-    serve(make)
+    return make
 
 
 class System:
-    """A process that times workloads when it is asked to."""
+    """A process that times workloads when it is asked to, or one of several systems in it."""
 
-    def __init__(self, command: list[str]) -> None:
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    def __init__(self, command: list[str] | subprocess.Popen[str], name: str = "") -> None:
+        self._name = name
+        self.process = (
+            command
+            if isinstance(command, subprocess.Popen)
+            else subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
         )
 
     def ask(self, workload: str) -> dict[str, Any]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        print(workload, file=self._process.stdin, flush=True)
-        line = self._process.stdout.readline()
+        assert self.process.stdin is not None and self.process.stdout is not None
+        print(f"{self._name}\t{workload}", file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self._process.args!r} ended at {workload}")
+            raise SystemExit(f"{self.process.args!r} ended at {self._name} {workload}")
         found: dict[str, Any] = json.loads(line)
         return found
 
     def close(self) -> None:
-        self._process.communicate()
+        if self.process.poll() is None:
+            self.process.communicate()
 
 
 def systems(folder: str, python: str | None) -> dict[str, System]:
     this = [sys.executable, str(HERE / "tensors.py")]
-    found = {tier: System([*this, "--own", tier]) for tier in OWN}
+    paths = []
     for kind, flags in C_FLAGS.items():
-        target = os.path.join(folder, f"{kind.replace(' ', '-')}.so")
-        command = ["gcc", *flags, "-march=native", "-shared", "-fPIC", "-o", target]
+        paths.append(os.path.join(folder, f"{kind.replace(' ', '-')}.so"))
+        command = ["gcc", *flags, "-march=native", "-shared", "-fPIC", "-o", paths[-1]]
         subprocess.run([*command, str(HERE / "c" / "tensors.c"), "-lm"], check=True)
-        found[kind] = System([*this, "--c", target])
+    together = System([*this, "--together", *paths]).process
+    found = {"tier 0": System([*this, "--own", "tier 0"])}
+    found |= {name: System(together, name) for name in (*OWN[1:], *C_FLAGS)}
     for other in OTHERS if python is not None else ("numpy",):
         found[other] = System([python or sys.executable, str(HERE / "peers" / "tensors.py"), other])
     return found
@@ -183,9 +195,10 @@ def cell(reply: dict[str, Any]) -> str:
 def main(words: list[str]) -> None:
     match words:
         case ["--own", tier]:
-            return own(tier)
-        case ["--c", path]:
-            return by_hand(path)
+            return serve(own(tier))
+        case ["--together", *paths]:
+            compiled = {tier: own(tier) for tier in OWN[1:]}
+            return serve(compiled | dict(zip(C_FLAGS, map(by_hand, paths), strict=True)))
         case ["--peers", path, *rest]:
             python, words = path, rest
         case _:
@@ -234,7 +247,8 @@ OPENBLAS_NUM_THREADS, XLA_FLAGS, torch.set_num_threads). In the environment: {",
 vlad is called from Python with arrays of NumPy and answers such arrays. C by hand (-O3, and -Ofast; -march=native, both with
 `omp simd`) is called through cffi, with addresses that are there already and into arrays that are there already; products
 are those of one library in both ({product().library}), which is not what NumPy has where it is MKL (`vlad-lang[mkl]`).
-JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get arrays of their own. Each system has had {PASSES} processes.
+They have the same arrays in one process, {PASSES} times over; the others have processes of their own.
+JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get arrays of their own.
 `fast math` is tier 1 with the freedom of `--fast-math`: to reorder sums, to fuse them with products, and to multiply by a
 reciprocal, as -Ofast does. Without it every operation is rounded as on tier 0.
 The ratios are tier 1's time to the fastest of those by hand, where the derivative was found on paper (C, C fast, NumPy), and

@@ -1,6 +1,6 @@
 """The workloads of benchmarks/tensors.py: their data, and how a process times them when it is asked to.
 
-Each system has a process of its own, which calls `serve` with a procedure from a workload's name and arrays to what is to be
+A process has one system or several, and calls `serve` with a procedure from a workload's name and arrays to what is to be
 called and to its answer as arrays. It reads a workload's name a line and answers each with a line of JSON, so that
 all systems can be timed in turns.
 """
@@ -113,28 +113,32 @@ def _give_up(*_):
 
 
 def serve(make, answer=lambda value: value):
-    """`make(procedure, arrays)` answers a callable, or None where a system has none of it."""
+    """`make(procedure, arrays)` answers a callable, or None where a system has none of it. Of several systems there is one by name
+    each, and a line has the name, a tab and the workload; they get the same arrays."""
     signal.signal(signal.SIGALRM, _give_up)
-    calls = {}
+    makes = make if isinstance(make, dict) else {"": make}
+    calls, arrays = {}, {}
     replies = sys.stdout
     sys.stdout = sys.stderr  # what a system prints is no reply
     for line in sys.stdin:
-        name = line.strip()
+        system, _, name = line.strip("\n").rpartition("\t")
         reply = {}
-        if name not in calls:
-            calls[name] = _first(make, answer, name, reply)
-        if calls[name] is not None:
-            reply["seconds"] = least(calls[name])
+        if (system, name) not in calls:
+            if name not in arrays:
+                arrays[name] = WORKLOADS[name][1]()
+            calls[system, name] = _first(makes[system], answer, name, arrays[name], reply)
+        if calls[system, name] is not None:
+            reply["seconds"] = least(calls[system, name])
         print(json.dumps(reply), file=replies, flush=True)
 
 
-def _first(make, answer, name, reply):
+def _first(make, answer, name, arrays, reply):
     """The callable; its first answer's checksum, or what went wrong, goes into the reply."""
-    procedure, data = WORKLOADS[name]
+    procedure, _ = WORKLOADS[name]
     signal.alarm(FIRST_SECONDS)
     try:
         begun = time.perf_counter()
-        call = make(procedure, data())
+        call = make(procedure, arrays)
         if call is None:
             return None
         numbers = flat(answer(call()))
