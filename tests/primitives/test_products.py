@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 import vlad
 from vlad.budget import Budget, NoRoom, NoTime, expect_seconds, on_behalf
 from vlad.compile import emit_kernels, emit_products
+from vlad.convert import from_python
 from vlad.primitives import products
 
 LENGTHS = st.integers(1, 6)
@@ -82,3 +85,19 @@ def test_compiled_code_that_looks(program: str, monkeypatch: pytest.MonkeyPatch)
         entry = session.tiers.entries.get(id(f.value))
         assert tier == "evaluate" or entry.variants, entry.reason
     assert np.allclose(*found, rtol=1e-12, atol=1e-12)
+
+
+def test_only_what_takes_milliseconds_asks_whether_to_end() -> None:
+    """Who may be asked to end is told of Ctrl-C, which takes as long as some of the smaller products."""
+    session = vlad.Session(tier="compile")
+    product, sums = (
+        session.eval("(lambda (a b) (matmul a b))"),
+        session.eval("(lambda (a b) (+ (* a a b) (* b b)))"),
+    )
+
+    def asks(f: Any, size: int) -> bool:
+        a = from_python(np.zeros((size, size)))
+        return "(vlad_stop, 0)" in session.tiers.shown(f.value, "c", (a, a))
+
+    assert [asks(product, size) for size in (128, 256, 512)] == [False, False, True]
+    assert [asks(sums, size) for size in (1000, 3000)] == [False, True]

@@ -28,6 +28,7 @@ from vlad.compile.first_order import (
     makes,
     statements,
 )
+from vlad.compile.products import as_product
 from vlad.compile.wide import SUMS
 from vlad.core.kernels import Kernel, Step
 
@@ -130,7 +131,9 @@ def _steps(function: Function, of: dict[Function, int]) -> int:
 
 
 def _kernel_steps(kernel: Kernel) -> int:
-    """Of all turns. What is chosen is chosen before the loops."""
+    """Of all turns. What is chosen is chosen before the loops; products of matrices are the library's."""
+    if as_product(kernel) is not None:
+        return kernel.turns // SUMS_AT_A_TIME
     steps = [step.row.name for step in kernel.steps if type(step) is Step]
     sums = len([name for name in steps if name in SUMS])
     others = 1 + len(steps) - sums
