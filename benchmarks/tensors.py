@@ -112,25 +112,24 @@ def by_hand(path: str) -> Make:
     return make
 
 
-class System:
-    """A process that times workloads when it is asked to, or one of several systems in it."""
+def started(command: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
 
-    def __init__(self, command: list[str] | subprocess.Popen[str], name: str = "") -> None:
-        self._name = name
-        self.process = (
-            command
-            if isinstance(command, subprocess.Popen)
-            else subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-            )
-        )
+
+class System:
+    """One of the systems that a process times when it is asked to; the name is empty where it has one alone."""
+
+    def __init__(self, process: subprocess.Popen[str], name: str = "") -> None:
+        self.process, self.name = process, name
 
     def ask(self, workload: str) -> dict[str, Any]:
         assert self.process.stdin is not None and self.process.stdout is not None
-        print(f"{self._name}\t{workload}", file=self.process.stdin, flush=True)
+        print(f"{self.name}\t{workload}", file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.process.args!r} ended at {self._name} {workload}")
+            raise SystemExit(f"{self.process.args!r} ended at {self.name} {workload}")
         found: dict[str, Any] = json.loads(line)
         return found
 
@@ -146,11 +145,11 @@ def systems(folder: str, python: str | None) -> dict[str, System]:
         paths.append(os.path.join(folder, f"{kind.replace(' ', '-')}.so"))
         command = ["gcc", *flags, "-march=native", "-shared", "-fPIC", "-o", paths[-1]]
         subprocess.run([*command, str(HERE / "c" / "tensors.c"), "-lm"], check=True)
-    together = System([*this, "--together", *paths]).process
-    found = {"tier 0": System([*this, "--own", "tier 0"])}
+    together = started([*this, "--together", *paths])
+    found = {"tier 0": System(started([*this, "--own", "tier 0"]))}
     found |= {name: System(together, name) for name in (*OWN[1:], *C_FLAGS)}
     for other in OTHERS if python is not None else ("numpy",):
-        found[other] = System([python or sys.executable, str(HERE / "peers" / "tensors.py"), other])
+        found[other] = System(started([python or sys.executable, str(HERE / "peers" / "tensors.py"), other]))
     return found
 
 
@@ -206,24 +205,21 @@ def main(words: list[str]) -> None:
     os.environ["VLAD_CACHE"] = "off"  # the first call is to be a cold one
     chosen = [name for name in WORKLOADS if not words or any(word in name for word in words)]
     found: dict[str, dict[str, dict[str, Any]]] = {workload: {} for workload in chosen}
-    lines = []
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(PASSES):
+        for _ in range(PASSES):
             asked = systems(folder, python)
             for workload in chosen:
                 measured(workload, asked, found[workload])
-                if number == PASSES - 1:
-                    lines.append(line(workload, found[workload]))
-                    print(lines[-1] if lines[1:] else HEAD + lines[-1], flush=True)
             for system in asked.values():
                 system.close()
+    lines = [line(workload, replies) for workload, replies in found.items()]
     errors = [
         f"- {workload}, {name}: {reply['error']}"
         for workload, replies in found.items()
         for name, reply in replies.items()
         if "error" in reply
     ]
-    print("\n".join(errors))
+    print(HEAD, "\n".join([*lines, *errors]), sep="")
     if not words:
         write(lines, errors, python)
 
