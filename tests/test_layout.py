@@ -33,8 +33,8 @@ ROOMS = (
     (
         "vlad.compile",
         "refusals pace abi cache toolchain identity first_order representation blas interface interrupts border quick "
-        "analyze specialize rewriting boxes sums optimize loops fuse products indices kernels triangles functions expressions "
-        "scaling quotients wide sides kernel_text emit_products emit_kernels emit_routines facts c_text definitions "
+        "analyze specialize rewriting boxes sums optimize loops fuse products indices functions kernel_text kernels lifetimes "
+        "triangles expressions scaling quotients wide sides emit_products emit_kernels emit_routines facts c_text definitions "
         "emit_function emit_c emit_cuda cuda unit calls beside tiers whole",
     ),
     (

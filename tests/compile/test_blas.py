@@ -55,6 +55,7 @@ def test_matrices_are_taken_apart_by_what_tier_0_has(mkl: ctypes.CDLL) -> None:
 
 
 def test_mkl_is_taken_where_it_is_installed(mkl: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "_is_intels", lambda: True)
     found = blas.product.__wrapped__()
     assert found.address == ctypes.cast(mkl.cblas_dgemm_64, ctypes.c_void_p).value
     assert found.single == ctypes.cast(mkl.cblas_sgemm_64, ctypes.c_void_p).value
@@ -65,6 +66,15 @@ def test_mkl_is_taken_where_it_is_installed(mkl: ctypes.CDLL, monkeypatch: pytes
     a, b = np.arange(6000.0).reshape(60, 100), np.arange(7000.0).reshape(100, 70)
     assert np.array_equal(session.eval("matmul")(a, b), a @ b)
     assert ctypes.c_long.in_dll(mkl, "asked").value == 1
+
+
+@pytest.mark.usefixtures("mkl")
+def test_on_others_processors_the_library_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "_is_intels", lambda: False)
+    found = blas.product.__wrapped__()
+    assert found.address and "mkl" not in found.library
+    monkeypatch.setattr(blas, "_numpys", list)  # but before none
+    assert "mkl" in blas.product.__wrapped__().library
 
 
 def test_else_the_library_of_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from vlad.compile.abi import ffi
 from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.functions import needed
 from vlad.compile.toolchain import build
+from vlad.compile.unit import Unit
 from vlad.compile.wide import FEWEST_WIDE, nonnegative
+from vlad.convert import from_python
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
@@ -133,6 +136,88 @@ def test_many_sums_and_products_need_no_notes() -> None:
     assert not any("before" in line or "far" in line for line in text)
     assert text.count("double x3 = x0 * x1;") == 2  # what is left over, and where there are no such vectors
     assert not any("vlad_wide" in line for line in lines(kernel(*SUMS[:-1])))
+
+
+def neighbours(*steps: tuple[str, tuple[int, ...]], kind: str = "float64") -> Kernel:
+    """Of entries a[i] and a[i + 1], values 0 and 1, and b[i], value 2."""
+    reads = (Read(0, ALONG, kind), Read(0, Access(1, (1,)), kind), Read(1, ALONG, kind))
+    made = tuple([Step(TABLE[name], values, kind) for name, values in steps])
+    return Kernel((600,), reads, made, (Output(600, kind=kind),), (Write(0, 2 + len(steps), ALONG),))
+
+
+# 3 and 4 are a function of an entry and of the next one; so are 5, with the other sign, and 6; more makes it worth it
+BETWEEN = [
+    ("*", (0, 0)),
+    ("*", (1, 1)),
+    ("negate", (3,)),
+    ("*", (4, 4)),
+    ("*", (5, 3)),
+    ("+", (6, 7)),
+    ("-", (8, 2)),
+]
+PADDING = [("+", (9, 2)), ("*", (10, 10)), ("-", (11, 2)), ("+", (12, 2))]
+
+
+def test_what_was_found_of_an_entry_before_is_taken_from_there() -> None:
+    text = lines(neighbours(*BETWEEN, *PADDING))
+    begun, end = text.index("vlad_wide before6;"), text.index("*(vlad_wide *)&r[i0] = x13;")
+    found = text.index("before6 = -(x7 - (vlad_wide){0});")
+    assert (
+        text[begun + 1 : begun + 3] == ["{", "long i0 = begin;"]
+        and "double x7 = x5 * x3;" in text[begun:found]
+    )
+    assert (
+        [line for line in text[found:end] if line.startswith("vlad_wide x")]
+        == [
+            "vlad_wide x1 = vlad_wide_at(&((const double *)a)[i0 + 1]);",  # what is not needed any more is not there
+            "vlad_wide x2 = vlad_wide_at(&((const double *)b)[i0]);",
+            "vlad_wide x4 = x1 * x1;",
+            "vlad_wide x6 = x4 * x4;",
+            "vlad_wide x7 = vlad_wide_moved(before6, x6);",  # its negative, which is put off to be subtracted
+            "vlad_wide x8 = x6 - x7;",
+            "vlad_wide x9 = x8 - x2;",
+            "vlad_wide x10 = x9 + x2;",
+            "vlad_wide x11 = x10 * x10;",
+            "vlad_wide x12 = x11 - x2;",
+            "vlad_wide x13 = x12 + x2;",
+        ]
+    )
+    assert text[end + 1] == "before6 = x6;"
+    assert not any("before" in line for line in lines(kernel(*SUMS)))
+
+
+def test_of_neighbours_that_are_read_every_other_one_is_moved() -> None:
+    both = [
+        ("+", (0, 1)),
+        ("*", (3, 2)),
+        ("-", (4, 0)),
+        ("*", (5, 1)),
+        ("+", (6, 6)),
+        ("-", (7, 1)),
+        ("*", (8, 2)),
+        ("+", (9, 0)),
+    ]
+    assert "vlad_wide x0 = vlad_wide_moved(before1, x1);" in lines(neighbours(*both))
+    beside = replace(neighbours(*both), reads=(*neighbours(*both).reads[:2], Read(0, Access(2, (1,)))))
+    text = lines(beside)
+    assert "vlad_wide x0 = vlad_wide_moved(before1, x1);" in text
+    assert "vlad_wide x1 = vlad_wide_at(&((const double *)a)[i0 + 1]);" in text
+
+
+def test_a_sum_is_no_other_ones_negative() -> None:
+    """Where it is zero, -x + -y has no other sign than x - y has: it is not taken for -(x + y)."""
+    differences = [("negate", (0,)), ("negate", (2,)), ("+", (3, 4)), ("+", (1, 2)), ("*", (5, 6))]
+    text = lines(neighbours(*differences, ("+", (7, 2)), ("*", (8, 8)), ("-", (9, 2)), ("+", (10, 2))))
+    assert not any("moved(before6" in line or "moved(before5" in line for line in text)
+
+
+def test_floats_are_twice_as_many() -> None:
+    text = lines(neighbours(*BETWEEN, *PADDING, kind="float32"))
+    assert "for (; begin <= 536; begin += 64) {" in text
+    assert "vlad_widef x7 = vlad_wide_movedf(before6, x6);" in text
+    assert "*(vlad_widef *)&r[i0] = x13;" in text
+    few = replace(neighbours(*BETWEEN, *PADDING, kind="float32"), extents=(2 * FEWEST_WIDE - 2,))
+    assert not any("vlad_wide" in line for line in lines(few))
 
 
 def test_rows_that_are_worth_it_begin_where_a_line_of_the_cache_does() -> None:
@@ -260,12 +345,21 @@ TEXTS = {
     "of negatives": "(lambda (a b) (- (/ (- a) (- b)) (/ 1 (- b))))",
     "of a number": "(lambda (a b) (+ (/ -0.0 b) (* (/ a b) (/ 3 b))))",
     "hessian": "(lambda (a b) (hvp (lambda (a) (let ((u (slice a 1 301)) (v (slice a 0 300))) "
-    "(sum (+ (expt (- 1 v) 2) (* 100 (expt (- u (* v v)) 2)))))) a b))",
-    "of rows": "(lambda (a b) (let ((m (reshape (concatenate (list a b)) '(2 301)))) (/ (/ 1 m) (* m m))))",
+    "(sum (+ (square (- 1 v)) (* 100 (square (- u (* v v)))))))) a b))",
+    "of rows": "(lambda (a b) (let ((m (reshape (concatenate (list a b)) '(2 301)))) (/ (/ 1 m) (/ m 3) m)))",
+    "of neighbours": "(lambda (a b) (let ((u (slice a 0 300)) (v (slice a 1 301)) (w (slice b 0 300))) "
+    "(+ (* (* w (* v v)) (* v v)) (- (* (* u u) (- (* u u))) w) (* w w))))",
+    "of neighbours' quotients": "(lambda (a b) (let ((u (slice a 0 300)) (v (slice a 1 301)) (w (slice b 0 300))) "
+    "(- (* w (/ w (* u u)) (/ u (* u u))) (/ v (* v v)))))",
+    "by one number": "(lambda (a b) (/ (* a a) (- (slice b 0 1))))",
 }
-COMPILED, EVALUATED = [
-    {name: vlad.Session(tier=tier).eval(text) for name, text in TEXTS.items()}
-    for tier in ("compile", "evaluate")
+OF_FLOATS = {name: text.replace("300", "600").replace("301", "601") for name, text in TEXTS.items()}
+(COMPILED, EVALUATED), (COMPILED_OF_FLOATS, EVALUATED_OF_FLOATS) = [
+    [
+        {name: vlad.Session(tier=tier).eval(text) for name, text in texts.items()}
+        for tier in ("compile", "evaluate")
+    ]
+    for texts in (TEXTS, OF_FLOATS)
 ]
 SPECIAL = [
     0.0,
@@ -307,6 +401,26 @@ def test_to_the_same_bits(
     np.testing.assert_array_equal(found, expected)
     if name != "gradient":  # of a zero to which nothing contributed the sign may be another
         np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    width=st.sampled_from([1, 5, 20, 60, 126]),
+    special=st.tuples(st.integers(0, 1), st.integers(0, 600), st.sampled_from([1.0, *SPECIAL])),
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_to_the_same_bits_of_floats(
+    name: str, seed: int, width: int, special: tuple[int, int, float]
+) -> None:
+    r = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        operands = [numbers(r, 601, width).astype(np.float32) for _ in range(2)]
+        operands[special[0]][special[1]] = special[2]
+        found, expected = COMPILED_OF_FLOATS[name](*operands), EVALUATED_OF_FLOATS[name](*operands)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -364,3 +478,14 @@ def test_the_processors_notes_stay() -> None:
         f(operand, ordinary if operand is ordinary else huge)
         assert library.fetestexcept(overflow) == after
     library.feclearexcept(overflow)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("length, kind, texts", [(301, "float64", TEXTS), (601, "float32", OF_FLOATS)])
+def test_these_are_such_loops(name: str, length: int, kind: str, texts: dict[str, str]) -> None:
+    session = vlad.Session(tier="evaluate")
+    code, *environment = session.eval(texts[name]).value
+    operands = tuple([from_python(np.ones(length, kind))] * 2)
+    text = Unit(session.machine, code, tuple(environment[: len(code.environment)]), operands).text
+    assert f"*(vlad_wide{'f' if kind == 'float32' else ''} *)&" in text
+    assert ("vlad_wide_moved" in text) == (name == "hessian" or name.startswith("of neighbours"))

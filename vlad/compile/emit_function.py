@@ -48,11 +48,10 @@ from vlad.compile.first_order import (
     Unbox,
     Unreachable,
     Yield,
-    blocks,
-    leaves_read,
     statements,
 )
 from vlad.compile.functions import applied
+from vlad.compile.lifetimes import places_taken
 from vlad.compile.products import as_product
 from vlad.compile.rewriting import leaf_kind
 from vlad.core.kernels import SIZES, Routine
@@ -78,7 +77,7 @@ class Body:
         self.loops = len(members) > 1 or self.function in facts.loops
         self.indent = 1
         self.here: str | None = None
-        self.only_readers: dict[Function, dict[Leaf, Each]] = {}
+        self.taken = {loop: taken for f in members for loop, taken in places_taken(f).items()}
 
     def text(self) -> str:
         facts, members = self.unit.facts, self.members
@@ -355,22 +354,9 @@ class Body:
             outputs,
             constant_text,
             unit.expressions,
-            self.given_up(statement),
+            self.taken.get(statement, {}),
             {self.name(slot): place_of_result(places[slot]) for slot in statement.slots if slot in places},
         )
-
-    def given_up(self, statement: Each) -> list[int]:
-        """The operands that are new arrays which only this statement reads, and only as what an output begins as."""
-        if self.function not in self.only_readers:
-            self.only_readers[self.function] = _only_readers(self.function)
-        only, reads = self.only_readers[self.function], {read.operand for read in statement.kernel.reads}
-        return [
-            output.base
-            for output in statement.kernel.outputs
-            if output.base is not None
-            and output.base not in reads
-            and only.get(statement.operands[output.base]) is statement
-        ]
 
     def invoke(self, statement: Invoke) -> None:
         call = f"{c_name(statement.function)}({', '.join([self.leaf(leaf) for leaf in statement.operands])})"
@@ -421,18 +407,3 @@ class Body:
             self.line(f"{name}->tag = {self.unit.box_tag(statement.member)};")
         for index, leaf in enumerate(statement.leaves):
             self.line(f"{name}->_{index} = {self.leaf(leaf)};")
-
-
-def _only_readers(function: Function) -> dict[Leaf, Each]:
-    """For each array that a kernel makes and one kernel reads, that one."""
-    readers: dict[Leaf, list[object]] = {}
-    for block in blocks(function.body):
-        for node in (*block.statements, block.end):
-            for leaf in leaves_read(node):
-                readers.setdefault(leaf, []).append(node)
-    made = {slot for s in statements(function.body) if type(s) is Each for slot in s.slots}
-    found: dict[Leaf, Each] = {}
-    for leaf, nodes in readers.items():
-        if leaf in made and len(nodes) == 1 and type(nodes[0]) is Each:
-            found[leaf] = nodes[0]
-    return found

@@ -43,7 +43,7 @@ from vlad.compile.sides import (
     in_lanes,
     in_parts,
 )
-from vlad.compile.wide import NO_QUOTIENTS, SUMS, WIDE, Wide, is_wide, nonnegative
+from vlad.compile.wide import SUMS, WIDE, Wide, is_wide, nonnegative
 from vlad.core.kernels import Choice, Kernel, Output, Read, Step, Write, start, words
 from vlad.core.types import is_of_reals
 
@@ -57,6 +57,7 @@ MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
 UNROLLED = ["#pragma GCC ivdep", "#pragma GCC unroll 4"]
 FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED = 256, 8
 NOWHERE: Mapping[str, str] = {}
+NO_PLACES: Mapping[int, int] = {}
 
 
 def looks(kernel: Kernel) -> bool:
@@ -70,19 +71,19 @@ def kernel_lines(
     outputs: Sequence[str],
     real: Callable[[float], str],
     expressions: list[str],
-    given_up: Collection[int] = (),
+    taken: Mapping[int, int] = NO_PLACES,
     places: Mapping[str, str] = NOWHERE,
 ) -> list[str]:
     """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
-    `given_up`: operands that nobody reads later, so that an output may begin as one of them instead of its copy. `places`: the C
-    for where an output is to lie if that is not null."""
+    `taken`: by output, an operand that nobody reads later, in whose place it may be (lifetimes.py). `places`: the C for where an
+    output is to lie if that is not null."""
     product = as_product(kernel)
     if product is not None:
         array = _array(kernel.outputs[0], outputs[0], places)
         return [array, *product_lines(product, kernel, operands, outputs[0])]
     parts = pieces(kernel, operands)
     emitters = [_Emitter(*part, outputs, real, expressions, len(parts) > 1) for part in parts]
-    lines = _declared(kernel, operands, outputs, emitters, given_up, places)
+    lines = _declared(kernel, operands, outputs, emitters, taken, places)
     return [*lines, *[line for emitter in emitters for line in emitter.lines()], *emitters[0].answered()]
 
 
@@ -99,7 +100,7 @@ def _declared(
     operands: Sequence[str],
     outputs: Sequence[str],
     emitters: Sequence[_Emitter],
-    given_up: Collection[int],
+    taken: Mapping[int, int],
     places: Mapping[str, str],
 ) -> list[str]:
     """The outputs, with what they hold before the loops."""
@@ -110,8 +111,11 @@ def _declared(
             lines += emitters[0].real_output(number)
             continue
         base = None if output.base is None else operands[output.base]
-        if output.base in given_up:
+        if number in taken and base is not None:
             lines.append(f"{C_KINDS[output.kind]} *restrict {name} = {base};")
+            continue
+        if number in taken and name not in places and all(emitter.may_write_over for emitter in emitters):
+            lines.append(f"{C_KINDS[output.kind]} *{name} = {operands[taken[number]]};")
             continue
         lines.append(_array(output, name, places))
         if base is not None:
@@ -150,6 +154,12 @@ class _Emitter:
         self.scaled = scaled(kernel, self.constants)
         self.quotients = self._quotients()
         self.multiplies = False  # are quotients computed by reciprocals at present?
+
+    @property
+    def may_write_over(self) -> bool:
+        """Is an operand not needed again once an output lies over it, as where a loop may be run twice? In short loops, which are
+        written out, the C compiler finds out by itself what may be taken together, if nothing lies over anything."""
+        return self.quotients is None and self.kernel.turns > SMALL
 
     def _quotients(self) -> Quotients | None:
         """None where the innermost loop is not worth having twice."""
@@ -296,11 +306,7 @@ class _Emitter:
                 lines = ["#ifdef VLAD_FAST_MATH", *loop, "#else", *lines, "#endif"]
             self._lines(depth + 1, lines)
             return
-        if (
-            depth == len(self.axes) - 1
-            and self._is_long_sum()
-            and is_wide(kernel, self.levels, self.axes, NO_QUOTIENTS)
-        ):
+        if depth == len(self.axes) - 1 and self._is_long_sum() and is_wide(kernel, self.levels, self.axes):
             self._line(0, f"#if {WIDE}")
             self._wide(depth)
             self._line(0, "#else")
@@ -368,8 +374,15 @@ class _Emitter:
 
     def _turn(self, depth: int) -> list[str]:
         """The lines of a turn of the innermost loop."""
+        return self._apart(depth, lambda: self._loops(depth + 1))
+
+    def _turn_values(self, depth: int) -> list[str]:
+        """Those of them that find what is to be written."""
+        return self._apart(depth, lambda: self._values(depth + 1))
+
+    def _apart(self, depth: int, write: Callable[[], None]) -> list[str]:
         begun = len(self.found)
-        self._loops(depth + 1)
+        write()
         turn = self.found[begun:]
         del self.found[begun:]
         own = "  " * (depth + 2)
@@ -415,8 +428,9 @@ class _Emitter:
             if write.access is not None
         ]
         positive = nonnegative(kernel, self.constants)
-        wide = Wide(kernel, inner, self.quotients or NO_QUOTIENTS, positive, self.scaled, self.real)
-        lines = wide.loops(self.axes[depth], reads, writes, self._turn(depth))
+        quotients = self.quotients or Quotients({}, {}, {}, kernel.outputs[0].kind)
+        wide = Wide(kernel, inner, quotients, positive, self.scaled, self.real)
+        lines = wide.loops(self.axes[depth], reads, writes, self._turn_values(depth), self._turn(depth))
         self._lines(depth + 1, lines)
         self.expressions += lines
 

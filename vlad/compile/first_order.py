@@ -329,6 +329,15 @@ def makes(statement: Statement) -> bool:
     return type(statement) is Box or (type(statement) is Each and statement.allocates)
 
 
+def slots_bound(statement: Statement) -> tuple[Slot, ...]:
+    match statement:
+        case Compute() | Box():
+            return (statement.slot,)
+        case Store():
+            return ()
+    return statement.slots
+
+
 def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
     """The leaves that a statement or end reads itself."""
     match node:
@@ -341,6 +350,13 @@ def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
         case Branch():
             return (node.test,)
     return ()
+
+
+def leaves_within(statement: Statement) -> set[Leaf]:
+    """What it reads, its inner blocks included."""
+    inner = [block for one in inner_blocks(statement) for block in blocks(one)]
+    nodes = [statement, *[node for block in inner for node in (*block.statements, block.end)]]
+    return {leaf for node in nodes for leaf in leaves_read(node)}
 
 
 def components(functions: list[Function], callees: dict[Function, list[Function]]) -> dict[Function, int]:

@@ -40,7 +40,7 @@ def _definitions() -> dict[str, str]:
         assert names and found.keys().isdisjoint(names), part
         found.update(dict.fromkeys(names, part.strip()))
         if names[0] in SINGLE:
-            found[f"{names[0]}f"] = single(part.strip())
+            found.update(dict.fromkeys([f"{name}f" for name in names], single(part.strip())))
     return found
 
 
@@ -62,15 +62,18 @@ WIDE = """#ifdef __AVX512F__
 
 # The functions of functions.c that are as right for floats, where all in them is of floats.
 SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_sum_error vlad_ratio vlad_sech_squared vlad_sharp_tanh
-vlad_gaussian vlad_product vlad_divided vlad_is_far vlad_is_far_divisor""".split()  # noqa: SIM905
+vlad_gaussian vlad_product vlad_divided vlad_is_far vlad_is_far_divisor vlad_wide_at vlad_wide_moved vlad_wide_start vlad_wide_add
+vlad_wide_less vlad_wide_rest vlad_wide_reciprocal_of_positive vlad_wide_divided_by_positive vlad_wide_signed vlad_wide_reciprocal
+vlad_wide_divided""".split()  # noqa: SIM905
 _SINGLE = re.compile(
-    rf"\b(?:(?:{'|'.join([*ONE, *TWO, 'fma', *SINGLE])})(?=\()|\d+\.\d*(?:e[-+]?\d+)?(?![\w.]))|\bdouble\b"
+    rf"\b(?:(?:{'|'.join([*ONE, *TWO, 'fma', *SINGLE])})(?=\()|\d+\.\d*(?:e[-+]?\d+)?(?![\w.])|vlad_wide\b)"
+    r"|\bdouble\b|(?<=\dp)d\b"
 )
 
 
 def single(c: str) -> str:
     """A C text of doubles as one of floats. Functions that are there for doubles only stay: their answers are rounded."""
-    return _SINGLE.sub(lambda match: "float" if match[0] == "double" else f"{match[0]}f", c)
+    return _SINGLE.sub(lambda match: {"double": "float", "d": "s"}.get(match[0], f"{match[0]}f"), c)
 
 
 def applied(c: str, operands: Mapping[str, str]) -> str:

@@ -2,18 +2,34 @@
 
 In: an optimised Program.  Out: the same, changed in place. A kernel that only finds entries elsewhere (of an array that is
 transposed, repeated, cut, or put together of parts) is put into all its readers; one that computes, where nothing is computed
-twice by it, or next to nothing. What remains to be read by nobody is dead code. Kernels end up with as few axes as they can have.
-Routines stay as they are: their operands are arrays that are there.
+twice by it, or next to nothing. What remains to be read by nobody is dead code. Where others read what a loop stores, so that it
+has to, sums of that are taken in the same loop. Kernels end up with as few axes as they can have. Routines stay as they are:
+their operands are arrays that are there.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 
-from vlad.compile.first_order import Each, Function, Leaf, Program, Slot, blocks, leaves_read, statements
-from vlad.compile.indices import Builder, Map, compact, cut, domains, split, turns_of
+from vlad.compile.first_order import (
+    Block,
+    Each,
+    Function,
+    Leaf,
+    Program,
+    Slot,
+    blocks,
+    leaves_read,
+    leaves_within,
+    slots_bound,
+    statements,
+)
+from vlad.compile.indices import Builder, Map, compact, cut, domains, split, turns_of, whole_box
+from vlad.compile.kernel_text import SMALL
 from vlad.compile.pace import make_way
-from vlad.compile.products import as_product
+from vlad.compile.products import as_product, is_whole
 from vlad.core.kernels import Access, Box, Kernel, Step, Write
 from vlad.values import Primitive
 
@@ -21,6 +37,7 @@ MOST_STEPS = 200  # of a kernel into which others are put
 MOST_READS = 24
 MOST_PIECES = 16  # into which such a kernel is cut
 MOST_REPEATED = 12  # steps that are cheaper to do again than to store and load
+MOST_ALONG = 8  # steps of a loop that is as fast with a sum in it as without; more are taken in vectors, if they but store
 CALL = re.compile(r"\w\(|/")  # what takes more than a few cycles
 
 
@@ -46,6 +63,9 @@ def _fuse_function(function: Function) -> None:
         pass
     while _fuse_once(function, copies=False):
         pass
+    for block in blocks(function.body):
+        while _sum_along(block):
+            pass
     for statement in _kernels(function):
         statement.kernel = compact(statement.kernel)
 
@@ -67,6 +87,7 @@ def _fuse_once(function: Function, copies: bool) -> bool:
                 made.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
         for leaf in leaves_read(statement):
             readers.setdefault(leaf, set()).add(id(statement))
+    loops = {id(statement) for statement in found if as_product(statement.kernel) is None}
     changed = False
     for statement in reversed(found):
         again = True
@@ -77,7 +98,8 @@ def _fuse_once(function: Function, copies: bool) -> bool:
                     producer, output = made[leaf]
                     if copies and _rows(producer.kernel):
                         continue
-                    if _pays(producer, statement, len(readers[leaf])):
+                    stays = not readers[leaf] <= loops
+                    if _pays(producer, statement, len(readers[leaf]), stays):
                         fused = _fused(producer, output, statement, leaf)
                         if fused is not None:
                             statement.kernel, statement.operands = fused
@@ -95,7 +117,8 @@ def _distinct_operands(statement: Each) -> None:
     statement.kernel, statement.operands = builder.kernel(statement.kernel, statement.operands, values)
 
 
-def _pays(producer: Each, consumer: Each, readers: int) -> bool:
+def _pays(producer: Each, consumer: Each, readers: int, stays: bool) -> bool:
+    """`stays`: what the producer makes has to be there for one reader at least."""
     kernel = producer.kernel
     steps = len(kernel.steps)
     if (
@@ -108,7 +131,18 @@ def _pays(producer: Each, consumer: Each, readers: int) -> bool:
         return is_plain or consumer.kernel.turns <= kernel.turns
     if as_product(consumer.kernel) is not None:
         return False  # the library's products are of matrices that are there
-    return readers == 1 or _is_cheap(kernel)
+    return readers == 1 or (_is_cheap(kernel) and not (stays and _reads_as_much(kernel)))
+
+
+def _reads_as_much(kernel: Kernel) -> bool:
+    """Does it read as many entries of an array as it makes? Then what it has made is as soon read."""
+    return any(
+        read.access is not None
+        and math.prod([n for n, stride in zip(kernel.extents, read.access.strides, strict=True) if stride])
+        >= kernel.turns
+        for read in kernel.reads
+        if read.operand is not None
+    )
 
 
 def _is_cheap(kernel: Kernel) -> bool:
@@ -252,3 +286,98 @@ def _put_in(
     assert values is not None
     found = builder.kernel(kernel, consumer.operands, values)
     return found if len(cut(found[0])) <= max(MOST_PIECES, len(cut(kernel))) else None
+
+
+def _sum_along(block: Block) -> bool:
+    """Is there a loop in which the sums of what it stores are taken from now on?"""
+    made: dict[Leaf, int] = {}
+    for index, statement in enumerate(block.statements):
+        if type(statement) is not Each or not statement.is_loop:
+            continue
+        if as_product(statement.kernel) is None:
+            if _is_sum(statement.kernel):
+                for leaf in statement.operands:
+                    if leaf in made and _sum_in(block, made[leaf], index, leaf):
+                        return True
+            if _is_stored(statement.kernel):
+                made[statement.slots[0]] = index
+    return False
+
+
+def _is_sum(kernel: Kernel) -> bool:
+    return all(write.combine == "+" for write in kernel.writes) and all(
+        output.base is None for output in kernel.outputs
+    )
+
+
+def _is_stored(kernel: Kernel) -> bool:
+    """Is each entry of one array computed, by not too much?"""
+    if len(kernel.writes) != 1 or not all(type(step) is Step for step in kernel.steps):
+        return False
+    ((write,), (output,)), rows = (kernel.writes, kernel.outputs), _rows(kernel)
+    return (
+        write.access is not None
+        and not write.combine
+        and output.base is None
+        and output.fill is None
+        and output.size == kernel.turns > SMALL
+        and output.kind == kernel.kind_of(write.value)
+        and not any(row.name == "/" for row in rows)
+        and (len(rows) < MOST_ALONG or any(CALL.search(row.c) for row in rows))
+    )
+
+
+def _sum_in(block: Block, first: int, last: int, leaf: Leaf) -> bool:
+    """Is what a loop sums of what another one before it stores summed by that one, now?"""
+    storing, summing = block.statements[first], block.statements[last]
+    assert type(storing) is Each and type(summing) is Each and type(leaf) is Slot
+    between = block.statements[first + 1 : last]
+    begun = {slot for one in (storing, *between) for slot in slots_bound(one)}
+    if not any(leaf in leaves_within(one) for one in between):
+        place = last - 1
+    elif begun.isdisjoint(set(summing.operands) - {leaf}):
+        place = first
+    else:
+        return False
+    found = _along(storing, summing, leaf)
+    if found is None:
+        return False
+    kernel, operands = found
+    both = Each((*summing.slots, *storing.slots), kernel, operands, summing.span)
+    block.statements = [one for one in block.statements if one is not storing and one is not summing]
+    block.statements.insert(place, both)
+    return True
+
+
+def _along(storing: Each, summing: Each, leaf: Slot) -> tuple[Kernel, tuple[Leaf, ...]] | None:
+    """One kernel for both; None where they do not go over the same entries."""
+    made, kernel = storing.kernel, summing.kernel
+    (write,), (output,) = made.writes, made.outputs
+    place = summing.operands.index(leaf)
+    reads = [number for number, read in enumerate(kernel.reads) if read.operand == place]
+    assert write.access is not None
+    if len(reads) != 1 or kernel.turns != made.turns or not all(type(step) is Step for step in kernel.steps):
+        return None
+    for _ in range(len(made.extents) + 1):
+        access = kernel.reads[reads[0]].access
+        axes = [axis for axis, extent in enumerate(kernel.extents) if extent > 1]
+        if access is None or access.at or not is_whole(access, axes, kernel.extents, output.size):
+            return None
+        mapped = _mapped(access, whole_box(kernel.extents), kernel.extents, write.access, made.extents)
+        if type(mapped) is Map:
+            builder = Builder(kernel.extents)
+            values = builder.values(made, storing.operands, mapped)
+            assert values is not None
+            values = builder.values(kernel, summing.operands, None, {reads[0]: values[write.value]})
+            assert values is not None
+            both = replace(
+                kernel,
+                outputs=(*kernel.outputs, output),
+                writes=(*kernel.writes, Write(len(kernel.outputs), reads[0], access)),
+            )
+            return builder.kernel(both, summing.operands, values)
+        divided = split(kernel, *mapped) if type(mapped) is tuple else None
+        if divided is None:
+            return None
+        kernel = divided
+    return None

@@ -75,7 +75,7 @@ def as_product(kernel: Kernel) -> Product | None:
     result = _matrix(-1, write.access, i, j, extents)
     if left is None or right is None or result is None or result.transposed:
         return None
-    if not _is_whole(write.access, [i, j, *batch], extents, output.size):
+    if not is_whole(write.access, [i, j, *batch], extents, output.size):
         return None
     return Product(left, right, result, extents[i], extents[j], extents[k], tuple(batch), output.kind)
 
@@ -88,8 +88,8 @@ def _matrix(operand: int, access: Access, row: int, column: int, extents: Sequen
     return Matrix(operand, access, True, along) if down == 1 and along >= extents[row] else None
 
 
-def _is_whole(access: Access, axes: Sequence[int], extents: Sequence[int], size: int | None) -> bool:
-    """Is every entry of an array of this size written exactly once, as a library's product does it?"""
+def is_whole(access: Access, axes: Sequence[int], extents: Sequence[int], size: int | None) -> bool:
+    """Is every entry of an array of this size met exactly once, as a library's product writes it?"""
     count = 1
     for axis in sorted(axes, key=lambda axis: access.strides[axis]):
         if access.strides[axis] != count:

@@ -1,4 +1,5 @@
-"""Innermost loops of sums, products and quotients, in vectors of eight reals that C is given as such, four at a time.
+"""Innermost loops of sums, products and quotients, in vectors that C is given as such, four at a time: of eight reals or sixteen
+floats.
 
 In: a kernel, its quotients (quotients.py) if it has any, and the C of its entries.  Out: the lines of its loop.
 
@@ -15,34 +16,43 @@ computed as if numbers had no bounds.
 
 A negation is put off until it is the difference in the place of a sum, or needs to be there: -(a b) for (-a) b, and b - a for
 (-a) + b, are the same to the last bit, and so is the sign of a zero.
+
+Differences of neighbours, as in the gradient of a sum over them, find much of an entry that they have found of the one before:
+that is taken from the vector before, moved by one place.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
+from vlad.compile.functions import single
+from vlad.compile.kernel_text import operand_texts
 from vlad.compile.quotients import Quotients
-from vlad.core.kernels import Access, Kernel, Step
+from vlad.core.kernels import SIZES, Access, Kernel, Step, words
 
 WIDE = "defined(VLAD_WIDE)"
-LENGTH, VECTORS = 8, 4  # reals in a vector, vectors in a turn of the loop
-TAKEN = LENGTH * VECTORS
-FEWEST_WIDE = 256  # entries of a row: to look at the processor's notes takes as long as some vectors
+LENGTH, VECTORS = 64, 4  # bytes of a vector, vectors in a turn of the loop
+# What follows is of words of 8 bytes: reals, or two floats.
+FEWEST_WIDE = 256  # in a row: to look at the processor's notes takes as long as some vectors
 # Entries of long rows are fetched from so far before they are asked for: processors do, but not on to the next page of memory.
 FEWEST_FETCHED, AHEAD = 1 << 15, 384
 # In rows that are worth it no vector is written across two lines of the cache; then mostly none is read so either.
 FEWEST_ALIGNED = 1 << 11
-NO_QUOTIENTS = Quotients({}, {}, {}, "float64")
+KINDS = ("float64", "float32")
 SUMS = ("+", "-", "*", "negate")
+ODD = ("*", "/")  # of the negative they are the negative, to the last bit
 NONNEGATIVE = ("abs", "exp", "sqrt")
 
 
-def is_wide(kernel: Kernel, levels: Sequence[int], axes: Sequence[int], quotients: Quotients) -> bool:
+def is_wide(
+    kernel: Kernel, levels: Sequence[int], axes: Sequence[int], quotients: Quotients | None = None
+) -> bool:
     """Is the innermost loop of such rows alone, over entries side by side, and does it but store? `levels`: how many loops
     enclose where each value is found."""
-    axis, innermost = axes[-1], len(axes)
+    axis, innermost, kind = axes[-1], len(axes), kernel.outputs[0].kind
 
     def is_beside(access: Access | None) -> bool:
         return access is not None and not access.at and access.strides[axis] == 1
@@ -50,14 +60,17 @@ def is_wide(kernel: Kernel, levels: Sequence[int], axes: Sequence[int], quotient
     inner = [number for number, level in enumerate(levels) if level == innermost]
     steps = [kernel.steps[number - len(kernel.reads)] for number in inner if number >= len(kernel.reads)]
     reads = [kernel.reads[number] for number in inner if number < len(kernel.reads)]
-    divisors = set(quotients.divisors.values())
+    divisors = set() if quotients is None else set(quotients.divisors.values())
     rows = (*SUMS, "/") if divisors else SUMS
     return (
-        quotients.kind == "float64"
-        and kernel.extents[axis] >= FEWEST_WIDE
-        and all(levels[divisor] == innermost for divisor in divisors)
-        and all(kernel.kind_of(number) == "float64" for number in range(len(levels)))
-        and all(output.kind == "float64" and output.base is None for output in kernel.outputs)
+        kind in KINDS
+        and (quotients is None or quotients.kind == kind)
+        and words(kernel.extents[axis], kind) >= FEWEST_WIDE
+        and all(
+            kernel.kind_of(number) in (KINDS if level < innermost else (kind,))
+            for number, level in enumerate(levels)
+        )
+        and all(output.kind == kind and output.base is None for output in kernel.outputs)
         and all(read.operand is not None and is_beside(read.access) for read in reads)
         and all(type(step) is Step and step.row.name in rows for step in steps)
         and all(is_beside(write.access) and not write.combine for write in kernel.writes)
@@ -83,6 +96,117 @@ def nonnegative(kernel: Kernel, constants: Mapping[int, float]) -> set[int]:
 
 
 @final
+class Moved:
+    """Which values are others of the turn before, or their negatives. `inner`, `quotients`, `scaled`: as Wide's."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        inner: Collection[int],
+        quotients: Quotients,
+        scaled: Mapping[int, tuple[int, float]],
+    ) -> None:
+        self.kernel, self.inner, self.quotients, self.scaled = kernel, inner, quotients, scaled
+        self.signs: dict[tuple[int, int], int] = {}
+        self.sources: dict[int, tuple[int, int]] = {}  # of a value: the other one, and the sign
+        wanted = [write.value for write in kernel.writes]
+        live = sorted(self._reached(wanted))
+        self._choose(wanted, live)
+        self.order: list[int] = []  # nothing comes before what it is found from
+        needed = self._reached(wanted)
+        for value in inner:
+            if value in needed:
+                self._put(value)
+
+    def _step(self, value: int) -> Step | None:
+        """None for what is read, or found before the loop."""
+        number = value - len(self.kernel.reads)
+        step = self.kernel.steps[number] if number >= 0 and value in self.inner else None
+        assert step is None or type(step) is Step
+        return step
+
+    def _found_from(self, value: int) -> list[int]:
+        """The values of this turn that one is found from."""
+        if value in self.sources:
+            return [self.sources[value][0]]
+        if value in self.scaled:
+            return [self.scaled[value][0]]
+        step = self._step(value)
+        values = [] if step is None else [one for one in step.values if one in self.inner]
+        kept = self.quotients.kept.get(self.quotients.divisors.get(value, -1))
+        return values if kept is None or kept == value else [*values, kept]
+
+    def _reached(self, wanted: Sequence[int]) -> set[int]:
+        reached: set[int] = set()
+        work = list(wanted)
+        while work:
+            value = work.pop()
+            if value not in reached:
+                reached.add(value)
+                work += self._found_from(value)
+        return reached
+
+    def _choose(self, wanted: Sequence[int], live: Sequence[int]) -> None:
+        """From above, so that what a moved value would have been found from is not needed. Of what is read, every other one that
+        could be is moved: a load takes twice as long where it goes over two lines of the cache, as mostly either it does or the
+        one beside it, and moving takes the place of a sum or a product; half of each is the best of both."""
+        work, seen, is_moved = list(wanted), set[int](), False
+        while work:
+            value = work.pop(0)
+            if value in seen:
+                continue
+            seen.add(value)
+            found = next(((other, sign) for other in live if (sign := self._sign(value, other))), None)
+            if found is not None and self._step(value) is None:
+                is_moved = not is_moved
+            if found is not None and (is_moved or self._step(value) is not None):
+                self.sources[value] = found
+            work += self._found_from(value)
+
+    def _put(self, value: int) -> None:
+        if value not in self.order:
+            for one in self._found_from(value):
+                self._put(one)
+            self.order.append(value)
+
+    def _sign(self, a: int, b: int) -> int:
+        """1 where a value is another one of the turn before, -1 where it is its negative, else 0."""
+        if (a, b) not in self.signs:
+            self.signs[a, b] = self._found(a, b)
+        return self.signs[a, b]
+
+    def _found(self, a: int, b: int) -> int:
+        if a not in self.inner or b not in self.inner:
+            return int(a == b)
+        one, other = self._step(a), self._step(b)
+        if one is not None and one.row.name == "negate":
+            return -self._sign(one.values[0], b)
+        if other is not None and other.row.name == "negate":
+            return -self._sign(a, other.values[0])
+        if one is None and other is None:
+            return self._is_read_before(a, b)
+        if one is None or other is None:
+            return 0
+        if a in self.scaled and b in self.scaled:
+            (x, factor), (y, by) = self.scaled[a], self.scaled[b]
+            sign = self._sign(x, y) if abs(factor) == abs(by) else 0
+            return sign if factor == by else -sign
+        if (one.row, one.kind) != (other.row, other.kind):
+            return 0
+        signs = [self._sign(x, y) for x, y in zip(one.values, other.values, strict=True)]
+        if one.row.name in ODD:
+            return math.prod(signs)
+        return int(min(signs) == 1)  # a sum that is zero has the sign + either way
+
+    def _is_read_before(self, a: int, b: int) -> int:
+        one, other = self.kernel.reads[a], self.kernel.reads[b]
+        if one.access is None or other.access is None or one.operand != other.operand:
+            return 0
+        near, far = one.access, other.access
+        return int(near == replace(far, offset=far.offset - 1) and one.kind == other.kind)
+
+
+@final
 @dataclass(slots=True)
 class Wide:
     """Writes such a loop. `inner`: the values that are found in it; `positive`: those that are not below zero; `scaled`:
@@ -94,29 +218,43 @@ class Wide:
     positive: Collection[int]
     scaled: Mapping[int, tuple[int, float]]
     real: Callable[[float], str]
+    moved: Moved = field(init=False)
     # of variables that hold a value with the other sign
     negated: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.moved = Moved(self.kernel, self.inner, self.quotients, self.scaled)
+
     def loops(
-        self, axis: int, reads: Mapping[int, str], writes: Sequence[tuple[str, int]], one: Sequence[str]
+        self,
+        axis: int,
+        reads: Mapping[int, str],
+        writes: Sequence[tuple[str, int]],
+        values: Sequence[str],
+        one: Sequence[str],
     ) -> list[str]:
         """The loop over whole turns, and one over what is left at both ends. `reads`: the C of the entries that are read;
-        `writes`: the C of those that are written, and what each is; `one`: the lines for a single entry."""
-        extent, index = self.kernel.extents[axis], f"i{axis}"
-        start = f"vlad_wide_start(&{writes[0][0]})" if extent >= FEWEST_ALIGNED else "0"
+        `writes`: the C of those that are written, and what each is; `one`: the lines for a single entry, of which `values` find
+        what is written."""
+        extent, index, kind = self.kernel.extents[axis], f"i{axis}", self.kernel.outputs[0].kind
+        start = f"vlad_wide_start(&{writes[0][0]})" if words(extent, kind) >= FEWEST_ALIGNED else "0"
         begin, end = ([], [])
         if self.quotients.divisors:
             begin, end = ["  unsigned before = vlad_wide_begin();"], ["  far |= vlad_wide_end(before);"]
-        return [
+        length = LENGTH // SIZES[kind]
+        taken = length * VECTORS
+        turn = self._turn(words(extent, kind) >= FEWEST_FETCHED, reads, writes)
+        text = [
             "{",
             f"  long {index} = 0, start = {start}, begin = start;",
+            *[f"  {line}" for line in self._before(index, values)],
             *begin,
-            f"  for (; begin <= {extent - TAKEN}; begin += {TAKEN}) {{",
+            f"  for (; begin <= {extent - taken}; begin += {taken}) {{",
             f"#pragma GCC unroll {VECTORS}",
             f"    for (long part = 0; part < {VECTORS}; part++) {{",
-            f"      long {index} = begin + {LENGTH} * part;",
-            *[f"      {line}" for line in self._turn(extent, reads, writes)],
+            f"      long {index} = begin + {length} * part;",
+            *[f"      {line}" for line in turn],
             "    }",
             "  }",
             *end,
@@ -125,15 +263,23 @@ class Wide:
             "  }",
             "}",
         ]
+        return [single(line) for line in text] if kind == "float32" else text
 
-    def _turn(self, extent: int, reads: Mapping[int, str], writes: Sequence[tuple[str, int]]) -> list[str]:
+    def _turn(
+        self, is_fetched: bool, reads: Mapping[int, str], writes: Sequence[tuple[str, int]]
+    ) -> list[str]:
         """The lines for a vector."""
-        if extent >= FEWEST_FETCHED:
+        if is_fetched:
             places = [*reads.values(), *[place for place, _ in writes]]
             once = {place[: place.index("[")]: place for place in places}
-            self.lines += [f"__builtin_prefetch(&{place} + {AHEAD});" for place in once.values()]
-        for number in self.inner:
-            if number in reads:
+            ahead = 8 * AHEAD // SIZES[self.kernel.outputs[0].kind]
+            self.lines += [f"__builtin_prefetch(&{place} + {ahead});" for place in once.values()]
+        for number in self.moved.order:
+            if number in self.moved.sources:
+                source, sign = self.moved.sources[number]
+                is_negated = (sign < 0) != (source in self.negated)
+                self._found(number, f"vlad_wide_moved(before{source}, x{source})", is_negated)
+            elif number in reads:
                 self._found(number, f"vlad_wide_at(&{reads[number]})")
             else:
                 step = self.kernel.steps[number - len(self.kernel.reads)]
@@ -141,7 +287,22 @@ class Wide:
                 self._found(number, *self._text(number, step))
         for place, value in writes:
             self.lines.append(f"*(vlad_wide *)&{place} = {'-' if value in self.negated else ''}x{value};")
+        self.lines += [f"before{source} = x{source};" for source in self._sources()]
         return self.lines
+
+    def _sources(self) -> list[int]:
+        return sorted({source for source, _ in self.moved.sources.values()})
+
+    def _before(self, index: str, values: Sequence[str]) -> list[str]:
+        """What is to be taken from the vector before the first one; only the last place of that is."""
+        if not self.moved.sources:
+            return []
+        lines = [f"vlad_wide {', '.join([f'before{source}' for source in self._sources()])};"]
+        lines += ["{", f"  long {index} = begin;", *[f"  {line}" for line in values]]
+        for value, (source, sign) in self.moved.sources.items():
+            is_negated = (sign < 0) != (source in self.negated)
+            lines.append(f"  before{source} = {'-' if is_negated else ''}(x{value} - (vlad_wide){{0}});")
+        return [*lines, "}"]
 
     def _found(self, number: int, text: str, is_negated: bool = False) -> None:
         is_divisor = number in self.quotients.divisors.values()
@@ -167,7 +328,8 @@ class Wide:
             of, factor = self.scaled[number]
             return f"x{of} * {self.real(-factor if of in self.negated else factor)}", False
         signs = [value in self.negated for value in step.values]
-        x, y = f"x{step.values[0]}", f"x{step.values[-1]}"
+        operands = operand_texts(self.kernel, step)
+        x, y = operands["x"], operands.get("y", "")
         match step.row.name, signs:
             case "negate", [is_negated]:
                 return x, not is_negated
@@ -184,7 +346,15 @@ class Wide:
 
     def _quotient(self, number: int, step: Step) -> str:
         dividend, divisor = step.values[0], self.quotients.divisors[number]
+        given = operand_texts(self.kernel, step)["x"]
         name = "vlad_wide_divided_by_positive" if divisor in self.positive else "vlad_wide_divided"
-        # of a number that is the same for all a vector, a zero's sign included
-        text = f"x{dividend}" if dividend in self.inner else f"(x{dividend} - (vlad_wide){{0}})"
-        return f"{name}({text}, x{divisor}, {self.quotients.reciprocal(divisor)})"
+        operands = (
+            self._vector(dividend, given),
+            self._vector(divisor, f"x{divisor}"),
+            self._vector(divisor, self.quotients.reciprocal(divisor)),
+        )
+        return f"{name}({', '.join(operands)})"
+
+    def _vector(self, number: int, text: str) -> str:
+        """A number that is the same for all a vector as one, a zero's sign included."""
+        return text if number in self.inner else f"({text} - (vlad_wide){{0}})"

@@ -503,7 +503,7 @@ ROWS: list[Primitive] = [
               "log1p(exp(-fabs({x}))) + ({x} > 0 ? {x} : 0)", "xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, 0.0)"),
     _function("relu",
         "x where it is above 0, else 0.\n(relu -2)  ⇒ 0\n(relu #[-1 0 3])  ⇒ #[0 0 3]",
-        lambda x: 0.0 if x <= 0 else x, "(broadcast-like (where (> x 0) 1 0) x)",
+        lambda x: 0.0 if x <= 0 else x, "(broadcast-like (where (> r 0) 1 0) r)",
               "({x} <= 0 ? 0 : {x})", "xp.where(x <= 0, 0.0, x)"),
     _function("gelu", "x times the normal distribution's share below x.\n(gelu 0)  ⇒ 0", gelu,
               """(+ (* 0.5 (erfc (* x -0.7071067811865476)))
