@@ -58,9 +58,11 @@ static void vlad_empty_arena(void) { /* nothing is kept: the limit of memory cou
 }
 
 /* section: arrays
-   The entries of tensors lie in the same area, however many words they take. */
+   The entries of tensors lie in the same area, however many words they take. Large ones begin in the middle of a page: the host's
+   mostly do near its beginning, and a load has to wait for a store before it that is at the same place of another page. */
 static inline void *vlad_array(long count) {
   char *array = vlad_top;
+  if (count >= 4096) array += 2048 - (long)array & 4095;
   if (__builtin_expect(vlad_end - array < 8 * count, 0)) vlad_fail(VLAD_OUT_OF_MEMORY);
   vlad_top = array + 8 * count;
   return array;
