@@ -18,6 +18,7 @@ from vlad.source import Source
 
 PROGRAMS: dict[str, Callable[[int], str]] = {
     "nested calls": lambda n: "(+ 1 " * n + "1" + ")" * n,
+    "nested calls with operands by name": lambda n: "(sum " * n + "1" + " #:axis 0)" * n,
     "begin": lambda n: "(begin " + "(f 1) " * n + ")",
     "let*": lambda n: "(let* ((x 0) " + "(x (+ x 1)) " * n + ") x)",
     "let* of different names": lambda n: (
@@ -62,6 +63,8 @@ PROGRAMS: dict[str, Callable[[int], str]] = {
 def expand(text: str) -> float:
     """Seconds of expanding a program."""
     module = Module("test", None, TABLE)
+    cell = module.define("sum")
+    cell.value, cell.primitive = (), TABLE["sum"]
     forms = list(read(Source("deep.vlad", text)))
     begin = time.process_time()
     for form in forms:

@@ -695,9 +695,19 @@ def test_operands_by_name(program: str, expected: list[object]) -> None:
     assert [operand.value for operand in item.body.result.operands] == expected  # type: ignore[union-attr]
 
 
+def test_operands_before_names_are_found_once() -> None:
+    """They were found twice once: what they did was done twice, and calls in each other took time and memory without bounds."""
+    (item,) = items("(total (+ 1 2) (+ 3 4) #:axis (+ 5 6))", keyed())
+    assert len(item.body.bindings) == 3  # type: ignore[union-attr]
+    (item,) = items("(total 1 (begin (display 2) 3) #:axis 4)", keyed())
+    assert str(item).count("display") == 1
+
+
 @pytest.mark.parametrize(
     ("program", "column", "hint"),
     [
+        ("(total 1 2 #:axis 3 . 4)", 23, "a call with operands by name has no dot"),
+        ("(total 1 2 . #:axis)", 14, "a call with operands by name has no dot"),
         (
             "(total 1 2 #:axes 3)",
             12,

@@ -323,8 +323,16 @@ def _is_stored(kernel: Kernel) -> bool:
         and output.size == kernel.turns > SMALL
         and output.kind == kernel.kind_of(write.value)
         and not any(row.name == "/" for row in rows)
-        and (len(rows) < MOST_ALONG or any(CALL.search(row.c) for row in rows))
+        and _is_summed_as_fast(output.kind, rows)
     )
+
+
+def _is_summed_as_fast(kind: str, rows: list[Primitive]) -> bool:
+    """With what takes more than a few cycles a sum is taken beside it, but one of floats, which is one of reals and so of other
+    vectors."""
+    if any(CALL.search(row.c) for row in rows):
+        return kind != "float32"
+    return len(rows) < MOST_ALONG
 
 
 def _sum_in(block: Block, first: int, last: int, leaf: Leaf) -> bool:

@@ -282,11 +282,9 @@ class _Expander:
             operator = self.reference(first, meaning)
         else:
             operator = self.atom(first, scope, out, "operator")
-        operands = []
-        for item in items[1:]:
-            if type(item) is Keyword:
-                return self.keyword_call(form, operator, scope, out, name)
-            operands.append(self.atom(item, scope, out))
+        if any(type(item) is Keyword for item in items):
+            return self.keyword_call(form, operator, scope, out, name)
+        operands = [self.atom(item, scope, out) for item in items[1:]]
         if isinstance(operator, GlobalReference) and self.module.is_inherited(operator.cell.name):
             return self.of_lists(operator, operands, form.span, out)
         return Call(operator, tuple(operands) or (Constant(NIL),), form.span)
@@ -307,7 +305,8 @@ class _Expander:
     def keyword_call(self, form: Form, operator: Atom, scope: Scope, out: Out, name: str) -> Rhs:
         """Operands by name are put in the order of the row, with defaults where they are missing. A lambda that is given a
         derivative takes the name: what it is called with is said of it."""
-        message = f"Invalid expression: {text_of(form)}"
+        if form.tail is not None:
+            raise invalid(form.tail, "a call with operands by name has no dot")
         row = operator.cell.primitive if isinstance(operator, GlobalReference) else None
         operands: list[Atom] = []
         named: dict[str, Atom] = {}
@@ -315,8 +314,7 @@ class _Expander:
         for item in form.items[1:]:
             if isinstance(item, Keyword):
                 if row is None or not row.keywords:
-                    hint = f"{text_of(form.items[0])} takes no operand #:{item.name}"
-                    raise VladError("unknown-keyword", message, item.span, hint=hint)
+                    raise unknown_name(form, item, f"takes no operand #:{item.name}")
                 if expected is not None or item.name not in row.keywords or item.name in named:
                     break
                 expected = item
@@ -330,8 +328,7 @@ class _Expander:
             item = expected or form
         if row is None or item is not form:
             known = " ".join(["#:" + name for name in row.keywords]) if row is not None else ""
-            hint = f"{text_of(form.items[0])} knows the operands {known}, each once and before its value"
-            raise VladError("unknown-keyword", message, item.span, hint=hint)
+            raise unknown_name(form, item, f"knows the operands {known}, each once and before its value")
         taken = of_row(row)
         if len(operands) != taken.count:
             raise wrong_number(taken, len(operands), span=form.span)
@@ -457,6 +454,12 @@ class _Expander:
         raise invalid(
             spec, "a macro is (syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...) or another macro's name"
         )
+
+
+def unknown_name(form: Form, item: Syntax, hint: str) -> VladError:
+    """Of an operand by name; `hint`: what of the operator is to be known."""
+    message = f"Invalid expression: {text_of(form)}"
+    return VladError("unknown-keyword", message, item.span, hint=f"{text_of(form.items[0])} {hint}")
 
 
 def endless(macro: Macro, span: Span) -> VladError:
