@@ -23,7 +23,7 @@ _deaf: dict[int, Kind | None] = {}  # threads that are told nothing, and what th
 
 def raise_in(thread: int, kind: Kind | None) -> None:
     """Raise an exception in another thread, at its next step; None takes one back that was not raised yet. One that is in the
-    midst of Python's own import is not told: to be said again, as long as it matters."""
+    midst of Python's own import, or of what is called as an object goes, is not told: to be said again, as long as it matters."""
     with _raising:
         if thread in _deaf:
             _deaf[thread] = kind
@@ -34,10 +34,13 @@ def raise_in(thread: int, kind: Kind | None) -> None:
 # Python's import is written in Python, and takes locks: cut short where it just took or is about to give back one, it keeps it,
 # and nobody in the process imports anything any more. Where it asks for a file it has more to do before that. (Python 3.13 may
 # go on a while after a pause before it tells, so that what others wrote to find modules is too near its end.)
-_IMPORTS = re.compile(
-    r"<frame at \w+, file (?!'<frozen importlib\._bootstrap_external>', line \d+, code _path_stat>)"
+_IMPORTS = (
+    r"(?!'<frozen importlib\._bootstrap_external>', line \d+, code _path_stat>)"
     r"('<frozen importlib\._bootstrap(_external)?>|.* code _?find_spec>$)"
 )
+# What sets of weak references call as an object goes raises to nobody: Python writes it to the terminal and goes on.
+_REMOVALS = r"'[^']*weakref(set)?\.py', line \d+, code _?remove>"
+_NOT_TOLD = re.compile(rf"<frame at \w+, file ({_IMPORTS}|{_REMOVALS})")
 
 
 def _set(thread: int, kind: Kind | None) -> None:
@@ -49,8 +52,8 @@ def _set(thread: int, kind: Kind | None) -> None:
         return
     # Looking where it is and telling it are one call of C, for between two steps of Python the other may go on into an import.
     frames = filter(None, map(methodcaller("get", thread), map(call, [sys._current_frames])))
-    importing = map(_IMPORTS.match, map("{0} {0.f_back}".format, frames))
-    list(map(tell, compress([ctypes.c_ulong(thread)], map(not_, importing)), [ctypes.py_object(kind)]))
+    deaf = map(_NOT_TOLD.match, map("{0} {0.f_back}".format, frames))
+    list(map(tell, compress([ctypes.c_ulong(thread)], map(not_, deaf)), [ctypes.py_object(kind)]))
 
 
 def undisturbed(act: Callable[[], object]) -> None:

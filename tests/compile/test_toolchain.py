@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,7 @@ import vlad
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import ffi
 from vlad.compile.refusals import Unavailable
+from vlad.raising import raise_in
 
 UNIT = """union vlad_word { double d; long i; void *p; };
 int vlad_call(union vlad_word const *in, union vlad_word *out) { out[0].d = 2 * in[0].d; return 0; }
@@ -201,6 +205,21 @@ def test_a_program_of_its_own(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> N
         'int puts(const char *); int main(void) { return puts("hello") < 0; }', str(target)
     )
     assert subprocess.run([str(target)], capture_output=True, text=True, check=True).stdout == "hello\n"
+
+
+def test_who_is_told_to_end_just_as_the_compiler_begins_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, begin = [], subprocess.Popen
+
+    def told(*operands: Any, **named: Any) -> subprocess.Popen[bytes]:
+        begun.append(begin(*operands, **named))
+        raise_in(threading.get_ident(), KeyboardInterrupt)
+        return begun[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", told)
+    with pytest.raises(KeyboardInterrupt):
+        toolchain._run(["sleep", "60"], 60, None)
+    assert begun[0].returncode == -signal.SIGKILL
+    assert begun[0] not in toolchain._running
 
 
 def test_a_program_that_ends_while_it_is_compiled_leaves_nothing(fresh: Path) -> None:

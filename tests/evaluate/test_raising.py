@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import pytest
 
@@ -77,6 +78,36 @@ def test_a_thread_that_begins_is_not_told_in_place_of_another() -> None:
     quiet.set()
     told.join()
     assert sorted(set(begun)) == list(range(400))
+
+
+class Gone:
+    pass
+
+
+def test_what_is_called_as_an_object_goes_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it raises reaches nobody: Python writes it to the terminal and goes on."""
+    lost: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    kept, by_key, by_value = WeakSet[Gone](), WeakKeyDictionary[Gone, int](), WeakValueDictionary[int, Gone]()
+    told = 0
+
+    def victim() -> None:
+        nonlocal told
+        while told < 300:
+            try:
+                while True:
+                    gone = Gone()
+                    kept.add(gone)
+                    by_key[gone], by_value[1] = 1, gone
+            except Told:
+                told += 1
+
+    thread = started(threading.Thread(target=victim, daemon=True))
+    while thread.is_alive():
+        assert thread.ident is not None
+        raise_in(thread.ident, Told)
+        time.sleep(1e-4)
+    assert told == 300 and not lost
 
 
 def test_a_limit_reaches_who_imports_all_the_time() -> None:

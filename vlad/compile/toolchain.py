@@ -137,21 +137,28 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
     """Exit status and output of a command in a process group of its own, all of which ends in time."""
     # a compiler that is ended leaves what lies between its passes
     temporary = {} if folder is None else {"TMPDIR": folder}
+    begun: list[subprocess.Popen[bytes]] = []
     with tempfile.TemporaryFile() as output:
+
+        def begin() -> None:
+            try:
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder,
+                    start_new_session=True, env={**os.environ, **temporary, "LC_ALL": "C"},
+                )  # fmt: skip
+            except OSError as error:
+                raise Unavailable(f"`{command[0]}` cannot be run: {error.strerror}") from None
+            _running[process] = None if folder is None else threading.get_ident()
+            begun.append(process)
+
         try:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder, start_new_session=True,
-                env={**os.environ, **temporary, "LC_ALL": "C"},
-            )  # fmt: skip
-        except OSError as error:
-            raise Unavailable(f"`{command[0]}` cannot be run: {error.strerror}") from None
-        _running[process] = None if folder is None else threading.get_ident()
-        try:
-            status = _status(process, seconds)
+            undisturbed(begin)  # a process that nobody knows of would go on
+            status = _status(begun[0], seconds)
         except subprocess.TimeoutExpired:
             raise Unavailable(f"`{command[0]}` did not end within {seconds:g} seconds") from None
         finally:
-            _end_group(process)
+            for process in begun:
+                _end_group(process)
         output.seek(0)
         return status, output.read(MOST_OUTPUT).decode("utf-8", "replace")
 
