@@ -6,6 +6,7 @@ Random tests draw the same examples in every run, so that a red run means that t
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 
@@ -32,6 +33,12 @@ os.environ.setdefault("VLAD_CACHE_DIR", os.path.join(_kept.name, "cache"))
 settings.register_profile("search", derandomize=False)
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays: the collector of cyclic garbage need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
