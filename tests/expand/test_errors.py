@@ -706,8 +706,16 @@ def test_operands_before_names_are_found_once() -> None:
 @pytest.mark.parametrize(
     ("program", "column", "hint"),
     [
-        ("(total 1 2 #:axis 3 . 4)", 23, "a call with operands by name has no dot"),
-        ("(total 1 2 . #:axis)", 14, "a call with operands by name has no dot"),
+        (
+            "(total 1 2 #:axis 3 . 4)",
+            23,
+            "a call with operands by name has no dot: each operand is written, as in (f x #:axis 0)",
+        ),
+        (
+            "(total 1 2 . #:axis)",
+            14,
+            "a call with operands by name has no dot: each operand is written, as in (f x #:axis 0)",
+        ),
         (
             "(total 1 2 #:axes 3)",
             12,

@@ -306,7 +306,10 @@ class _Expander:
         """Operands by name are put in the order of the row, with defaults where they are missing. A lambda that is given a
         derivative takes the name: what it is called with is said of it."""
         if form.tail is not None:
-            raise invalid(form.tail, "a call with operands by name has no dot")
+            raise invalid(
+                form.tail,
+                "a call with operands by name has no dot: each operand is written, as in (f x #:axis 0)",
+            )
         row = operator.cell.primitive if isinstance(operator, GlobalReference) else None
         operands: list[Atom] = []
         named: dict[str, Atom] = {}
