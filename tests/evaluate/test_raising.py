@@ -106,7 +106,7 @@ def test_what_is_called_as_an_object_goes_is_not_told(monkeypatch: pytest.Monkey
     while thread.is_alive():
         assert thread.ident is not None
         raise_in(thread.ident, Told)
-        time.sleep(1e-4)
+        time.sleep(1e-4)  # so that it goes on meanwhile, and is told somewhere else the next time
     assert told == 300 and not lost
 
 

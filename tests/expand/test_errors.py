@@ -6,6 +6,7 @@ import pytest
 from expanding import items
 
 from vlad.errors import VladError
+from vlad.expand.items import Expression
 from vlad.expand.scope import Module
 from vlad.primitives.table import TABLE
 from vlad.values import FALSE, Primitive
@@ -698,7 +699,8 @@ def test_operands_by_name(program: str, expected: list[object]) -> None:
 def test_operands_before_names_are_found_once() -> None:
     """They were found twice once: what they did was done twice, and calls in each other took time and memory without bounds."""
     (item,) = items("(total (+ 1 2) (+ 3 4) #:axis (+ 5 6))", keyed())
-    assert len(item.body.bindings) == 3  # type: ignore[union-attr]
+    assert isinstance(item, Expression)
+    assert len(item.body.bindings) == 3
     (item,) = items("(total 1 (begin (display 2) 3) #:axis 4)", keyed())
     assert str(item).count("display") == 1
 

@@ -107,13 +107,13 @@ def test_wrong_text(text: str, column: int) -> None:
 
 
 def test_deep_nesting_and_much_text() -> None:
-    depth = 300_000
+    depth = 1_000_000
     (form,) = read(Source("deep", "(" * depth + ")" * depth))
     assert len(written(datum(form))) == 2 * depth
     line = "(define (area r) (* 3.14159 (* r r))) ; a comment\n"
-    source = Source("long", line * (2_000_000 // len(line)))
+    source = Source("long", line * (4_000_000 // len(line)))
     data = read(source)
-    assert len(data) == 2_000_000 // len(line)
+    assert len(data) == 4_000_000 // len(line)
     assert data[-1].span.line == len(data)
 
 

@@ -27,6 +27,7 @@ from vlad.compile.first_order import (
     blocks,
     inner_blocks,
     leaves_read,
+    slots_bound,
     statements,
 )
 from vlad.compile.optimize import acting_functions
@@ -85,7 +86,7 @@ class _Loop:
     def split(self, serial: int) -> Function:
         """Leave the first turn to the function; the others go to the loop that this answers."""
         function = self.function
-        handed = [slot for statement in self.found for slot in _slots(statement)]
+        handed = [slot for statement in self.found for slot in slots_bound(statement)]
         copy = Copy({})
         parameters = [copy.new(slot) for slot in function.parameters]
         body = copy.block(function.body)
@@ -104,7 +105,9 @@ class _Loop:
             function.origin,
         )
         for block in blocks(body):
-            block.statements = [s for s in block.statements if not (_slots(s) and _slots(s)[0] in instead)]
+            block.statements = [
+                s for s in block.statements if not (slots_bound(s) and slots_bound(s)[0] in instead)
+            ]
             for node in (*block.statements, block.end):
                 replace_leaves(node, lambda leaf: instead.get(leaf, leaf) if type(leaf) is Slot else leaf)
             if type(block.end) is TailInvoke and block.end.function is function:
@@ -134,15 +137,6 @@ def _in_every_turn(body: Block, turns: list[Block]) -> list[Statement]:
         if len(arms) != 1:
             return found
         block = arms[0]
-
-
-def _slots(statement: Statement) -> tuple[Slot, ...]:
-    match statement:
-        case Compute():
-            return (statement.slot,)
-        case Invoke():
-            return statement.slots
-    return ()
 
 
 def _cells(statement: Compute | Invoke) -> list[Cell | None]:
