@@ -17,11 +17,16 @@ import vlad.compile.optimize
 import vlad.compile.tiers
 import vlad.core.passes
 import vlad.evaluate.explain
+from vlad.room import with_room
 
 vlad.core.passes.CHECKING = True
 vlad.compile.optimize.CHECKING = True
 vlad.compile.tiers.RAISING = True
 vlad.evaluate.explain.RAISING = True
+
+# Tests call from so deep within pytest that most procedures go to and fro over the end of a piece of frames.
+_run = pytest.Function.runtest
+pytest.Function.runtest = lambda self: with_room(_run, self)  # type: ignore[method-assign]
 
 # Tier 0, unless a test asks for another: programs, examples and tests/compile do.
 os.environ.setdefault("VLAD_TIER", "evaluate")

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 # From the first to the last; a file may import what stands above it or, in its line, before it.
 ROOMS = (
-    ("vlad", "raising imports budget source spelling values tensors write errors devices"),
+    ("vlad", "raising room imports budget source spelling values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns arity items forms"),
@@ -33,8 +33,8 @@ ROOMS = (
     (
         "vlad.compile",
         "refusals pace abi cache toolchain identity first_order representation blas interface interrupts border quick "
-        "analyze specialize rewriting boxes sums optimize loops fuse products indices functions sides kernel_text kernels "
-        "lifetimes triangles expressions scaling quotients wide emit_products emit_kernels emit_routines facts c_text "
+        "analyze specialize rewriting boxes sums optimize loops fuse products indices functions vectors sides kernel_text "
+        "kernels lifetimes triangles expressions scaling quotients wide emit_products emit_kernels emit_routines facts c_text "
         "definitions emit_function emit_c emit_cuda cuda unit calls beside tiers whole",
     ),
     (
@@ -62,6 +62,7 @@ FOREIGN = {
         "vlad.devices",
         "vlad.compile.quick",
         "vlad.compile.blas",
+        "vlad.compile.vectors",
         "vlad.bridges.arrays",
         "vlad.bridges.jax",
     ),

@@ -35,6 +35,7 @@ from vlad.namespace import Namespace
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
+from vlad.room import with_room
 from vlad.source import Source, Span, in_library, in_stdlib
 from vlad.spelling import nearest
 from vlad.turns import Turns
@@ -523,7 +524,7 @@ class Session(Namespace):
         if lambda_ is not None:
             return self.machine.top_level(lambda_)
         thunk = self.machine.top_level(make_lambda((Variable("nothing"),), body, "", span))
-        return self._suggesting(self.tiers.apply, thunk, NIL, span=span)
+        return with_room(self._suggesting, self.tiers.apply, thunk, NIL, span=span)
 
     def _suggesting(
         self, evaluate: Callable[..., Answer], *operands: Any, span: Span | None = None

@@ -30,6 +30,7 @@ from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
 from vlad.imports import whole
 from vlad.primitives.control import read_real
+from vlad.room import with_room
 from vlad.tensors import (
     Tensor,
     entries,
@@ -344,12 +345,18 @@ class Compiled(Crossing):
             self._in[first + 2].i = found.is_wide
         if interface.takes_apart:
             routines = whole("vlad.compile.blas").lapack()
-            first = len(interface.parameters) + interface.extra - 2
+            first = len(interface.parameters) + interface.extra - interface.calls_vectors - 2
             if not routines.addresses:
                 raise Unbounded("there is no LAPACK library to take matrices apart")
             table = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
             self.held.append(table)
             self._in[first].p, self._in[first + 1].i = table, routines.is_wide
+        if interface.calls_vectors:
+            functions = whole("vlad.compile.vectors").functions()
+            if functions:  # else the null pointer stays
+                table = ffi.new("void *[]", [ffi.cast("void *", one) for one in functions])
+                self.held.append(table)
+                self._in[len(interface.parameters) + interface.extra - 1].p = table
         for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
             self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
@@ -548,8 +555,8 @@ def compile_call(
     *first, last = _limits(length, variants)
     for limit in first:
         with contextlib.suppress(Unbounded):
-            return _compile(machine, f, operands, limit, optimize, fast_math)
-    return _compile(machine, f, operands, last, optimize, fast_math, tell_where)
+            return with_room(_compile, machine, f, operands, limit, optimize, fast_math)
+    return with_room(_compile, machine, f, operands, last, optimize, fast_math, tell_where)
 
 
 def longest_chain(value: Value, known: dict[int, int]) -> int:

@@ -187,7 +187,14 @@ class Unit(Definitions):
         lines.append(
             "int vlad_call(union vlad_word const *in, union vlad_word *out) { return vlad_run(vlad_enter, in, out); }"
         )
-        words = facts.counts or self.multiplies or self.takes_apart or self.takes or self.places
+        words = (
+            facts.counts
+            or self.multiplies
+            or self.takes_apart
+            or self.calls_vectors
+            or self.takes
+            or self.places
+        )
         if entry not in facts.fails and entry.results == "d" and not words:
             kinds = [f"{C_TYPES[slot.kind]} x{index}" for index, slot in enumerate(entry.parameters)]
             names = ", ".join([f"x{index}" for index in range(len(kinds))])
@@ -253,6 +260,10 @@ static int vlad_begin_once(void) {
 }}""")
         return "\n".join(lines)
 
+    @property
+    def calls_vectors(self) -> bool:
+        return any("vlad_has_vectors(" in text for text in self.expressions)
+
     def _told(self, told: Callable[[Fail], str]) -> str:
         texts = [told(fail) for fail in self.failures]
         lines = [f"  {c_string(text.encode('utf-8', 'surrogatepass'))}," for text in texts]
@@ -280,6 +291,9 @@ static int vlad_begin_once(void) {
         if self.takes_apart and not self.alone:
             lines.append(f"  vlad_lapack = vlad_in[{first}].p; vlad_lapack_is_wide = vlad_in[{first + 1}].i;")
             first += 2
+        if self.calls_vectors and not self.alone:
+            lines.append(f"  vlad_vectors = vlad_in[{first}].p;")
+            first += 1
         takes = [
             *self.takes,
             *[f"{place_of_result(index)} = vlad_in[{{}}].p;" for index in self.places.values()],

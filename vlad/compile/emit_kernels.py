@@ -43,7 +43,7 @@ from vlad.compile.sides import (
     in_lanes,
     in_parts,
 )
-from vlad.compile.wide import SUMS, WIDE, Wide, is_wide, nonnegative
+from vlad.compile.wide import SUMS, WIDE, Wide, called, is_wide, nonnegative
 from vlad.core.kernels import Choice, Kernel, Output, Read, Step, Write, start, words
 from vlad.core.types import is_of_reals
 
@@ -306,12 +306,25 @@ class _Emitter:
                 lines = ["#ifdef VLAD_FAST_MATH", *loop, "#else", *lines, "#endif"]
             self._lines(depth + 1, lines)
             return
-        if depth == len(self.axes) - 1 and self._is_long_sum() and is_wide(kernel, self.levels, self.axes):
+        is_innermost = depth == len(self.axes) - 1 and not self.multiplies
+        if is_innermost and self._is_long_sum() and is_wide(kernel, self.levels, self.axes):
             self._line(0, f"#if {WIDE}")
             self._wide(depth)
             self._line(0, "#else")
             self._plain(depth)
             self._line(0, "#endif")
+            return
+        if is_innermost and self._calls_vectors() and is_wide(kernel, self.levels, self.axes, self.quotients):
+            has_vectors = "if (vlad_has_vectors())"
+            self.expressions.append(has_vectors)
+            self._line(0, f"#if {WIDE}")
+            self._line(depth + 1, has_vectors)
+            self._wide(depth)
+            self._line(depth + 1, "else")
+            self._line(0, "#endif")
+            self._line(depth + 1, "{")
+            self._plain(depth)
+            self._line(depth + 1, "}")
             return
         self._plain(depth)
 
@@ -425,12 +438,13 @@ class _Emitter:
         writes = [
             (entry_text(self.outputs[write.output], write.access, kernel.extents), write.value)
             for write in kernel.writes
-            if write.access is not None
+            if write.access is not None and not write.combine
         ]
+        sums = [(self._gathered(write), write.value) for write in kernel.writes if write.combine]
         positive = nonnegative(kernel, self.constants)
         quotients = self.quotients or Quotients({}, {}, {}, kernel.outputs[0].kind)
         wide = Wide(kernel, inner, quotients, positive, self.scaled, self.real)
-        lines = wide.loops(self.axes[depth], reads, writes, self._turn_values(depth), self._turn(depth))
+        lines = wide.loops(self.axes[depth], reads, writes, sums, self._turn_values(depth), self._turn(depth))
         self._lines(depth + 1, lines)
         self.expressions += lines
 
@@ -476,6 +490,10 @@ class _Emitter:
             self.kernel.extents[self.axes[-1]] >= FEWEST_UNROLLED and len(inner) >= FEWEST_STEPS_UNROLLED
         )
         return is_long and all(type(step) is Step and step.row.name in SUMS for step in inner)
+
+    def _calls_vectors(self) -> bool:
+        """Does it call functions of which the host may know better ones?"""
+        return any(map(called, self._inner_steps()))
 
     def _inner_steps(self) -> list[Step | Choice]:
         """What is found in each turn of the innermost loop."""

@@ -612,6 +612,23 @@ static inline vlad_wide vlad_wide_divided(vlad_wide a, vlad_wide y, vlad_wide q)
 }
 #endif
 
+/* Has the host found functions of vectors (compile/vectors.py, whose order that is)? */
+static void **vlad_vectors;
+static inline int vlad_has_vectors(void) { return vlad_vectors != 0; }
+
+/* Some of them. */
+#ifdef VLAD_WIDE
+static inline vlad_wide vlad_wide_exp(vlad_wide x) {
+  return ((vlad_wide (*)(vlad_wide))vlad_vectors[sizeof(double) == 8 ? 0 : 3])(x);
+}
+static inline vlad_wide vlad_wide_log(vlad_wide x) {
+  return ((vlad_wide (*)(vlad_wide))vlad_vectors[sizeof(double) == 8 ? 1 : 4])(x);
+}
+static inline vlad_wide vlad_wide_pow(vlad_wide x, vlad_wide y) {
+  return ((vlad_wide (*)(vlad_wide, vlad_wide))vlad_vectors[sizeof(double) == 8 ? 2 : 5])(x, y);
+}
+#endif
+
 /* What the processor has noted of numbers that were none, divisions by zero, overflow and lost digits: taken from it, with all that
    stays as it is, and given back, with the answer whether there is any since. Loads and stores do not move over either. */
 #ifdef VLAD_WIDE

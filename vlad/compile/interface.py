@@ -24,9 +24,10 @@ class Interface:
     """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
     abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is `direct` has an
     entry without words, from its parameters to a real; one that `counts` takes fuel as one more word, and gives the rest back;
-    one that `multiplies` matrices takes the library's products for that, and one that `takes_apart` matrices the addresses of its
-    routines (blas.py). `places`: the numbers of the results, tensors, for which the last words may say where their entries are to
-    be written. `largest`: bytes of the largest array that it makes."""
+    one that `multiplies` matrices takes the library's products for that, one that `takes_apart` matrices the addresses of its
+    routines (blas.py), and one that `calls_vectors` those of functions of vectors (vectors.py). `places`: the numbers of the
+    results, tensors, for which the last words may say where their entries are to be written. `largest`: bytes of the largest
+    array that it makes."""
 
     layout: Representation
     operands: tuple[Type, ...]
@@ -40,13 +41,14 @@ class Interface:
     counts: bool
     multiplies: bool
     takes_apart: bool
+    calls_vectors: bool
     places: tuple[int, ...] = ()
     largest: int = 0
 
     @property
     def extra(self) -> int:
         """The words after the operands, but for the addresses of tensors that come behind them."""
-        return self.counts + 3 * self.multiplies + 2 * self.takes_apart
+        return self.counts + 3 * self.multiplies + 2 * self.takes_apart + self.calls_vectors
 
     def text(self) -> str:
         """For another process. Raises Unwritable."""
@@ -63,6 +65,7 @@ class Interface:
             "counts": self.counts,
             "multiplies": self.multiplies,
             "takes_apart": self.takes_apart,
+            "calls_vectors": self.calls_vectors,
             "places": self.places,
             "largest": self.largest,
         }
@@ -87,6 +90,7 @@ def read_interface(text: str) -> Interface:
         fields["counts"],
         fields["multiplies"],
         fields["takes_apart"],
+        fields["calls_vectors"],
         tuple(fields["places"]),
         fields["largest"],
     )

@@ -115,6 +115,7 @@ class Unit:
                 "static long vlad_fuel;" in self.text,
                 "static void *vlad_gemm," in self.text,
                 "static void **vlad_lapack;" in self.text,
+                "static void **vlad_vectors;" in self.text,
                 places,
                 max([WORD * int(count) for count in _ARRAY.findall(self.text)], default=0),
             )

@@ -44,6 +44,7 @@ from vlad.primitives.indexing import OUT_OF_RANGE
 from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
 from vlad.primitives.random import NO_KEY, NO_RANGE
 from vlad.primitives.strings import BEYOND, OUTSIDE
+from vlad.room import with_room
 from vlad.source import Span, in_library
 from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
 
@@ -167,7 +168,7 @@ class Whole:
     def _solved(self, solve: Callable[[], Instance], span: Span | None) -> Instance:
         try:
             with deep_recursion():
-                return solve()
+                return with_room(solve)
         except Unbounded as unbounded:
             refused = _refused(unbounded.reason, unbounded.span or span, self.at)
             refused.unsettled = isinstance(unbounded, Unsettled)

@@ -1,5 +1,5 @@
 """Innermost loops of sums, products and quotients, in vectors that C is given as such, four at a time: of eight reals or sixteen
-floats.
+floats. Or of functions of which the host knows better ones than the C compiler (vectors.py), and of sums of what they answer.
 
 In: a kernel, its quotients (quotients.py) if it has any, and the C of its entries.  Out: the lines of its loop.
 
@@ -24,14 +24,15 @@ that is taken from the vector before, moved by one place.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
-from vlad.compile.functions import single
+from vlad.compile.functions import BETTER, single
 from vlad.compile.kernel_text import operand_texts
 from vlad.compile.quotients import Quotients
-from vlad.core.kernels import SIZES, Access, Kernel, Step, words
+from vlad.core.kernels import SIZES, Access, Choice, Kernel, Step, Write, words
 
 WIDE = "defined(VLAD_WIDE)"
 LENGTH, VECTORS = 64, 4  # bytes of a vector, vectors in a turn of the loop
@@ -45,26 +46,38 @@ KINDS = ("float64", "float32")
 SUMS = ("+", "-", "*", "negate")
 ODD = ("*", "/")  # of the negative they are the negative, to the last bit
 NONNEGATIVE = ("abs", "exp", "sqrt")
+_CALL = re.compile(rf"({'|'.join(BETTER)})\(\{{x\}}(, \{{y\}})?\)")
+
+
+def called(step: Step | Choice) -> str:
+    """The function of vectors that is a step, "" if none."""
+    found = _CALL.fullmatch(step.row.c) if type(step) is Step else None
+    return "" if found is None else found[1]
 
 
 def is_wide(
     kernel: Kernel, levels: Sequence[int], axes: Sequence[int], quotients: Quotients | None = None
 ) -> bool:
-    """Is the innermost loop of such rows alone, over entries side by side, and does it but store? `levels`: how many loops
-    enclose where each value is found."""
+    """Is the innermost loop of such rows alone, over entries side by side, and does it but store, or where it calls functions,
+    sum up? `levels`: how many loops enclose where each value is found."""
     axis, innermost, kind = axes[-1], len(axes), kernel.outputs[0].kind
 
     def is_beside(access: Access | None) -> bool:
         return access is not None and not access.at and access.strides[axis] == 1
 
+    def is_sum(write: Write) -> bool:
+        access = write.access
+        return write.combine == "+" and (access is None or (not access.at and access.strides[axis] == 0))
+
     inner = [number for number, level in enumerate(levels) if level == innermost]
     steps = [kernel.steps[number - len(kernel.reads)] for number in inner if number >= len(kernel.reads)]
     reads = [kernel.reads[number] for number in inner if number < len(kernel.reads)]
     divisors = set() if quotients is None else set(quotients.divisors.values())
-    rows = (*SUMS, "/") if divisors else SUMS
+    calls = any(map(called, steps))
+    rows = (*SUMS, "/") if divisors or calls else SUMS
     return (
         kind in KINDS
-        and (quotients is None or quotients.kind == kind)
+        and (quotients is None or (quotients.kind == kind and not calls))
         and words(kernel.extents[axis], kind) >= FEWEST_WIDE
         and all(
             kernel.kind_of(number) in (KINDS if level < innermost else (kind,))
@@ -72,8 +85,12 @@ def is_wide(
         )
         and all(output.kind == kind and output.base is None for output in kernel.outputs)
         and all(read.operand is not None and is_beside(read.access) for read in reads)
-        and all(type(step) is Step and step.row.name in rows for step in steps)
-        and all(is_beside(write.access) and not write.combine for write in kernel.writes)
+        and all(type(step) is Step and (step.row.name in rows or called(step)) for step in steps)
+        and all(
+            (is_beside(write.access) and not write.combine)
+            or (calls and kind == "float64" and is_sum(write))  # of floats sums are of another width
+            for write in kernel.writes
+        )
         and all(levels[write.value] == innermost for write in kernel.writes)
     )
 
@@ -220,45 +237,56 @@ class Wide:
     scaled: Mapping[int, tuple[int, float]]
     real: Callable[[float], str]
     moved: Moved = field(init=False)
+    vectors: int = field(
+        init=False
+    )  # in a turn: of calls one, for what is left over at the ends is computed one by one
     # of variables that hold a value with the other sign
     negated: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.moved = Moved(self.kernel, self.inner, self.quotients, self.scaled)
+        self.vectors = 1 if any(map(called, self.kernel.steps)) else VECTORS
 
     def loops(
         self,
         axis: int,
         reads: Mapping[int, str],
         writes: Sequence[tuple[str, int]],
+        sums: Sequence[tuple[str, int]],
         values: Sequence[str],
         one: Sequence[str],
     ) -> list[str]:
         """The loop over whole turns, and one over what is left at both ends. `reads`: the C of the entries that are read;
-        `writes`: the C of those that are written, and what each is; `one`: the lines for a single entry, of which `values` find
-        what is written."""
+        `writes`: the C of those that are written, and what each is; `sums`: variables, and what is added to each; `one`: the
+        lines for a single entry, of which `values` find what is written."""
         extent, index, kind = self.kernel.extents[axis], f"i{axis}", self.kernel.outputs[0].kind
-        start = f"vlad_wide_start(&{writes[0][0]})" if words(extent, kind) >= FEWEST_ALIGNED else "0"
+        is_aligned = bool(writes) and words(extent, kind) >= FEWEST_ALIGNED
+        start = f"vlad_wide_start(&{writes[0][0]})" if is_aligned else "0"
         begin, end = ([], [])
         if self.quotients.divisors:
             begin, end = ["  unsigned before = vlad_wide_begin();"], ["  far |= vlad_wide_end(before);"]
         length = LENGTH // SIZES[kind]
-        taken = length * VECTORS
-        turn = self._turn(words(extent, kind) >= FEWEST_FETCHED, reads, writes)
+        taken = length * self.vectors
+        turn = self._turn(words(extent, kind) >= FEWEST_FETCHED, reads, writes, sums)
         text = [
             "{",
             f"  long {index} = 0, start = {start}, begin = start;",
             *[f"  {line}" for line in self._before(index, values)],
             *begin,
+            *[f"  vlad_wide sum{number} = {{0}};" for number in range(len(sums))],
             f"  for (; begin <= {extent - taken}; begin += {taken}) {{",
-            f"#pragma GCC unroll {VECTORS}",
-            f"    for (long part = 0; part < {VECTORS}; part++) {{",
+            f"#pragma GCC unroll {self.vectors}",
+            f"    for (long part = 0; part < {self.vectors}; part++) {{",
             f"      long {index} = begin + {length} * part;",
             *[f"      {line}" for line in turn],
             "    }",
             "  }",
             *end,
+            *[
+                f"  for (long lane = 0; lane < {length}; lane++) {name} += sum{number}[lane];"
+                for number, (name, _) in enumerate(sums)
+            ],
             f"  for ({index} = start ? 0 : begin; {index} < {extent}; {index} = {index} + 1 == start ? begin : {index} + 1) {{",
             *[f"    {line}" for line in one],
             "  }",
@@ -267,7 +295,11 @@ class Wide:
         return [single(line) for line in text] if kind == "float32" else text
 
     def _turn(
-        self, is_fetched: bool, reads: Mapping[int, str], writes: Sequence[tuple[str, int]]
+        self,
+        is_fetched: bool,
+        reads: Mapping[int, str],
+        writes: Sequence[tuple[str, int]],
+        sums: Sequence[tuple[str, int]],
     ) -> list[str]:
         """The lines for a vector."""
         if is_fetched:
@@ -289,6 +321,8 @@ class Wide:
                 self._found(number, *self._text(number, step))
         for place, value in writes:
             self.lines.append(f"*(vlad_wide *)&{place} = {'-' if value in self.negated else ''}x{value};")
+        for number, (_, value) in enumerate(sums):
+            self.lines.append(f"sum{number} {'-' if value in self.negated else '+'}= x{value};")
         self.lines += [f"before{source} = x{source};" for source in self._sources()]
         return self.lines
 
@@ -323,7 +357,7 @@ class Wide:
 
     def _reciprocal(self, divisor: int) -> str:
         name = "vlad_wide_reciprocal_of_positive" if divisor in self.positive else "vlad_wide_reciprocal"
-        return f"{name}(x{divisor}, part == {VECTORS - 1})"
+        return f"{name}(x{divisor}, part == {self.vectors - 1})"
 
     def _text(self, number: int, step: Step) -> tuple[str, bool]:
         """A step's C, and whether that is of the other sign."""
@@ -336,6 +370,9 @@ class Wide:
             return f"x{of} * {self.real(-factor if of in self.negated else factor)}", False
         signs = [value in self.negated for value in step.values]
         operands = operand_texts(self.kernel, step)
+        if called(step):
+            texts = zip(step.values, operands.values(), strict=True)
+            return f"vlad_wide_{called(step)}({', '.join([self._operand(*text) for text in texts])})", False
         x, y = operands["x"], operands.get("y", "")
         match step.row.name, signs:
             case "negate", [is_negated]:
@@ -361,6 +398,9 @@ class Wide:
             self._vector(divisor, self.quotients.reciprocal(divisor)),
         )
         return f"{name}({', '.join(operands)})"
+
+    def _operand(self, number: int, text: str) -> str:
+        return self._vector(number, f"{'-' if number in self.negated else ''}{text}")
 
     def _vector(self, number: int, text: str) -> str:
         """A number that is the same for all a vector as one, a zero's sign included."""

@@ -1,0 +1,233 @@
+"""Long loops of exponentials, logarithms and powers, by the functions of vectors that NumPy has brought along, where it has."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vlad
+from vlad.compile import vectors
+from vlad.compile.emit_kernels import kernel_lines
+from vlad.compile.unit import Unit
+from vlad.compile.wide import FEWEST_WIDE
+from vlad.convert import from_python
+from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
+from vlad.primitives.table import TABLE
+
+ALONG, SAME = Access(0, (1,)), Access(0, (0,))
+TEXTS = {
+    "exp": "(lambda (x y) (exp x))",
+    "log": "(lambda (x y) (log (* x x)))",
+    "expt": "(lambda (x y) (expt (+ 0.1 (* x x)) y))",
+    "by one exponent": "(lambda (x y) (expt (* x x) 0.3))",
+    "of one number": "(lambda (x y) (expt 1.1 x))",
+    "of a negative": "(lambda (x y) (exp (- (* x y))))",
+    "of a difference": "(lambda (x y) (- (exp x) (exp y)))",
+    "divided": "(lambda (x y) (/ (log (+ 1 (* x x))) (exp y)))",
+    "of neighbours": "(lambda (x y) (let ((n (size x))) (* (exp (slice x 1 n)) (exp (slice x 0 (- n 1))))))",
+}
+SUMS = {
+    "sum": "(lambda (x y) (sum (exp x)))",
+    "sum of negatives": "(lambda (x y) (- 1 (sum (- (exp x)))))",
+    "two sums": "(lambda (x y) (let ((t (exp x))) (list (sum t) (sum (* t y)))))",
+    "softmax": "(lambda (x y) (let ((t (exp (- x (maximum x))))) (/ t (sum t))))",
+    "logsumexp": "(lambda (x y) (logsumexp x))",
+    "its gradient": "(lambda (x y) ((gradient logsumexp) x))",
+    "its product": "(lambda (x y) (hvp logsumexp x y))",
+    "of rows": "(lambda (x y) (sum (exp (stack (list x y))) #:axis 1))",
+    "of logarithms": "(lambda (x y) ((gradient (lambda (x) (sum (log (+ 1 (exp (* x y))))))) x))",
+    "of powers": "(lambda (x y) (sum (expt (+ 1 (* x x)) y)))",
+}
+COMPILED, EVALUATED = vlad.Session(tier="compile"), vlad.Session(tier="evaluate")
+WITH = pytest.mark.skipif(
+    not vectors.functions(), reason="NumPy has no functions of vectors for this processor"
+)
+
+
+def procedures(texts: dict[str, str]) -> dict[str, tuple[Any, Any]]:
+    return {name: (COMPILED.eval(text), EVALUATED.eval(text)) for name, text in texts.items()}
+
+
+ALL = procedures({**TEXTS, **SUMS})
+
+
+def unit(text: str, *operands: Any) -> str:
+    code, *environment = EVALUATED.eval(text).value
+    values = tuple([from_python(operand) for operand in operands])
+    return Unit(EVALUATED.machine, code, tuple(environment[: len(code.environment)]), values).text
+
+
+def test_the_text() -> None:
+    """Of exponentials that are stored and summed; the last entries are computed one by one."""
+    text = kernel_lines(
+        Kernel(
+            (2050,),
+            (Read(0, ALONG), Read(1, None)),
+            (Step(TABLE["-"], (0, 1)), Step(TABLE["exp"], (2,))),
+            (Output(2050), Output(1)),
+            (Write(0, 3, ALONG), Write(1, 3, SAME, "+")),
+        ),
+        ["a", "b"],
+        ["r", "s"],
+        repr,
+        [],
+    )
+    lines = [line.strip() for line in text]
+    begun = lines.index("#if defined(VLAD_WIDE)")
+    assert lines[begun : lines.index("s[0] = s__3;")] == [
+        "#if defined(VLAD_WIDE)",
+        "if (vlad_has_vectors())",
+        "{",
+        "long i0 = 0, start = vlad_wide_start(&r[i0]), begin = start;",
+        "vlad_wide sum0 = {0};",
+        "for (; begin <= 2042; begin += 8) {",
+        "#pragma GCC unroll 1",
+        "for (long part = 0; part < 1; part++) {",
+        "long i0 = begin + 8 * part;",
+        "vlad_wide x0 = vlad_wide_at(&((const double *)a)[i0]);",
+        "vlad_wide x2 = x0 - x1;",
+        "vlad_wide x3 = vlad_wide_exp(x2);",
+        "*(vlad_wide *)&r[i0] = x3;",
+        "sum0 += x3;",
+        "}",
+        "}",
+        "for (long lane = 0; lane < 8; lane++) s__3 += sum0[lane];",
+        "for (i0 = start ? 0 : begin; i0 < 2050; i0 = i0 + 1 == start ? begin : i0 + 1) {",
+        "double x0 = ((const double *)a)[i0];",
+        "double x2 = x0 - x1;",
+        "double x3 = exp(x2);",
+        "r[i0] = x3;",
+        "s__3 = s__3 + x3;",
+        "}",
+        "}",
+        "else",
+        "#endif",
+        "{",
+        "#pragma omp simd reduction(+: s__3)",
+        "for (long i0 = 0; i0 < 2050; i0++) {",
+        "double x0 = ((const double *)a)[i0];",
+        "double x2 = x0 - x1;",
+        "double x3 = exp(x2);",
+        "r[i0] = x3;",
+        "s__3 = s__3 + x3;",
+        "}",
+        "}",
+    ]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_these_are_such_loops(name: str) -> None:
+    text = unit({**TEXTS, **SUMS}[name], np.ones(301), np.ones(301))
+    assert "if (vlad_has_vectors())" in text and "vlad_vectors = vlad_in[" in text
+    assert ("vlad_wide_moved" in text) == (name == "of neighbours")
+
+
+def test_short_rows_are_not() -> None:
+    text = unit("(lambda (x) (exp x))", np.ones(FEWEST_WIDE - 1))
+    assert "vlad_vectors" not in text
+
+
+@pytest.mark.parametrize("name", ALL)
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), length=st.sampled_from([256, 257, 263, 264, 1000, 2048, 2055, 2061]))
+def test_they_compute_what_tier_0_does(name: str, seed: int, length: int) -> None:
+    r = np.random.default_rng(seed)
+    x, y = r.normal(0, 5, length), r.normal(0, 1, length)
+    found, expected = (np.asarray(procedure(x, y)) for procedure in ALL[name])
+    units = 4 if name in TEXTS else 4 * math.sqrt(length)
+    if name in ("of a difference", "of neighbours", "divided"):  # two of them
+        units = 16
+    scale = (
+        np.abs(expected)
+        if name not in ("of a difference", "its product")
+        else np.max(np.abs(expected)) + np.exp(np.max(x))
+    )
+    assert np.shape(found) == np.shape(expected)
+    assert np.all(np.abs(found - expected) <= units * np.finfo(float).eps * scale)
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "expt", "of a negative", "divided"])
+@settings(deadline=None, max_examples=10)
+@given(seed=st.integers(0, 2**32 - 1), length=st.sampled_from([512, 513, 527, 4096, 4111]))
+def test_so_they_do_of_floats(name: str, seed: int, length: int) -> None:
+    r = np.random.default_rng(seed)
+    x, y = r.normal(0, 2, length).astype(np.float32), r.normal(0, 1, length).astype(np.float32)
+    found, expected = (procedure(x, y) for procedure in ALL[name])
+    assert found.dtype == expected.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=16 * np.finfo(np.float32).eps)
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5, -0.5, 1e-310, -1e-310, 5e-324, 1e308, -1e308, 709.0, 710.0, -745.0, -746.0,
+           -720.0, math.inf, -math.inf, math.nan]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "text", ["(lambda (x y) (exp x))", "(lambda (x y) (log (abs x)))", "(lambda (x y) (expt x y))"]
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numbers_at_the_ends(text: str, kind: str) -> None:
+    """Zeros, infinities, what is no number, and what loses digits for being small, each with each."""
+    with np.errstate(all="ignore"):
+        pairs = np.array([*itertools.product(SPECIAL, SPECIAL)] * 2).astype(kind)
+    x, y = np.ascontiguousarray(pairs.T)
+    if "expt" in text:  # of a number below zero a broken power is refused, by both
+        is_real = (x >= 0) | (y == np.floor(y)) | np.isnan(x)
+        x, y = np.resize(x[is_real], len(x)), np.resize(y[is_real], len(x))
+    found, expected = COMPILED.eval(text)(x, y), EVALUATED.eval(text)(x, y)
+    assert found.dtype == expected.dtype == kind
+    tiny = np.finfo(kind).smallest_subnormal
+    np.testing.assert_allclose(found, expected, rtol=8 * np.finfo(kind).eps, atol=4 * tiny)
+    np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))
+
+
+@WITH
+def test_the_functions_of_vectors_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a table in which exponential and logarithm have changed places."""
+    exp, log, *others = vectors.functions()
+    monkeypatch.setattr(vectors, "functions", lambda: (log, exp, *others))
+    x = np.linspace(1, 2, 300)
+    found = vlad.Session(tier="compile").eval("(lambda (x) (exp (* x 1)))")(x)
+    np.testing.assert_allclose(found[:296], np.log(x)[:296], rtol=1e-15)
+    np.testing.assert_allclose(found[296:], np.exp(x)[296:], rtol=1e-15)
+
+
+def test_where_there_are_none_the_c_library_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "functions", tuple)
+    x = np.linspace(-3, 3, 1000)
+    session = vlad.Session(tier="compile")
+    np.testing.assert_allclose(session.eval("(lambda (x) (exp (- x)))")(x), np.exp(-x), rtol=1e-15)
+    np.testing.assert_allclose(session.eval("(lambda (x) (sum (exp x)))")(x), np.exp(x).sum(), rtol=1e-13)
+
+
+@WITH
+def test_who_has_switched_them_off_for_numpy_has_them_off_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy._core._multiarray_umath as within
+
+    assert len(vectors.functions.__wrapped__()) == 6
+    monkeypatch.setitem(within.__cpu_features__, vectors.NEEDED, False)
+    assert vectors.functions.__wrapped__() == ()
+
+
+def test_beside_everything_else_that_is_handed_over() -> None:
+    """Products, routines, tensors of the program, functions, and places for the answers."""
+    text = """
+      (define table (sin (arange 300)))
+      (define (f a b x)
+        (list (matmul a b) (solve a b) (* table (exp x)) (sum (exp (* table x))) (log (+ 2 table))))"""
+    r = np.random.default_rng(3)
+    a, b, x = r.normal(size=(40, 40)) + 9 * np.eye(40), r.normal(size=(40, 40)), r.normal(size=300)
+    answers = []
+    for tier in ("compile", "evaluate"):
+        session = vlad.Session(tier=tier)
+        session.run_text(text)
+        answers.append([session["f"](a, b, x) for _ in range(2)])
+    for found, expected in zip(*answers, strict=True):
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
