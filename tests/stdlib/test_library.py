@@ -361,7 +361,10 @@ PROGRAMS = [
 
 
 # Of which each derivative takes the compiler many seconds, where everything is compiled.
-PATIENT = ("(sort l", "solve-linear", "matrix-inverse", "(second (argmin", "saddle-point", "stream-scan")
+PATIENT = (
+    "(sort l", "solve-linear", "matrix-inverse", "(second (argmin", "saddle-point", "stream-scan", "(determinant (list",
+    "(append* (list", "(cholesky-factor", "(stream-map2",
+)  # fmt: skip
 
 
 def marked(program: str) -> Any:

@@ -192,6 +192,7 @@ def test_lbfgs_on_rosenbrock(length: int, most: int) -> None:
     assert session.eval("(steps-to rosenbrock x 1e-8)") <= most
 
 
+@pytest.mark.patient
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), length=st.integers(1, 8), spread=st.floats(0, 2))
 def test_lbfgs_on_quadratics(seed: int, length: int, spread: float) -> None:
@@ -265,6 +266,7 @@ def test_a_long_loop_of_training_takes_constant_memory() -> None:
     assert list(session.eval("(car done)")) == pytest.approx([0, 0], abs=1e-9)
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("optimizer", ["(momentum 1e-3 0.9)", "(adam 1e-3)", "(adamw 1e-3 0.1)"])
 def test_no_step_leaves_anything_behind(optimizer: str) -> None:
     """What 2,000 steps on a list and a closure allocate at their peak is what 100 steps do."""
