@@ -222,6 +222,42 @@ def test_who_is_told_to_end_just_as_the_compiler_begins_leaves_none(monkeypatch:
     assert begun[0] not in toolchain._running
 
 
+def test_who_is_told_again_while_a_compiler_is_ended_knows_of_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kill = toolchain._kill
+
+    def told(process: subprocess.Popen[bytes]) -> None:
+        kill(process)
+        raise_in(threading.get_ident(), KeyboardInterrupt)
+
+    monkeypatch.setattr(toolchain, "_kill", told)
+    before = set(toolchain._running)
+    with pytest.raises(KeyboardInterrupt):
+        toolchain._run(["true"], 60, None)
+    assert toolchain._running.keys() <= before
+
+
+def test_who_is_told_while_an_entry_is_kept_closes_its_file(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, made = tempfile.mkstemp, []
+
+    def told(*operands: Any, **named: Any) -> tuple[int, str]:
+        made.append(make(*operands, **named))
+        raise_in(threading.get_ident(), KeyboardInterrupt)
+        return made[-1]
+
+    with monkeypatch.context() as here, pytest.raises(KeyboardInterrupt):
+        here.setattr(tempfile, "mkstemp", told)
+        cache.store("a" * 64, b"kept")
+    ((descriptor, temporary),) = made
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+    assert not os.path.exists(temporary)
+    assert cache.lookup("a" * 64) == b"kept"
+
+
 def test_a_program_that_ends_while_it_is_compiled_leaves_nothing(fresh: Path) -> None:
     program = f"""
 import tempfile, threading, time

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 from xml.dom import minidom
 
 import pytest
@@ -27,9 +29,18 @@ def text_in(path: Path) -> list[str]:
     return lines
 
 
+def calmly(name: str) -> Any:
+    """The rows of a scene, played again where the machine was so busy that the prompt told how long something took."""
+    for _ in range(4):
+        rows = rows_of(played(SCENES[name]))
+        if not any(re.fullmatch(r"; [\d.]+ s", line) for line in text_of(rows)):
+            break
+    return rows
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_a_picture_is_up_to_date(name: str, tmp_path: Path) -> None:
-    rows = rows_of(played(SCENES[name]))
+    rows = calmly(name)
     assert text_in(FOLDER / f"{name}.svg") == text_of(rows), f"run: python docs/make_screens.py {name}"
     fresh = tmp_path / "fresh.svg"
     fresh.write_text(drawn(SCENES[name], rows), encoding="utf-8")

@@ -19,6 +19,7 @@ import time
 from dataclasses import dataclass
 
 from vlad.imports import whole
+from vlad.raising import undisturbed
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
@@ -98,21 +99,22 @@ def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
     path = _opened()
     if path is None:
         return
-    temporary = None
-    try:
+
+    def write() -> None:
         descriptor, temporary = tempfile.mkstemp(".tmp", key[:16] + "-", path)
-        with open(descriptor, "wb") as file:
-            file.write(data + _trailer(data))
-        os.chmod(temporary, 0o700)
-        os.replace(temporary, os.path.join(path, key + suffix))
-        temporary = None
-        _trim_sometimes(path, len(data))
-    except OSError:
-        pass
-    finally:
-        if temporary is not None:
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data + _trailer(data))
+            os.chmod(temporary, 0o700)
+            os.replace(temporary, os.path.join(path, key + suffix))
+        except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+            raise
+
+    with contextlib.suppress(OSError):
+        undisturbed(write)  # a file that nobody knows of would stay open
+        _trim_sometimes(path, len(data))
 
 
 def _limit() -> float:

@@ -157,8 +157,7 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
         except subprocess.TimeoutExpired:
             raise Unavailable(f"`{command[0]}` did not end within {seconds:g} seconds") from None
         finally:
-            for process in begun:
-                _end_group(process)
+            undisturbed(lambda: list(map(_end_group, begun)))  # nor one that is told again meanwhile
         output.seek(0)
         return status, output.read(MOST_OUTPUT).decode("utf-8", "replace")
 
