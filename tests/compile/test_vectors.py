@@ -187,6 +187,25 @@ def test_numbers_at_the_ends(text: str, kind: str) -> None:
     np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@pytest.mark.parametrize("length", [4, 100, 300, 600])
+@pytest.mark.parametrize(
+    "text", ["(expt x 0.5)", "(expt x half)", "(expt x (+ half (* 0 x)))", "(expt x (stack (list half)))"]
+)
+def test_a_power_that_is_a_root(text: str, length: int, kind: str) -> None:
+    """As C has it, whoever takes roots for it: so is what C compilers make of it in vectors, and NumPy's."""
+    x = np.resize(np.array([-math.inf, -0.0, 4.0, math.inf, -1.0, 2.0, math.nan]), length).astype(kind)
+    x = x[np.isfinite(x)] if "0 x" in text else x
+    expected = np.array(
+        [math.inf if y == -math.inf else np.nan if not y >= 0 else math.sqrt(y) + 0.0 for y in x.tolist()],
+        kind,
+    )
+    for session in (COMPILED, EVALUATED):
+        found = session.eval(f"(lambda (x half) {text})")(x, 0.5)
+        np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(kind).eps)
+        np.testing.assert_array_equal(np.signbit(found[found == 0]), False)
+
+
 @WITH
 def test_the_functions_of_vectors_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a table in which exponential and logarithm have changed places."""

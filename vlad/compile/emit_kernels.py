@@ -493,7 +493,9 @@ class _Emitter:
 
     def _calls_vectors(self) -> bool:
         """Does it call functions of which the host may know better ones?"""
-        return any(map(called, self._inner_steps()))
+        return any(
+            called(step) and not self._is_root(step) for step in self._inner_steps() if type(step) is Step
+        )
 
     def _inner_steps(self) -> list[Step | Choice]:
         """What is found in each turn of the innermost loop."""
@@ -579,11 +581,17 @@ class _Emitter:
         return entry_text(array, read.access, self.kernel.extents)
 
     def _text(self, number: int, step: Step) -> str:
-        if number not in self.scaled:
+        if number in self.scaled:
+            of, factor = self.scaled[number]
+            text = f"x{of} * {self.real(factor)}"
+        elif self._is_root(step):
+            text = f"vlad_root({operand_texts(self.kernel, step)['x']})"
+        else:
             return step_text(self.kernel, step)
-        of, factor = self.scaled[number]
-        text = f"x{of} * {self.real(factor)}"
         return single(text) if step.kind == "float32" else text
+
+    def _is_root(self, step: Step) -> bool:
+        return step.row.name == "expt" and self.constants.get(step.values[1]) == 0.5
 
     def _divisor(self, level: int, number: int) -> None:
         """What is to be known of a value by which others are divided."""

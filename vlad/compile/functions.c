@@ -57,6 +57,9 @@ static inline double vlad_ratio(double x, double total, double error) {
   return quotient + (fma(-quotient, total, x) - quotient * error) / total;
 }
 
+/* x to the 1/2. For pow(x, 0.5) gcc 12 takes the root in vectors, which is nan of -inf, and -0 of -0. */
+static inline double vlad_root(double x) { return x == -1.0 / 0.0 ? -x : sqrt(x + 0.0); }
+
 /* 1 / (2 sqrt x): of -0 as of 0. */
 static inline double vlad_half_over_root(double x) { return x == 0 ? 1.0 / 0.0 : 0.5 * (1 / sqrt(x)); }
 

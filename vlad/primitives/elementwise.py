@@ -34,7 +34,7 @@ Formula = Callable[..., Any]
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
-    names = {"erf": erf, "erfc": erfc, "log_of_positive": _log_of_positive}
+    names = {"erf": erf, "erfc": erfc, "log_of_positive": _log_of_positive, "power": _power}
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
     return function
 
@@ -44,6 +44,16 @@ def _log_of_positive(xp: Any, x: Any) -> Any:
     if type(x) is float:
         return math.log(x) if 0 < x < math.inf else math.nan
     return xp.log(xp.where((x > 0) & (x < xp.inf), x, xp.nan))
+
+
+def _power(xp: Any, x: Any, y: Any) -> Any:
+    """x to the y. By one half, NumPy takes roots: those are nan of -inf, and -0 of -0."""
+    x = x * 1.0
+    answer = xp.pow(x, y)
+    if (type(y) is float and y != 0.5) or (type(x) is float and x not in (0, -math.inf)):
+        return answer
+    size = xp.full_like(answer, abs(x)) if type(x) is float else xp.abs(x)
+    return xp.where((y == 0.5) & ((x == 0) | (x == -xp.inf)), size, answer)
 
 
 def is_elementwise(operands: tuple[Value, ...]) -> bool:

@@ -581,7 +581,7 @@ ROWS: list[Primitive] = [
                 (let ((slope (* y (power-log (+ x none) y 1 0)))) (where (= none 1) 0 slope)))""",
             "y": "(where (> x 0) (power-log (where (> x 0) x 1) y 0 1) (* 0 r))",
         },
-        c="pow({x}, {y})", array="xp.pow(x * 1.0, y)",
+        c="pow({x}, {y})", array="power(xp, x, y)",
     ),
     _reals("power-log", "x y n m", "x to the (y - n), times log x to the m, for constant n and m.", power_log,
         partials={
