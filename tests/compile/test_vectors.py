@@ -250,3 +250,20 @@ def test_beside_everything_else_that_is_handed_over() -> None:
     for found, expected in zip(*answers, strict=True):
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
+
+
+def test_a_call_before_the_loop_does_not_make_its_turns_short() -> None:
+    rows, along = Access(0, (1, 0)), Access(0, (300, 1))
+    steps = [
+        Step(TABLE["exp"], (0,)),
+        *[Step(TABLE["*" if n % 2 else "+"], (n + 2 if n else 1, 2)) for n in range(8)],
+    ]
+    given = Kernel(
+        (5, 300),
+        (Read(0, rows), Read(1, along)),
+        tuple(steps),
+        (Output(1500),),
+        (Write(0, 1 + len(steps), along),),
+    )
+    lines = [line.strip() for line in kernel_lines(given, ["a", "b"], ["r"], repr, [])]
+    assert "for (; begin <= 268; begin += 32) {" in lines

@@ -237,16 +237,17 @@ class Wide:
     scaled: Mapping[int, tuple[int, float]]
     real: Callable[[float], str]
     moved: Moved = field(init=False)
-    vectors: int = field(
-        init=False
-    )  # in a turn: of calls one, for what is left over at the ends is computed one by one
+    # in a turn: of calls one, for what is left over at the ends is computed one by one
+    vectors: int = field(init=False)
     # of variables that hold a value with the other sign
     negated: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.moved = Moved(self.kernel, self.inner, self.quotients, self.scaled)
-        self.vectors = 1 if any(map(called, self.kernel.steps)) else VECTORS
+        first = len(self.kernel.reads)
+        calls = any(called(self.kernel.steps[number - first]) for number in self.inner if number >= first)
+        self.vectors = 1 if calls else VECTORS
 
     def loops(
         self,
