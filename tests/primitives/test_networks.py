@@ -14,6 +14,7 @@ from slopes import EXAMPLES, check, procedure, random
 import vlad
 from vlad import VladError
 
+pytestmark = pytest.mark.patient
 Pads = list[tuple[int, int]]
 
 
@@ -83,7 +84,6 @@ def convolutions(draw: st.DrawFn) -> Any:
     return x, (groups * filters, channels, *window), stride, padding, dilation, groups
 
 
-@pytest.mark.patient
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(given_=convolutions(), seed=st.integers(0, 1000))
 def test_conv2d(session: vlad.Session, given_: Any, seed: int) -> None:

@@ -124,6 +124,7 @@ def test_along_an_axis(session: vlad.Session, text: str, shape: Any, axis: int, 
     check(session, f, random(seed, shape, *AXIS[text]), seed)
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize(
     ("text", "shapes"), [(text, pair) for text, pairs in PRODUCTS.items() for pair in pairs]
 )
@@ -135,6 +136,7 @@ def test_products(session: vlad.Session, text: str, shapes: Any) -> None:
             check(session, made(other), operand, seed)
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("spec", EINSUMS)
 def test_einsum(session: vlad.Session, spec: str) -> None:
     """Beside NumPy's; by each of the tensors, which stand behind each other or in a list."""
