@@ -24,7 +24,8 @@ vlad.compile.optimize.CHECKING = True
 vlad.compile.tiers.RAISING = True
 vlad.evaluate.explain.RAISING = True
 
-# Tests call from so deep within pytest that most procedures go to and fro over the end of a piece of frames.
+# Tests call from so deep within pytest that most procedures go to and fro over the end of a piece of frames. (Pytest's own hooks
+# around a test are generators, whose frames lie elsewhere: so the method is replaced.)
 _run = pytest.Function.runtest
 pytest.Function.runtest = lambda self: with_room(_run, self)  # type: ignore[method-assign]
 

@@ -45,9 +45,6 @@ SUMS = {
     "of powers": "(lambda (x y) (sum (expt (+ 1 (* x x)) y)))",
 }
 COMPILED, EVALUATED = vlad.Session(tier="compile"), vlad.Session(tier="evaluate")
-WITH = pytest.mark.skipif(
-    not vectors.functions(), reason="NumPy has no functions of vectors for this processor"
-)
 
 
 def procedures(texts: dict[str, str]) -> dict[str, tuple[Any, Any]]:
@@ -206,15 +203,15 @@ def test_a_power_that_is_a_root(text: str, length: int, kind: str) -> None:
         np.testing.assert_array_equal(np.signbit(found[found == 0]), False)
 
 
-@WITH
 def test_the_functions_of_vectors_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a table in which exponential and logarithm have changed places."""
-    exp, log, *others = vectors.functions()
-    monkeypatch.setattr(vectors, "functions", lambda: (log, exp, *others))
+    """Where there are any: by a table in which exponential and logarithm have changed places."""
+    known = vectors.functions()
+    monkeypatch.setattr(vectors, "functions", lambda: (*known[1:2], *known[:1], *known[2:]))
+    changed = 296 if known else 0
     x = np.linspace(1, 2, 300)
     found = vlad.Session(tier="compile").eval("(lambda (x) (exp (* x 1)))")(x)
-    np.testing.assert_allclose(found[:296], np.log(x)[:296], rtol=1e-15)
-    np.testing.assert_allclose(found[296:], np.exp(x)[296:], rtol=1e-15)
+    np.testing.assert_allclose(found[:changed], np.log(x)[:changed], rtol=1e-15)
+    np.testing.assert_allclose(found[changed:], np.exp(x)[changed:], rtol=1e-15)
 
 
 def test_where_there_are_none_the_c_library_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,11 +222,10 @@ def test_where_there_are_none_the_c_library_is_asked(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(session.eval("(lambda (x) (sum (exp x)))")(x), np.exp(x).sum(), rtol=1e-13)
 
 
-@WITH
 def test_who_has_switched_them_off_for_numpy_has_them_off_here(monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy._core._multiarray_umath as within
 
-    assert len(vectors.functions.__wrapped__()) == 6
+    assert len(vectors.functions.__wrapped__()) in (0, 6)
     monkeypatch.setitem(within.__cpu_features__, vectors.NEEDED, False)
     assert vectors.functions.__wrapped__() == ()
 

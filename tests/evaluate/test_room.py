@@ -20,45 +20,7 @@ def down(depth: int, turns: int) -> int:
 
 
 def wide(a: int) -> tuple[int, ...]:
-    return (
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a,
-        a + 1,
-    )
+    return a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a + 1
 
 
 def faults(turns: int) -> int:

@@ -107,7 +107,7 @@ def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
                 file.write(data + _trailer(data))
             os.chmod(temporary, 0o700)
             os.replace(temporary, os.path.join(path, key + suffix))
-        except BaseException:
+        except BaseException:  # Ctrl-C, too
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise

@@ -262,6 +262,7 @@ static int vlad_begin_once(void) {
 
     @property
     def calls_vectors(self) -> bool:
+        """Known once the procedures are written."""
         return any("vlad_has_vectors(" in text for text in self.expressions)
 
     def _told(self, told: Callable[[Fail], str]) -> str:

@@ -306,7 +306,7 @@ class _Emitter:
                 lines = ["#ifdef VLAD_FAST_MATH", *loop, "#else", *lines, "#endif"]
             self._lines(depth + 1, lines)
             return
-        is_innermost = depth == len(self.axes) - 1 and not self.multiplies
+        is_innermost = depth == len(self.axes) - 1
         if is_innermost and self._is_long_sum() and is_wide(kernel, self.levels, self.axes):
             self._line(0, f"#if {WIDE}")
             self._wide(depth)
