@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,27 @@ def test_there_and_back(session: vlad.Session, kind: str, shape: tuple[int, ...]
     assert (
         (name, second) == ("first", ("second", 5.0)) and first.dtype == t.dtype and np.array_equal(first, t)
     )
+
+
+NAMES = ["file", "allow_pickle", "args", "a", "a.npy", "", "a b", "a/b", "../c", "ä", "a\0b", "n" * 60_000]
+
+
+def test_every_symbol_is_a_name(session: vlad.Session) -> None:
+    """Also those that numpy.savez has other uses for, and those that an archive would change."""
+    for name in NAMES:
+        session["name"] = name
+        session.eval('(save-tensor "t.npz" (list (cons (string->symbol name) #[1 2])))')
+        ((back, _),) = session.eval('(load-tensor "t.npz")')
+        assert back == name
+    session["names"] = NAMES
+    session.eval("(define named (map-indexed (lambda (i name) (cons (string->symbol name) i)) names))")
+    session.eval('(save-tensor "t.npz" named)')
+    assert session.eval('(equal? named (load-tensor "t.npz"))')
+    with np.load("t.npz") as archive:
+        assert archive["allow_pickle"] == 1
+    session["name"] = "n" * 70_000
+    with pytest.raises(VladError, match="Cannot write"):
+        session.eval('(save-tensor "t.npz" (list (cons (string->symbol name) 1)))')
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,8 +7,9 @@ session's to say, through the machine. Like other effects, these have no derivat
 from __future__ import annotations
 
 import os
+import struct
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from vlad.devices import current
 from vlad.errors import VladError
@@ -18,8 +19,12 @@ from vlad.source import Source
 from vlad.tensors import Array, made, on_host
 from vlad.values import UNSPECIFIED, Primitive, String, Symbol, Value, is_pair, list_of, look, symbol
 
+if TYPE_CHECKING:
+    from zipfile import ZipFile
+
 _ARCHIVE = ".npz"
 _SUFFIXES = (".npy", _ARCHIVE)
+_FORMATS = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
 
 
 def _text(name: str, what: str, value: Value) -> str:
@@ -35,8 +40,8 @@ def _cannot_read(path: str, hint: str) -> VladError:
 def _load_tensor(machine: Any, path: Value) -> Value:
     found = machine.find(_text("load-tensor", "the name of a file", path))
     loaded = _loaded(found)
-    if isinstance(loaded, dict):
-        return list_of([(symbol(name), _made(_known(array, found))) for name, array in loaded.items()])
+    if isinstance(loaded, list):
+        return list_of([(symbol(name), _made(_known(array, found))) for name, array in loaded])
     return _made(_known(loaded, found))
 
 
@@ -46,7 +51,7 @@ def _made(array: Array) -> Value:
 
 
 def _loaded(path: str) -> Any:
-    """The array in a file, or those of an archive by their names."""
+    """The array in a file, or the list of those of an archive, with their names."""
     import numpy
 
     try:
@@ -54,12 +59,26 @@ def _loaded(path: str) -> Any:
             warnings.simplefilter("ignore")
             try:
                 loaded = numpy.load(file, allow_pickle=False)
-                return dict(loaded) if hasattr(loaded, "files") else loaded
             except Exception:  # a damaged file ends its readers with one of any kind
-                hint = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
-                raise _cannot_read(path, hint) from None
+                raise _cannot_read(path, _FORMATS) from None
+            return _parts(loaded.zip, path) if hasattr(loaded, "zip") else loaded
     except OSError as error:
         raise _cannot_read(path, error.strerror or "") from None
+
+
+def _parts(archive: ZipFile, path: str) -> list[tuple[str, Array]]:
+    """The arrays in an archive. NumPy itself takes `a.npy` for `a`, and leaves what is no array as bytes."""
+    from numpy.lib.format import read_array
+
+    found = []
+    for info in archive.infolist():
+        name = info.orig_filename  # the other one ends before a zero
+        try:
+            with archive.open(info) as part:
+                found.append((name.removesuffix(".npy"), read_array(part, allow_pickle=False)))
+        except Exception:
+            raise _cannot_read(path, _FORMATS) from None
+    return found
 
 
 def _known(array: Array, path: str) -> Array:
@@ -91,20 +110,38 @@ def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
     try:
         with open(name, "wb") as file:
             if array is None:
-                numpy.savez(file, **named)
+                _write_parts(file, named)
             else:
                 numpy.save(file, array, allow_pickle=False)
-    except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
+    except (
+        OSError,
+        ValueError,
+        struct.error,
+    ) as error:  # the others for names that no file, and no part, can have
         hint = getattr(error, "strerror", None) or str(error)
         raise VladError("cannot-write", f"Cannot write: {name}", hint=hint) from None
     return UNSPECIFIED
+
+
+def _write_parts(file: BinaryIO, named: dict[str, Array]) -> None:
+    """An archive as of numpy.savez, which takes `file` and `allow_pickle` for keywords, not for names."""
+    from zipfile import ZipFile, ZipInfo
+
+    from numpy.lib.format import write_array
+
+    with ZipFile(file, "w") as archive:
+        for name, array in named.items():
+            info = ZipInfo()
+            info.filename = f"{name}.npy"  # given above, it would end before a zero
+            with archive.open(info, "w", force_zip64=True) as part:
+                write_array(part, array, allow_pickle=False)
 
 
 def _named(pairs: Value) -> dict[str, Array]:
     found: dict[str, Array] = {}
     for part in elements("save-tensor", pairs):
         pair = look(part)
-        if not is_pair(pair) or type(pair[0]) is not Symbol or pair[0].name in ("file", *found):
+        if not is_pair(pair) or type(pair[0]) is not Symbol or pair[0].name in found:
             what = "a list of pairs (name . tensor), each name a symbol of its own"
             raise invalid("save-tensor", what, pairs)
         found[pair[0].name] = on_host(array_of("save-tensor", look(pair[1])))
