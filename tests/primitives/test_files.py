@@ -99,6 +99,15 @@ def test_nothing_in_a_file_is_run(session: vlad.Session) -> None:
     assert not Path("sprung").exists()
 
 
+def test_a_part_of_an_archive_that_is_no_tensor_is_told_of(session: vlad.Session) -> None:
+    np.savez("t.npz", a=np.ones(2))
+    with zipfile.ZipFile("t.npz", "a") as archive:
+        archive.writestr("readme.txt", "Of ones.")
+    with pytest.raises(VladError, match="Cannot read") as caught:
+        session.eval('(load-tensor "t.npz")')
+    assert "`readme.txt`" in (caught.value.hint or "")
+
+
 @pytest.mark.parametrize("percent", range(0, 100, 3))
 def test_a_damaged_file_is_one_clear_error_or_a_tensor(session: vlad.Session, percent: int) -> None:
     for name, write in (("a.npy", np.save), ("a.npz", np.savez)):

@@ -77,7 +77,7 @@ def _parts(archive: ZipFile, path: str) -> list[tuple[str, Array]]:
             with archive.open(info) as part:
                 found.append((name.removesuffix(".npy"), read_array(part, allow_pickle=False)))
         except Exception:
-            raise _cannot_read(path, _FORMATS) from None
+            raise _cannot_read(path, f"{_FORMATS}; `{name}` in it is no such part") from None
     return found
 
 
