@@ -28,6 +28,8 @@ SETUP = """
 (define (weigh y) (sum (* y (normal (random-key 3) (shape y)))))
 """
 
+TIERS = ["evaluate", "compile"]
+
 # A model as a procedure, and a real of it.
 MODELS = {
     "(dense (dense-parameters key 3 2))": "(weigh (tanh (m x)))",
@@ -223,7 +225,30 @@ def test_epochs_go_through_everything_in_new_orders(session: vlad.Session) -> No
     assert len(sums) == 6 and sum(sums[:3]) == sum(sums[3:]) == 55 and sums[:3] != sums[3:]
 
 
-@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+@pytest.mark.parametrize("tier", TIERS)
+def test_standardized_columns_that_do_not_vary_are_zero(tier: str) -> None:
+    """Also where their mean, which is rounded, is not quite their entry; and the derivatives know nothing of them."""
+    session = vlad.Session(tier=tier)
+    for kind in ("float64", "float32"):
+        session["x"] = np.array([[0.1, 5, 1e-200, 1], [0.1, 5, 1e-200, 2], [0.1, 5, 1e-200, 6]]).astype(kind)
+        answer = session.eval("(standardized x)")
+        assert answer.dtype == kind and np.array_equal(answer[:, :3], np.zeros((3, 3)))
+        assert answer[:, 3] == pytest.approx((np.array([1, 2, 6]) - 3) / np.sqrt(14 / 3))
+    assert session.eval("(standardized #[0.1 0.1 0.1])").tolist() == [0, 0, 0]
+    assert session.eval("(standardized #[[3 1]])").tolist() == [[0, 0]]
+    assert session.eval("(standardized (zeros '(0 2)))").shape == (0, 2)
+    assert np.isnan(session.eval("(standardized #[1 +nan.0])")).all()
+    session.eval("(define (entry x) (tensor-ref (standardized x) 0 1))")
+    session.eval("(define (alone x) (tensor-ref (standardized x) 0))")
+    for mode in ("F", "R"):
+        slope = session.eval(f"((gradient-{mode} entry) #[[5 1 0.1] [5 2 0.1] [5 4 0.1]])")
+        assert slope[:, 1] == pytest.approx(session.eval(f"((gradient-{mode} alone) #[1 2 4])"))
+        assert slope[0, 1] > 0 and not slope[:, (0, 2)].any()
+    curve = session.eval("((gradient (lambda (x) (sum (square ((gradient entry) x))))) #[[5 1] [5 2] [5 4]])")
+    assert np.isfinite(curve).all() and curve[0, 1] != 0
+
+
+@pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("loss", ["binary-cross-entropy", "mean-squared-error"])
 def test_losses_of_different_shapes_are_refused(loss: str, tier: str) -> None:
     """A column less a row would be a table, of which the loss learns nothing."""
