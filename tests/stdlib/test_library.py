@@ -71,6 +71,21 @@ def test_gradient_through_the_library_is_linear(n: int) -> None:
     assert sum(session.counts.values()) <= 6 * function
 
 
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_an_infinity_is_close_to_itself_alone(tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    session.eval("(define (both x y) (list (close? x y 0.1) (close? (reshape x '(1)) (reshape y '(1)) 0.1)))")
+    infinity, nan = math.inf, math.nan
+    for x, y, expected in (
+        (1, infinity, False), (-infinity, infinity, False), (infinity, 1e308, False), (infinity, infinity, True),
+        (-infinity, -infinity, True), (nan, nan, False), (nan, infinity, False), (1e308, 1.05e308, True), (0, -0.1, True),
+    ):  # fmt: skip
+        session["x"], session["y"] = float(x), float(y)
+        assert session.eval("(both x y)") == [expected, expected], (x, y)
+    assert session.eval("(close? #[1 +inf.0 2] #[1 +inf.0 2] 0)") is True
+    assert session.eval("(close? #[1 +inf.0 2] #[1 +inf.0 3] 1e-9)") is False
+
+
 # Sorting and the like against Python's.
 
 
