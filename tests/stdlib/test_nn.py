@@ -257,3 +257,22 @@ def test_losses_of_different_shapes_are_refused(loss: str, tier: str) -> None:
         with pytest.raises(vlad.VladError, match=f"What is given to {loss} has different shapes"):
             session.eval(f"({loss} {operands})")
     assert session.eval(f"(shape ({loss} #[1 2] 1))") == session.eval(f"(shape ({loss} #[1 2] #[1 1]))")
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_accuracy_of_one_example_and_of_many(tier: str) -> None:
+    """A column of labels beside a row of guesses would be a table of comparisons."""
+    session = vlad.Session(tier=tier)
+    assert session.eval("(list (accuracy #[2 1] 0) (accuracy #[2 1] 1))") == [1, 0]
+    session["logits"] = np.array([[[2, 1, 0], [0, 3, 0]], [[5, 4, 0], [1, 2, 3]]], dtype="float32")
+    assert session.eval("(accuracy logits (as-type #[[0 1] [0 0]] 'int64))") == 0.75
+    for operands in (
+        "#[[2 1] [0 3]] #[[0] [1]]",
+        "#[[2 1] [0 3]] 0",
+        "#[2 1] #[0]",
+        "#[[2 1] [0 3]] #[0 1 1]",
+    ):
+        with pytest.raises(
+            VladError, match="The logits and labels given to accuracy do not fit; their shapes"
+        ):
+            session.eval(f"(accuracy {operands})")
