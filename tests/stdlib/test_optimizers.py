@@ -71,6 +71,27 @@ def test_any_structure(optimizer: str) -> None:
     assert session.eval("(trained (cons 1 10))") == pytest.approx(10 * whole[0] + 2 * whole[1] + whole[2])
 
 
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+@pytest.mark.parametrize("optimizer", TORCH)
+def test_derivatives_through_steps_where_gradients_are_zero(optimizer: str, tier: str) -> None:
+    """What `relu` leaves alone stays, but for the decay, and so does its derivative; the rest moves as if it were alone."""
+    session = vlad.Session(tier=tier)
+    session.eval(f"(define (go f x) (car (train {optimizer} (lambda (x i) (f x)) (cons x '()) '(1 2 3))))")
+    session.eval("(define (cost p) (sum (square (relu p))))")
+    session.eval("(define (after p) (sum (go cost p)))")
+    session.eval("(define (costs (list p q)) (+ (cost p) (cost q)))")
+    session.eval("(define (both l) (list-sum (go costs l)))")
+    decay = (1 - 0.1 * 0.05) ** 3 if "adamw" in optimizer else 1
+    alone = session.eval("((gradient after) 2)")
+    for mode in ("F", "R"):
+        assert session.eval(f"((gradient-{mode} after) #[-1 2])") == pytest.approx([decay, alone])
+        assert session.eval(f"((gradient-{mode} both) '(-1 2))") == pytest.approx([decay, alone])
+    session["single"] = np.array([-1, 2], dtype="float32")
+    assert session.eval("((gradient after) single)") == pytest.approx([decay, alone], rel=1e-5)
+    assert session.eval("(go cost single)").dtype == "float32"
+    assert np.isfinite(session.eval("((hessian after) #[-1 2])")).all()
+
+
 def test_what_has_no_derivative_stays() -> None:
     session = vlad.Session()
     start = """(list 1 "text" 'symbol #t (as-type #[1 2] 'int64) (> #[1 2] 1) car)"""
