@@ -293,7 +293,8 @@ def as_kind_of(tensor: Tensor, like: Tensor) -> Tensor:
     if kind_name(tensor.like.dtype) == kind:
         return tensor
     xp = namespace(tensor.like)
-    return Tensor(xp.astype(tensor.array, getattr(xp, kind)))
+    with quiet():
+        return Tensor(xp.astype(tensor.array, getattr(xp, kind)))
 
 
 def put(like: Tensor, index: Any, array: Array) -> Value:

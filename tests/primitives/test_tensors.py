@@ -333,6 +333,27 @@ def test_overflow_is_no_warning(session: vlad.Session) -> None:
         assert slope(np.array([1e5])) == np.inf
 
 
+OVERFLOWS = [
+    "(outer d #[1e200])", "(outer single d)", "((gradient (lambda (x) (sum (* 1e308 (outer x d))))) d)",
+    "(scatter-add d #[0 0] #[1e308 1e308])", "(scatter-add single #[0] #[1e300])",
+    "((gradient (lambda (x) (sum (* 1e308 (gather x #[0 0]))))) d)",
+    "((gradient (lambda (x) (sum (* 1e308 (scatter-add x #[0 0] (slice x 0 2)))))) d)",
+    "((gradient (lambda (x) (sum (* 1e308 (+ x #[[1] [2] [3]]))))) d)",
+    "((gradient (lambda (x) (sum (* 1e308 (min d x))))) single)",
+    "((gradient (lambda (x) (* 1e308 (sum x)))) single)", "((gradient (lambda (x) (sum (* 1e308 (stack (list d x)))))) single)",
+    "((gradient (lambda (x) (sum (* 1e308 ((hessian prod) x))))) d)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OVERFLOWS)
+def test_what_moves_entries_is_silent_on_overflow(text: str) -> None:
+    session = vlad.Session(tier="evaluate")
+    session["d"], session["single"] = np.full(3, 1e308), np.full(3, 3e38, dtype="float32")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session.eval(text)
+
+
 def test_masks_are_refused(session: vlad.Session) -> None:
     with pytest.raises(TypeError, match="mask"):
         session["sum"](np.ma.array([1.0, 2.0], mask=[0, 1]))

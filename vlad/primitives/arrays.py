@@ -17,7 +17,7 @@ from vlad.devices import current, device_of
 from vlad.errors import VladError
 from vlad.primitives.kernels import plain
 from vlad.primitives.numbers import invalid
-from vlad.tensors import SORT, Array, Tensor, made, namespace, on_host, shape_text
+from vlad.tensors import SORT, Array, Tensor, made, namespace, on_host, quiet, shape_text
 from vlad.values import FALSE, ZERO, Primitive, Symbol, Value, look
 
 KINDS = {"boolean": "bool"} | {name: name for name in ("float64", "float32", "int64", "int32")}
@@ -49,7 +49,8 @@ def repeated_like(x: Array | float, like: Array, dtype: Any) -> Array:
     """A real or an array, repeated to the shape of another, where that is."""
     xp = namespace(like)
     expect_array(like.shape)
-    array = device_of(like).asarray(x, dtype) if type(x) is float else xp.astype(x, dtype, copy=False)
+    with quiet():
+        array = device_of(like).asarray(x, dtype) if type(x) is float else xp.astype(x, dtype, copy=False)
     return xp.broadcast_to(array, like.shape)
 
 

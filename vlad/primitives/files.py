@@ -16,7 +16,7 @@ from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, elements, whole
 from vlad.primitives.numbers import invalid
 from vlad.source import Source
-from vlad.tensors import Array, made, on_host
+from vlad.tensors import Array, made, on_host, quiet
 from vlad.values import UNSPECIFIED, Primitive, String, Symbol, Value, is_pair, list_of, look, symbol
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def _known(array: Array, path: str) -> Array:
     if kind is None or (str(array.dtype) == "uint64" and array.size and array.max() >= 1 << 63):
         hint = f"its entries are {array.dtype}; a tensor has reals, whole numbers below 2^63 or booleans"
         raise _cannot_read(path, hint)
-    return array.astype(kind, copy=False)
+    with quiet():
+        return array.astype(kind, copy=False)
 
 
 def _save_tensor(machine: Any, path: Value, x: Value) -> Value:

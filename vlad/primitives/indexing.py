@@ -427,7 +427,8 @@ def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value
         )  # fmt: skip
     total = xp.astype(array, kind)  # a copy
     in_a_row = xp.reshape(more, (*array.shape[:at], found.size, *array.shape[at + 1 :]))
-    add_at(total, at, xp.reshape(found, (-1,)), xp.astype(in_a_row, kind, copy=False))
+    with quiet():
+        add_at(total, at, xp.reshape(found, (-1,)), xp.astype(in_a_row, kind, copy=False))
     return made(total)
 
 

@@ -144,7 +144,8 @@ def _outer(a: Value, b: Value) -> Value:
     library("outer", a, b)
     columns, line = numbers(a)[:, None], numbers(b)[None, :]
     expect_together(columns, line)
-    return made(columns * line)
+    with quiet():
+        return made(columns * line)
 
 
 def _square(name: str, a: Value) -> Array:

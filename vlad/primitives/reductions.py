@@ -223,7 +223,8 @@ def _gathered(x: Value, axis: Value) -> Value:
     array = array_of("prod", x)
     at = axis_of("prod", axis, array.ndim - 1)
     xp = namespace(array)
-    return made(xp.moveaxis(xp.sum(array, axis=at), -1, at))
+    with quiet():
+        return made(xp.moveaxis(xp.sum(array, axis=at), -1, at))
 
 
 def _is_own(t: Value, axis: Value) -> Value:

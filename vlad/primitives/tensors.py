@@ -405,18 +405,23 @@ def _sum_like(x: Value, like: Value) -> Value:
     if like is FALSE or x is ZERO or type(x) is float:
         return x
     array, shape = array_of("sum-like", x), like.shape if type(like) is Tensor else ()
-    xp = namespace(array)
-    if array.shape != shape:
-        if array.ndim > len(shape):
-            array = xp.sum(array, axis=tuple(range(array.ndim - len(shape))))
-        repeated = tuple([i for i, length in enumerate(shape) if length == 1 != array.shape[i]])
-        if repeated:
-            array = xp.sum(array, axis=repeated, keepdims=True)
+    kind = like.like.dtype if type(like) is Tensor else array.dtype
+    if array.shape == shape and array.dtype == kind:
+        return made(array)
+    with quiet():
+        array = _summed(array, shape)
         if array.shape != shape:
             raise unlike("sum-like", (x, like))
-    if type(like) is Tensor and array.dtype != like.like.dtype:
-        array = xp.astype(array, like.like.dtype)
-    return made(array)
+        return made(namespace(array).astype(array, kind, copy=False))
+
+
+def _summed(array: Array, shape: Sequence[int]) -> Array:
+    """The sums over what broadcasting from this shape repeated."""
+    xp = namespace(array)
+    if array.ndim > len(shape):
+        array = xp.sum(array, axis=tuple(range(array.ndim - len(shape))))
+    repeated = tuple([i for i, length in enumerate(shape) if length == 1 != array.shape[i]])
+    return xp.sum(array, axis=repeated, keepdims=True) if repeated else array
 
 
 def _shape_witness(x: Value, r: Value) -> Value:
