@@ -178,6 +178,22 @@ def test_dropout(session: vlad.Session) -> None:
     )
 
 
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_numbers_stay_of_their_kind(tier: str, kind: str) -> None:
+    session = vlad.Session(tier=tier)
+    session["x"], session["soft"] = np.eye(3, dtype=kind) * 2, np.full((3, 3), 1 / 3, dtype=kind)
+    session["t"] = np.arange(3)
+    for text in (
+        "((dropout (random-key 1) 0.5) x)", "(cross-entropy x #[0 1 2])", "(cross-entropy x t)", "(cross-entropy x soft)",
+        "((gradient (lambda (x) (sum ((dropout (random-key 1) 0.5) x)))) x)",
+        "((gradient (lambda (x) (sum (cross-entropy x t)))) x)",
+    ):  # fmt: skip
+        assert session.eval(text).dtype == kind, text
+    assert session.eval("(cross-entropy x t)") == pytest.approx([np.log(1 + 2 * np.exp(-2))] * 3, rel=1e-6)
+    assert session.eval("((dropout (random-key 1) 0) 3)") == 3
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
