@@ -92,6 +92,33 @@ def test_derivatives_through_steps_where_gradients_are_zero(optimizer: str, tier
     assert np.isfinite(session.eval("((hessian after) #[-1 2])")).all()
 
 
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_clipping_needs_no_squares_of_numbers(tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    for size in (1e200, 1.0, 1e-200, 1e-320):
+        session["g"] = [3 * size, [np.array([-4 * size]), np.zeros(0), "text"]]
+        session["most"] = size
+        a, (b, nothing, text) = session.eval("(clipped-gradient g most)")
+        assert [a / size, b[0] / size] == pytest.approx([0.6, -0.8], rel=1e-3 if size == 1e-320 else 1e-12)
+        assert (nothing.size, text) == (0, "text")
+        assert session.eval("(equal? (clipped-gradient g (* 6 most)) g)") is True
+    assert session.eval("(clipped-gradient '(0 0) 1)") == [0, 0]
+    assert session.eval("(clipped-gradient '(1.7e308 1.7e308) 1)") == pytest.approx([0.5**0.5] * 2)
+    session["single"] = np.array([3e30, 4e30], dtype="float32")
+    clipped = session.eval("(clipped-gradient single 1)")
+    assert clipped.dtype == "float32" and clipped == pytest.approx([0.6, 0.8])
+    assert session.eval("((clipped-gradient ((curry *) 30) 3) 1)") == 3
+    # the direction changes with what is across it, the less the longer it is; the rest only with `most`
+    for size in (1.0, 1e200):
+        session["g"] = [3 * size, 4 * size]
+        slope = session.eval("((gradient (lambda (g) (car (clipped-gradient g 1)))) g)")
+        assert [5 * size * s for s in slope] == pytest.approx([0.64, -0.48])
+        assert session.eval(
+            "((derivative (lambda (most) (cadr (clipped-gradient g most)))) 0.5)"
+        ) == pytest.approx(0.8)
+    assert session.eval("((gradient (lambda (g) (car (clipped-gradient g 9)))) '(3 4))") == [1, 0]
+
+
 def test_what_has_no_derivative_stays() -> None:
     session = vlad.Session()
     start = """(list 1 "text" 'symbol #t (as-type #[1 2] 'int64) (> #[1 2] 1) car)"""
