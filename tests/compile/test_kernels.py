@@ -309,11 +309,12 @@ class Made:
         is_real = self.kind_of(value).startswith("float")
         return str(self.pick(["float64", "float32"] if is_real else ["float64", "float32", "int64", "int32"]))
 
-    def write(self) -> None:
+    def write(self, kind: str = "any") -> None:
         last = len(self.reads) + len(self.steps) - 1
         number, value = len(self.outputs), self.pick([self.value(), last]) if self.steps else self.value()
         size = math.prod(self.extents)
-        kind = self.pick(["whole", "whole", "real", "some", "some", "apart", "base", "added", "scattered"])
+        kinds = ["whole", "whole", "real", "some", "some", "meeting", "apart", "base", "added", "scattered"]
+        kind = self.pick(kinds) if kind == "any" else kind
         combine, total = self.pick(list(COMBINED)), self.kind_combined(value)
         if kind == "real":
             self.outputs.append(Output(None, kind=total))
@@ -324,6 +325,12 @@ class Made:
             base = self.operand(math.prod(left), shared=False, kind=total) if kind == "added" else None
             self.outputs.append(Output(math.prod(left), None, base, total))
             self.writes.append(Write(number, value, Access(0, tuple(strides)), combine))
+        elif kind == "meeting":  # at one place in several turns, as where windows of images overlap
+            access = Access(self.pick([0, 2]), tuple([self.pick([0, 1, 1, 2, 3]) for _ in self.extents]))
+            size = self.last(access) + 1
+            base = self.operand(size, shared=False, kind=total) if self.pick([False, True]) else None
+            self.outputs.append(Output(size, start(combine, total) if base is None else None, base, total))
+            self.writes.append(Write(number, value, access, combine))
         elif kind == "scattered":
             below, stride = self.pick([1, 2, 4]), self.pick([1, 2])
             at = self.operand_of_places(below)
@@ -696,6 +703,22 @@ def test_compiled_loops_compute_the_same(compiler: str, seed: int) -> None:
     pick = random.Random(seed).choice
     all_kernels = [made(lambda choices: pick(list(choices))) for _ in range(120)]
     all_kernels += [(compact(kernel), operands) for kernel, operands in all_kernels[:40]]
+    library = toolchain.build(c_text(all_kernels))
+    for number, (kernel, operands) in enumerate(all_kernels):
+        assert same(ran(library, number, kernel, operands), interpreted(kernel, operands)), (kernel, operands)
+
+
+def test_places_that_several_turns_meet_at_are_combined(compiler: str) -> None:
+    """Also where the inner loops are a sum: of a convolution's sensitivities by places, with several filters."""
+    pick = random.Random(0).choice
+    all_kernels = []
+    for _ in range(60):
+        it = Made(lambda choices: pick(list(choices)), (2, 3, 4), 4)
+        it.read()
+        it.guard()
+        it.step()
+        it.write("meeting")
+        all_kernels.append((it.kernel(), it.operands(False)))
     library = toolchain.build(c_text(all_kernels))
     for number, (kernel, operands) in enumerate(all_kernels):
         assert same(ran(library, number, kernel, operands), interpreted(kernel, operands)), (kernel, operands)

@@ -238,6 +238,36 @@ def test_programs_of_several_kinds(seed: int) -> None:
     assert not isinstance(answers[0], str), answers
 
 
+def a_convolution(pick: random.Random) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+    """Of images x with filters w, and the shapes of both."""
+    groups, stride, dilation = pick.choice([1, 1, 2]), pick.choice([1, 1, 2, 3]), pick.choice([1, 1, 2])
+    window = [pick.choice([1, 2, 3]), pick.choice([1, 2, 3])]
+    size = [dilation * (length - 1) + pick.choice([1, 2, 4, 7]) for length in window]
+    padding = pick.choice([0, 1, "'same", "'valid"])
+    text = f"(conv2d x w #:padding {padding} #:stride {stride} #:dilation {dilation} #:groups {groups})"
+    inner = pick.choice([1, 2, 3])
+    return (
+        text,
+        (pick.choice([1, 2]), groups * inner, *size),
+        (groups * pick.choice([1, 2, 3]), inner, *window),
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_convolutions_and_their_derivatives(seed: int) -> None:
+    """Of small images with several filters, too, in whose sensitivities several turns of the outer loops meet at one place."""
+    pick, numbers = random.Random(seed), np.random.default_rng(seed)
+    parts, names, operands = [], [], []
+    for n in range(4):
+        text, images, filters = a_convolution(pick)
+        parts.append(f"""(let* ((f (lambda (x w) (sum (sin {text})))) (x x{n}) (w w{n}))
+          (list {text} ((gradient (lambda (x) (f x w))) x) ((gradient (lambda (w) (f x w))) w)
+            (hvp (lambda (x) (f x w)) x (cos x)) (hvp (lambda (w) (f x w)) w (cos w))))""")
+        names += [f"x{n}", f"w{n}"]
+        operands += [numbers.standard_normal(images), numbers.standard_normal(filters)]
+    agree(f"(lambda ({' '.join(names)}) (list {' '.join(parts)}))", *operands)
+
+
 DERIVED = [
     "(sum (* y y))", "(sum (sin y))", "(logsumexp y)", "(sum (maximum y #:axis 0))", "(sum (tanh (* 2 y)))", "(prod y)",
     "(tensor-ref y 1 2)", "(sum (slice y 0 1))", "(sum (gather y #[0 0 1]))", "(sum (square (matmul y (transpose y))))",

@@ -21,6 +21,7 @@ from vlad.compile.kernel_text import (
     C_KINDS,
     entry_text,
     gathering_type,
+    is_apart,
     loop_order,
     number_text,
     position_text,
@@ -130,22 +131,12 @@ def _ways(kernel: Kernel, write: Write) -> tuple[tuple[int, ...], tuple[int, ...
     gathered = [axis for axis in axes if strides[axis] == 0]
     kept: list[int] = []
     for axis in sorted(set(axes) - set(gathered), key=lambda axis: -kernel.extents[axis]):
-        if _is_apart([*kept, axis], strides, kernel.extents):
+        if is_apart([*kept, axis], strides, kernel.extents):
             kept.append(axis)
     passed = [axis for axis in axes if axis not in kept and axis not in gathered]
     if not write.combine and (gathered or passed):
         raise Unfit("a place that is written several times")
     return tuple([axis for axis in axes if axis in kept]), tuple(gathered), tuple(passed)
-
-
-def _is_apart(axes: Sequence[int], strides: Sequence[int], extents: Sequence[int]) -> bool:
-    """Does every turn along these axes write to a place of its own? Sure where each steps over all of the smaller ones."""
-    reach = 0
-    for axis in sorted(axes, key=lambda axis: abs(strides[axis])):
-        if abs(strides[axis]) <= reach:
-            return False
-        reach += abs(strides[axis]) * (extents[axis] - 1)
-    return True
 
 
 def _is_part(kernel: Kernel, write: Write) -> bool:

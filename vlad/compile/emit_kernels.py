@@ -20,6 +20,7 @@ from vlad.compile.kernel_text import (
     STOP,
     entry_text,
     gathering_type,
+    is_apart,
     loop_order,
     number_text,
     operand_texts,
@@ -219,11 +220,12 @@ class _Emitter:
         return depth if depth < len(self.axes) else None
 
     def _is_part(self, write: Write, depth: int) -> bool:
-        """Is what the innermost loops gather only a part, because there was something before, or an outer loop is summed over as
-        well?"""
+        """Is what the innermost loops gather only a part, because there was something before, or turns of the outer loops meet at
+        one place?"""
         if self.is_piece or self.kernel.outputs[write.output].base is not None:
             return True
-        return write.access is not None and any(write.access.strides[axis] == 0 for axis in self.axes[:depth])
+        strides = () if write.access is None else write.access.strides
+        return not is_apart(self.axes[:depth], strides, self.kernel.extents)
 
     def lines(self) -> list[str]:
         self._line(0, "{")

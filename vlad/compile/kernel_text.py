@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from vlad.compile.functions import applied, single
 from vlad.compile.sides import ORDER
@@ -118,3 +118,13 @@ def loop_order(kernel: Kernel) -> list[int]:
     # of axes along which nothing jumps one that is not summed over is the better: its turns do not wait for each other
     inner = min(reversed(axes), key=lambda axis: (jumps(axis), is_summed(axis)))
     return [*[axis for axis in axes if axis != inner], inner]
+
+
+def is_apart(axes: Iterable[int], strides: Sequence[int], extents: Sequence[int]) -> bool:
+    """Does every turn along these axes write to a place of its own? Sure where each steps over all of the smaller ones."""
+    reach = 0
+    for axis in sorted(axes, key=lambda axis: abs(strides[axis])):
+        if abs(strides[axis]) <= reach:
+            return False
+        reach += abs(strides[axis]) * (extents[axis] - 1)
+    return True
