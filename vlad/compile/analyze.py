@@ -421,12 +421,16 @@ class Walker:
             case Field():
                 record = self.atom(rhs.record, env)
                 self.key, self.span = binding.variable, rhs.span
-                return None if record is None else self.field(record, rhs.index)
+                owner = self.machine.code_of(rhs.owner, code.family)
+                return None if record is None else self.field(record, owner, rhs.index)
         return self.atom(rhs, env)
 
-    def field(self, record: Known, index: int) -> Result:
+    def field(self, record: Known, owner: Code, index: int) -> Result:
+        """Where a closure is one of several, so is its tangent, and nothing tells which belong together: what is none of this
+        closure's does not come here."""
+
         def of_one(record: Known) -> Result:
-            if record.type.kind == "closure" and index < len(record.type.parts):
+            if record.type.kind == "closure" and _share_environment(record.type.of.base, owner):
                 return self.part(record, index)
             return self.known_zero if record.type.of is ZERO else self.fail("a record was expected")
 
@@ -944,3 +948,7 @@ class Analysis(Walker):
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
         return Known(self.types.real) if what == "in" else self.unspecified
+
+
+def _share_environment(code: Code, other: Code) -> bool:
+    return code is other or (code.group != () and code.group is other.group)

@@ -66,9 +66,9 @@ def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choi
                     escaping.update(statement.leaves)
                 case Unbox():
                     escaping.update(statement.slots)
-                case Branch() | Switch():
+                case Branch() | Switch():  # of which one that only fails answers nothing
+                    choices.update({slot: statement for slot in statement.slots if slot.kind == "p"})
                     for slot, leaf in _answers(statement):
-                        choices[slot] = statement
                         if type(leaf) is not Slot:
                             escaping.update(() if type(leaf) is Immediate else (slot,))
                         elif root(slot) is not root(leaf):

@@ -83,6 +83,8 @@ def _abstract_reshape(w: Any, t: Any, dims: Any) -> Any:
 
 
 def _abstract_transpose(w: Any, t: Any, axes: Any) -> Any:
+    if not is_number(t):
+        return w.fail("Argument to transpose is invalid")
     shape = shape_of(t)
     order = _order(shape, known(w, axes))
     strides = contiguous(shape)

@@ -168,6 +168,13 @@ def _tensor_to_list(t: Value) -> Value:
 
 
 def _abstract_to_list(w: Any, t: Any) -> Any:
+    if not is_number(t):
+        return w.fail("Argument to tensor->list is invalid")
+    return _listed(w, t)
+
+
+def _listed(w: Any, t: Any) -> Any:
+    """Its entries, which may be booleans, as nested lists."""
     shape = shape_of(t)
     if not shape:
         return t
@@ -175,7 +182,7 @@ def _abstract_to_list(w: Any, t: Any) -> Any:
         return w.left_out("lists of so many entries are")
     answer = w.constant(NIL)
     for index in reversed(range(shape[0])):
-        answer = w.pair(_abstract_to_list(w, _part(w, t, index)), answer)
+        answer = w.pair(_listed(w, _part(w, t, index)), answer)
     return answer
 
 
