@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import math
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -398,6 +399,44 @@ def test_a_tensor_that_grows_in_a_loop_has_a_gradient() -> None:
     text = """(lambda (x n) ((gradient (lambda (x)
       (sum (let loop ((i 0) (x x)) (if (= i n) x (loop (+ i 1) (concatenate (list x (sin x))))))))) x))"""
     agree(text, V, 3.0, compiled=False)
+
+
+@pytest.mark.parametrize("captured", ["", "(* 0 b)", "(* 0 (+ b c))", "(* 0 (+ b c d))"])
+def test_tangents_of_closures_that_differ_are_not_mixed_up(captured: str) -> None:
+    """The first continuation of a loop and those of its turns, which have captured more, as much, or less."""
+    found = agree(
+        f"""(lambda (y a b c d)
+          (let ((f (lambda (y) (let loop ((i 0) (u (+ {captured} (tensor-ref y 0)))) (if (= i 2) (* u u) (loop (+ i 1) (* u a)))))))
+            (list (hvp f y #[1 0 0]) (hvp-R f y #[1 0 0]))))""",
+        V, 2.0, 3.0, 4.0, 5.0,
+    )  # fmt: skip
+    assert same(found[0], [np.array([32.0, 0, 0])] * 2), found
+
+
+@pytest.mark.parametrize("other", ["(* 2 x)", "(transpose x)"])
+def test_where_shapes_of_arms_do_not_fit_the_arms_of_others(other: str) -> None:
+    """Choices between boxes, all of whose cases fail, are within choices between such."""
+    found = agree(
+        f"(lambda (x a) (let ((u (if (< a 0.5) (reshape x -1) {other}))) (sum (where (> u 0) u (* 2 u)))))",
+        A,
+        2.0,
+    )
+    assert found[0] == 2 * A.sum() / (1 if "2" in other else 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '(transpose "text")',
+        "(transpose #t)",
+        "(transpose '(1 2) #:axes '(0))",
+        "(tensor->list 'a)",
+        "(tensor->list #t)",
+    ],
+)
+def test_what_is_no_number_has_no_entries(text: str) -> None:
+    what = re.sub(r"\W*(\S+).*", r"\1", text)
+    assert agree(f"(lambda () {text})") == [f"Argument to {what} is invalid", (1, 12)]
 
 
 def test_arange_has_the_entries_of_numpy() -> None:
