@@ -118,7 +118,7 @@ def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
         OSError,
         ValueError,
         struct.error,
-    ) as error:  # the others for names that no file, and no part, can have
+    ) as error:  # the others: of a name that no file, or no part, can have
         hint = getattr(error, "strerror", None) or str(error)
         raise VladError("cannot-write", f"Cannot write: {name}", hint=hint) from None
     return UNSPECIFIED
