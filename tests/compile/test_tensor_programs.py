@@ -426,6 +426,21 @@ def test_where_shapes_of_arms_do_not_fit_the_arms_of_others(other: str) -> None:
     assert found[0] == 2 * A.sum() / (1 if "2" in other else 2)
 
 
+@pytest.mark.parametrize("first", [1.0, -1.0])
+@pytest.mark.parametrize(
+    "chosen",
+    ["(if (> c 0) x y)", "(if (> (tensor-ref x 0) 0) (* c x) (* c y))", "(if (< c 0) (list y) x)"],
+)
+def test_tangents_that_are_zero_have_no_shape_of_others(chosen: str, first: float) -> None:
+    """Of what does not change, in the arm of a branch whose other one has another shape."""
+    f = f"(lambda (x) (let ((u {chosen})) (sum (sin (if (pair? u) (car u) u)))))"
+    agree(
+        f"""(lambda (x y c) (let ((f {f})) (list
+              (hvp f x x) (hvp-R f x x) ((gradient f) x) ((jacobian (gradient f)) x) (jvp-F f x x))))""",
+        V * first, V[:2], first,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -50,6 +50,14 @@ pairs
     "an error": '(write 1)\n(define (f x) (if (> x 2) (error "too large:" x \'sym) x))\n(f 1)\n(f 3)\n(f 1)',
     "a wrong kind": "(write 1)\n(define (f l) (if (null? l) 0 (car l)))\n(f (list (real 1)))\n(car (f '((1))))\n(car (f '()))",
     "no end": "(define (f x) (+ 1 (f x)))\n(f 1)",
+    "tangents": """
+(define a (real 2))
+(define (f x y) (hvp (lambda (x) (sum (sin (if (> (tensor-ref x 0) 5) x y)))) x x))
+(f (* a #[1 2 3]) (* a #[1 2]))
+(f (* a #[3 2 3]) (* a #[1 2]))
+(define (g x) (let loop ((i 0) (u (tensor-ref x 0))) (if (= i 2) (* u u) (loop (+ i 1) (* u a)))))
+(hvp g #[1 2] #[1 0])
+""",
 }
 
 

@@ -617,8 +617,11 @@ class Walker:
 class Analysis(Walker):
     """The fixed point. `solve` answers the instance of a call; results are in `Instance.result`."""
 
-    def __init__(self, machine: Any, longest: int = LONGEST_CHAIN, patient: bool = False) -> None:
+    def __init__(
+        self, machine: Any, longest: int = LONGEST_CHAIN, patient: bool = False, apart: bool = False
+    ) -> None:
         super().__init__(machine, Types())
+        self.types.apart = apart
         self.longest = longest
         self.be_patient(patient)
         self._open = 0  # arms of branches, around where we are, that may not be taken

@@ -632,6 +632,9 @@ def _compile(
             unit = Unit(machine, f[0], environment, operands, longest, patient=True)
             if unit.text.count("\n") > MOST_PATIENT_LINES:
                 raise
+        if unit.may_misfit:
+            with contextlib.suppress(Unbounded):
+                unit = Unit(machine, f[0], environment, operands, longest, unit.analysis.patient, apart=True)
     except Unbounded as unbounded:
         if key is not None:
             cache.store(key, json.dumps({"unbounded": unbounded.reason}).encode(), cache.CALL)

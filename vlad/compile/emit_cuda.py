@@ -19,6 +19,7 @@ from vlad.compile.c_text import constant_text
 from vlad.compile.functions import definitions, is_for_hosts
 from vlad.compile.kernel_text import (
     C_KINDS,
+    combined_text,
     entry_text,
     gathering_type,
     is_apart,
@@ -215,7 +216,7 @@ class _Emitter:
         self._passed_indices(group)
         self._values(1)
         for write in group.writes:
-            self._store(1, write, f"x{write.value}")
+            self._store(1, write, combined_text(self.kernel, write))
         self._finish(group, [], _quotient(turns, THREADS), THREADS)
 
     def _gather(
@@ -247,7 +248,9 @@ class _Emitter:
         self._indices(2, group.gathered, "term")
         self._values(2)
         for name, write in group.gathering():
-            self.line(2, stored_text(name, f"x{write.value}", write.combine, self._kind(write)))
+            self.line(
+                2, stored_text(name, combined_text(self.kernel, write), write.combine, self._kind(write))
+            )
         self.line(1, "}")
         self._together(group, threads)
         self._store_gathered(group, "place" if parts == 1 else f"place * {parts} + part", rooms)

@@ -18,6 +18,7 @@ from vlad.compile.kernel_text import (
     C_KINDS,
     SMALL,
     STOP,
+    combined_text,
     entry_text,
     gathering_type,
     is_apart,
@@ -614,7 +615,7 @@ class _Emitter:
         kernel = self.kernel
         for write, own in zip(kernel.writes, self.depths, strict=True):
             if own is not None:
-                place, value = self._gathered(write), f"x{write.value}"
+                place, value = self._gathered(write), combined_text(self.kernel, write)
                 if write.combine in ORDER:
                     sign = ORDER[write.combine]
                     self._line(depth, f"{place} = {value} {sign} {place} ? {value} : {place};")
@@ -625,4 +626,7 @@ class _Emitter:
                 place = self.outputs[write.output]
             else:
                 place = entry_text(self.outputs[write.output], write.access, self.kernel.extents)
-            self._line(depth, stored_text(place, f"x{write.value}", write.combine, self._kind_of(write)))
+            self._line(
+                depth,
+                stored_text(place, combined_text(self.kernel, write), write.combine, self._kind_of(write)),
+            )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from vlad.compile.functions import applied, single
 from vlad.compile.sides import ORDER
-from vlad.core.kernels import Access, Kernel, Step, is_whole
+from vlad.core.kernels import Access, Kernel, Step, Write, is_whole
 from vlad.core.types import is_of_reals
 
 SMALL = 64  # turns of a kernel that is written out, turn by turn
@@ -79,6 +79,13 @@ def stored_text(place: str, value: str, combine: str, kind: str) -> str:
     if is_whole(kind):
         return f"{place} = (unsigned long){place} {combine} (unsigned long){value};"
     return f"{place} = {place} {combine} {value};"
+
+
+def combined_text(kernel: Kernel, write: Write) -> str:
+    """The value that a write combines; of integers that are to be in order, as one of the output's."""
+    kind, text = kernel.outputs[write.output].kind, f"x{write.value}"
+    is_cut = write.combine in ORDER and is_whole(kind) and kernel.kind_of(write.value) != kind
+    return f"({C_KINDS[kind]}){text}" if is_cut else text
 
 
 def number_text(number: float, kind: str, real: Callable[[float], str]) -> str:

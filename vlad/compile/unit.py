@@ -7,7 +7,7 @@ from typing import Any
 
 from vlad.compile import cuda, emit_c
 from vlad.compile.analyze import Analysis
-from vlad.compile.first_order import Each, Fail, Program, statements
+from vlad.compile.first_order import Each, Fail, Program, blocks, statements
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.kernels import fuse_kernels
@@ -18,7 +18,7 @@ from vlad.compile.representation import Representation
 from vlad.compile.specialize import Specializer
 from vlad.compile.triangles import solve_triangles
 from vlad.core.kernels import Kernel
-from vlad.core.types import LONGEST_CHAIN, TooLarge
+from vlad.core.types import LONGEST_CHAIN, TooLarge, Types
 from vlad.evaluate.limits import deep_recursion
 from vlad.tensors import Tensor
 from vlad.values import Code, Value
@@ -31,6 +31,17 @@ def improved(program: Program, layout: Representation) -> Program:
     return program
 
 
+def may_misfit(program: Program, types: Types) -> bool:
+    """Are there shapes that do not fit, and is it because the known zero, a tangent of what does not change, was taken for zeros
+    of the shape of others? Then it had better stay what it is (`Types.apart`), which is slower."""
+    return types.filled and any(
+        type(block.end) is Fail and _MISFIT.search(block.end.what)
+        for function in program.functions
+        for block in blocks(function.body)
+    )
+
+
+_MISFIT = re.compile(r"\b(fit|conform)\b")
 WORD = 8  # bytes
 _ARRAY = re.compile(r"\bvlad_array\((\d+)L\)")
 MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
@@ -61,7 +72,7 @@ def _is_thin(kernel: Kernel) -> bool:
 
 class Unit:
     """What compiling makes of a call, before there is a library: its program, its text, its interface. Lists among the
-    operands that are no longer than `longest` are taken apart; `patient` is the analysis's. Raises Unbounded."""
+    operands that are no longer than `longest` are taken apart; `patient` and `apart` are the analysis's. Raises Unbounded."""
 
     def __init__(
         self,
@@ -71,12 +82,14 @@ class Unit:
         operands: tuple[Value, ...],
         longest: int = LONGEST_CHAIN,
         patient: bool = False,
+        apart: bool = False,
     ) -> None:
         try:
-            self._make(Analysis(machine, longest, patient), code, environment, operands)
+            self._make(Analysis(machine, longest, patient, apart), code, environment, operands)
         except (TooLarge, RecursionError):
             raise Unsettled("its types grow without bound") from None
         self.cells = self.analysis.cells
+        self.may_misfit = may_misfit(self.program, self.analysis.types)
 
     def _make(
         self, analysis: Analysis, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]

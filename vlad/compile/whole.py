@@ -7,6 +7,7 @@ once, and loaded where it is used. Raises VladError where a program cannot stand
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ from vlad.compile.optimize import returning_functions
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.rewriting import callees, leaf_kind
 from vlad.compile.specialize import UNSOLVED, Specializer
-from vlad.compile.unit import improved
+from vlad.compile.unit import improved, may_misfit
 from vlad.core.types import Known, Recursion, TooLarge, Type, described
 from vlad.errors import VladError
 from vlad.evaluate.limits import deep_recursion
@@ -133,14 +134,15 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
 
 class Whole:
     """The analysis of a program. Raises Refused where it has no end. `left_out`: what is not looked at; then, too, steps behind
-    one that never answers are. `patient`: where the analysis is."""
+    one that never answers are. `patient`: where the analysis is;
+    `apart`: it is Types.apart."""
 
     def __init__(
-        self, machine: Any, steps: Steps, left_out: list[Step] | None, patient: frozenset[Step]
+        self, machine: Any, steps: Steps, left_out: list[Step] | None, patient: frozenset[Step], apart: bool
     ) -> None:
         self.machine = machine
         self.steps = steps
-        self.analysis = Analysis(machine, patient=bool(patient))
+        self.analysis = Analysis(machine, patient=bool(patient), apart=apart)
         self.analysis.tells = True
         self.analysis.devices = ("cpu",)
         self.analysis.counting = False  # what stands alone has no limits
@@ -154,12 +156,12 @@ class Whole:
         self.main = self._solved(lambda: self.analysis.solve(main), None)
 
     @staticmethod
-    def of(machine: Any, steps: Steps, left_out: list[Step] | None = None) -> Whole:
+    def of(machine: Any, steps: Steps, left_out: list[Step] | None = None, apart: bool = False) -> Whole:
         """With as much patience as is needed."""
         patient: frozenset[Step] = frozenset()
         while True:
             try:
-                return Whole(machine, steps, left_out, patient)
+                return Whole(machine, steps, left_out, patient, apart)
             except Refused as refused:
                 if not refused.unsettled or refused.step is None or refused.step in patient:
                     raise
@@ -468,6 +470,10 @@ def program_text(machine: Any, steps: Steps) -> str:
     """The C text of a program that stands alone. Raises VladError."""
     whole = Whole.of(machine, steps)
     program = whole.program()
+    if may_misfit(program, whole.analysis.types):
+        with contextlib.suppress(Refused):
+            whole = Whole.of(machine, steps, apart=True)
+            program = whole.program()
     check_order(program)
     _name_places(program)
     return emit_c.emit_program(_improved(program, whole), _told)

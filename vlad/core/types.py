@@ -138,6 +138,8 @@ class Types:
         # are the tails of what is in a list taken for more of the list? That settles more, and knows less
         self.mixing = False
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
+        self.apart = False  # does it from a tensor, whose shape it need not have?
+        self.filled = False  # has it been taken for zeros of a tensor's shape?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
         self.zero = self.constant(ZERO)
@@ -354,6 +356,9 @@ class Types:
             return type_ if type_.kind == "real" or is_zero else self.real
         if type_.parts:
             return self.like(type_, tuple([self.or_zero(self.canonical(part)) for part in type_.parts]))
+        if type_.kind == "tensor" and self.apart:
+            return self.union(self.zero, type_)
+        self.filled = self.filled or type_.kind == "tensor"
         return type_
 
     def _absorb(self, cell: Cell, member: Type) -> None:

@@ -412,14 +412,15 @@ def _sum_like(x: Value, like: Value) -> Value:
     if like is FALSE or x is ZERO or type(x) is float:
         return x
     array, shape = array_of("sum-like", x), like.shape if type(like) is Tensor else ()
-    kind = like.like.dtype if type(like) is Tensor else array.dtype
-    if array.shape == shape and array.dtype == kind:
-        return made(array)
-    with quiet():
-        array = _summed(array, shape)
+    if array.shape != shape:
+        with quiet():
+            array = _summed(array, shape)
         if array.shape != shape:
             raise unlike("sum-like", (x, like))
-        return made(namespace(array).astype(array, kind, copy=False))
+    if type(like) is Tensor and array.dtype != like.like.dtype:
+        with quiet():
+            array = namespace(array).astype(array, like.like.dtype)
+    return made(array)
 
 
 def _summed(array: Array, shape: Sequence[int]) -> Array:
