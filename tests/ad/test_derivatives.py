@@ -20,10 +20,14 @@ SETUP = """
 """
 session = vlad.Session()
 session.eval(SETUP)
+grad_r, grad_f = session["grad-R"], session["grad-F"]
+# The Hessian's rows in every combination of modes, of one procedure: its derivatives are made once.
+hessians_of = session.eval("""(lambda (f at)
+  (map (lambda (modes) (map (lambda (row) ((car modes) (along (cdr modes) f (car row) (cdr row)) at)) '((1 . 0) (0 . 1))))
+       (list (cons grad-R grad-R) (cons grad-R grad-F) (cons grad-F grad-R) (cons grad-F grad-F))))""")
 
 
-def pair(text: str) -> tuple[float, float]:
-    value = session.eval(text)
+def pair(value: object) -> tuple[float, float]:
     assert isinstance(value, tuple) and len(value) == 2, value
     return value
 
@@ -52,11 +56,10 @@ SHARE = 10 if os.environ.get("VLAD_TIER") == "compile" else 1
 @given(functions(), points())
 def test_reverse_equals_forward_equals_differences(program: str, point: tuple[float, float]) -> None:
     x, y = point
-    reverse = pair(f"(grad-R {program} (cons {x} {y}))")
-    forward = pair(f"(grad-F {program} (cons {x} {y}))")
-    for r, f in zip(reverse, forward, strict=True):
-        assert close(r, f, 1e-9), (reverse, forward)
     f = session.eval(program)
+    reverse, forward = pair(grad_r(f, (x, y))), pair(grad_f(f, (x, y)))
+    for a, b in zip(reverse, forward, strict=True):
+        assert close(a, b, 1e-9), (reverse, forward)
     value = f(x, y)
     assume(math.isfinite(value))
     coarse, fine = differences(f, x, y, 2e-4), differences(f, x, y, 1e-4)
@@ -71,12 +74,8 @@ def test_reverse_equals_forward_equals_differences(program: str, point: tuple[fl
 def test_second_derivatives_agree_in_all_modes_and_are_symmetric(
     program: str, point: tuple[float, float]
 ) -> None:
-    at = f"(cons {point[0]} {point[1]})"
-    hessians = []
-    for outer in ("grad-R", "grad-F"):
-        for inner in ("grad-R", "grad-F"):
-            rows = [pair(f"({outer} (along {inner} {program} {i} {j}) {at})") for i, j in ((1, 0), (0, 1))]
-            hessians.append((*rows[0], *rows[1]))
+    found = hessians_of(session.eval(program), point)
+    hessians = [(*pair(first), *pair(second)) for first, second in found]
     for hessian in hessians:
         for a, b in zip(hessian, hessians[0], strict=True):
             assert close(a, b, 1e-8), hessians
