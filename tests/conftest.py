@@ -49,6 +49,14 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(5_000, 20, 20)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that say on which tier they are run need not be run once more where everything is compiled."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and "tier" in callspec.params:
+            item.add_marker("own_tier")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update", action="store_true", help="rewrite the expected halves of tests/passes/*/*.core"
