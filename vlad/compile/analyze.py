@@ -421,13 +421,16 @@ class Walker:
             case Field():
                 record = self.atom(rhs.record, env)
                 self.key, self.span = binding.variable, rhs.span
-                owner = self.machine.code_of(rhs.owner, code.family)
-                return None if record is None else self.field(record, owner, rhs.index)
+                return (
+                    None
+                    if record is None
+                    else self.field(record, code.family.codes.get(rhs.owner), rhs.index)
+                )
         return self.atom(rhs, env)
 
-    def field(self, record: Known, owner: Code, index: int) -> Result:
+    def field(self, record: Known, owner: Code | None, index: int) -> Result:
         """Where a closure is one of several, so is its tangent, and nothing tells which belong together: what is none of this
-        closure's does not come here."""
+        closure's does not come here. `owner` is None where nobody has made such a closure."""
 
         def of_one(record: Known) -> Result:
             if record.type.kind == "closure" and _share_environment(record.type.of.base, owner):
@@ -953,5 +956,5 @@ class Analysis(Walker):
         return Known(self.types.real) if what == "in" else self.unspecified
 
 
-def _share_environment(code: Code, other: Code) -> bool:
-    return code is other or (code.group != () and code.group is other.group)
+def _share_environment(code: Code, other: Code | None) -> bool:
+    return code is other or (other is not None and code.group != () and code.group is other.group)
