@@ -389,6 +389,7 @@ unused : x -> not used""",
     "without end",
     "(define (f) x)\n(define y (f))\n(define x (real 1))": "1:13: Unbound variable: x",
     "(map (lambda (x) (car x)) (list 1 2))": "1:18: Argument to car is invalid",
+    "(as-type #[1 2] 'int32)\n(as-type #[1 2] 'int64)": "1:1 : tensor (2) int32\n2:1 : tensor (2) int64",
     "(length 5)": "1:1: ",
     "(define (f a b) (+ a b))\n(define (g x) (* 2 (f x)))\n(g 1)": "2:20: f takes 2 arguments and got 1; its parameter list "
     "is (f a b)",

@@ -45,6 +45,7 @@ from vlad.primitives.indexing import OUT_OF_RANGE
 from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
 from vlad.primitives.random import NO_KEY, NO_RANGE
 from vlad.primitives.strings import BEYOND, OUTSIDE
+from vlad.primitives.tensors import NO_INTEGER
 from vlad.room import with_room
 from vlad.source import Span, in_library
 from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
@@ -52,7 +53,7 @@ from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
 # Failures that are no mistake in the types: what the program itself says, or depends on a value.
 CHECKED = (
     "error", "Argument is not an equivalent value", UNSOLVED, OUTSIDE, BEYOND, *OUT_OF_RANGE.values(), *NO_KEY.values(),
-    NO_RANGE.format("uniform"), *SINGULAR.values(), NOT_DEFINITE,
+    NO_RANGE.format("uniform"), *SINGULAR.values(), NOT_DEFINITE, *[NO_INTEGER.format(kind) for kind in ("int64", "int32")],
 )  # fmt: skip
 
 
