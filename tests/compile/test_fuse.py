@@ -87,6 +87,19 @@ def test_under_a_forward_derivative_it_is_fused_too(
     assert min(found) >= 1
 
 
+@pytest.mark.parametrize("inner", ["gradient-R", "gradient-F"])
+@pytest.mark.parametrize("outer", ["directional-derivative", "hvp"])
+def test_tangents_that_are_known_numbers_are_not_one(outer: str, inner: str) -> None:
+    """They have no leaves: a derivative along 2.5 does not contain one of lower order along 1.1."""
+    f, more = ("sin", inner) if outer == "hvp" else (f"({inner} sin)", "gradient-R")
+    calls = [f"({outer} ({more} {f}) 0.7 2.5)", f"({outer} {f} 0.7 1.1)"]
+    for one in (calls, calls[::-1]):
+        text = f"((lambda () (list {' '.join(one)})))"
+        assert vlad.Session(tier="compile").eval(text) == pytest.approx(
+            [vlad.Session(tier="evaluate").eval(call) for call in one], rel=1e-13
+        )
+
+
 def test_effects_stay_two(session: vlad.Session) -> None:
     printed: list[str] = []
     session = vlad.Session(tier="compile", write=printed.append)

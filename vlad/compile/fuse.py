@@ -125,7 +125,8 @@ def _contains_below(f: Function, v: Function, added: int, layout: Representation
             f_tangent = types.canonical(f_tangent.parts[1])
         elif f_tangent.of is not ZERO:
             return None
-    own = layout.kinds(f_own) == layout.kinds(v_own) == "" or f_own is v_own
+    # numbers that are known have no leaves either: only zeros are alike
+    own = f_own is v_own or (_is_nothing(f_own, layout) and _is_nothing(v_own, layout))
     if not own or f_tangent is not v_tangent or not _same_types(f_rest[added:], v_rest, layout):
         return None
     f_result, v_result = types.canonical(f_result), types.canonical(v_result)
@@ -141,6 +142,14 @@ def _contains_below(f: Function, v: Function, added: int, layout: Representation
             return None
         begin += len(layout.kinds(f_part))
     return places
+
+
+def _is_nothing(tangent: Type, layout: Representation) -> bool:
+    """Is it the known zero, or a closure of such?"""
+    tangent = layout.types.canonical(tangent)
+    return tangent.of is ZERO or (
+        tangent.kind == "closure" and all(_is_nothing(part, layout) for part in tangent.parts)
+    )
 
 
 def _same_types(
