@@ -269,6 +269,20 @@ def test_convolutions_and_their_derivatives(seed: int) -> None:
     agree(f"(lambda ({' '.join(names)}) (list {' '.join(parts)}))", *operands)
 
 
+@pytest.mark.parametrize("optimize", [2, 3])
+def test_convolutions_that_are_written_out(optimize: int) -> None:
+    """gcc 12 made wrong vectors of one of these sums, from -O2 on."""
+    parts = " ".join(["w"] * 20)
+    images = f"(conv2d (reshape x '(2 1 3 1)) (reshape (slice (concatenate (list {parts})) 0 1) '(1 1 1 1)) #:padding 'same)"
+    made = f"(conv2d {images} (ones '(2 1 1 1)))"
+    text = f"""(lambda (x w v) (let ((f (lambda (x w) (sum (sin {made})))))
+      (list {made} ((gradient (lambda (x) (f x w))) x) ((gradient (lambda (w) (f x w))) w)
+        (hvp (lambda (x) (f x w)) x v) (hvp (lambda (w) (f x w)) w w))))"""
+    x, w = np.random.default_rng(2).normal(size=6), np.random.default_rng(3).normal(size=13)
+    found = vlad.Session(tier="compile", optimize=optimize).eval(text)(x, w, np.cos(x))
+    assert same(found, vlad.Session(tier="evaluate").eval(text)(x, w, np.cos(x)))
+
+
 DERIVED = [
     "(sum (* y y))", "(sum (sin y))", "(logsumexp y)", "(sum (maximum y #:axis 0))", "(sum (tanh (* 2 y)))", "(prod y)",
     "(tensor-ref y 1 2)", "(sum (slice y 0 1))", "(sum (gather y #[0 0 1]))", "(sum (square (matmul y (transpose y))))",
