@@ -257,7 +257,7 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
         # sums are put into vectors without being asked for, by -O2, too
         chosen.append("-fvect-cost-model=dynamic")
     if compiler.kind == "gcc":
-        # of a convolution that was written out gcc 12 made wrong vectors: a second derivative was that of other images
+        # of a convolution that was written out gcc 12 made wrong vectors, from -O2 on
         chosen.append("-fno-tree-slp-vectorize")
     if compiler.kind == "gcc" and optimize == 3:
         chosen.append("-DVLAD_UNROLLS")

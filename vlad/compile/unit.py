@@ -33,7 +33,7 @@ def improved(program: Program, layout: Representation) -> Program:
 
 def may_misfit(program: Program, types: Types) -> bool:
     """Are there shapes that do not fit, and is it because the known zero, a tangent of what does not change, was taken for zeros
-    of the shape of others? Then it had better stay what it is (`Types.apart`), which is slower."""
+    of the shape of others? Then it had better stay what it is (`Types.apart`)."""
     return types.filled and any(
         type(block.end) is Fail and _MISFIT.search(block.end.what)
         for function in program.functions

@@ -76,7 +76,7 @@ def _parts(archive: ZipFile, path: str) -> list[tuple[str, Array]]:
         try:
             with archive.open(info) as part:
                 found.append((name.removesuffix(".npy"), read_array(part, allow_pickle=False)))
-        except Exception:
+        except Exception:  # as above
             raise _cannot_read(path, f"{_FORMATS}; `{name}` in it is no such part") from None
     return found
 
@@ -114,11 +114,8 @@ def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
                 _write_parts(file, named)
             else:
                 numpy.save(file, array, allow_pickle=False)
-    except (
-        OSError,
-        ValueError,
-        struct.error,
-    ) as error:  # the others: of a name that no file, or no part, can have
+    # beside the system's errors, those of a name that no file, and no part, can have
+    except (OSError, ValueError, struct.error) as error:
         hint = getattr(error, "strerror", None) or str(error)
         raise VladError("cannot-write", f"Cannot write: {name}", hint=hint) from None
     return UNSPECIFIED
