@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import vlad
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("layers", [2, 3, 5])
@@ -115,3 +122,61 @@ CAR, CDR = "(if (pair? s) (car s) s)", "(if (pair? s) (cdr s) s)"
 def test_a_structure_that_each_turn_wraps_once_more(step: str, start: str) -> None:
     """No tuple holds it, so that of the first try, which keeps tuples in lists apart, nothing comes: the next mixes them."""
     assert_compiled_agrees(GROWN.replace("START", start).replace("STEP", step), "f", 1.0)
+
+
+TOTAL = "(define (tot s) (cond ((pair? s) (+ (* 2 (tot (car s))) (tot (cdr s)))) ((null? s) 0.5) (else s)))"
+CHANGING = {  # what a loop carries is a number, a pair or () by turns: where it begins, the next, and the answer
+    "number, pair": ("x", "(if (pair? s) (sin 2) (cons s (* y x)))", "(if (pair? s) x (* 2 (tot s)))"),
+    "number, copies": ("x", "(if (pair? s) (cdr s) (cons s s))", "x"),
+    "number, list": ("x", "(if (pair? s) (+ 2 y) (list s (* 2 x)))", "(tot s)"),
+    "(), list": ("'()", "(if (pair? s) s (list s (sin 0.5)))", "(* x (tot s))"),
+    "list, number": ("(list x y)", "(if (pair? s) (+ y y) '())", "(* x (tot s))"),
+    "list, lists": ("(list x y)", "(if (> i 1) (list (cons x s) x) s)", "(* x (tot s))"),
+}
+MODES = [
+    "((gradient f) x y)",
+    "((derivative-F (lambda (x) (f x y))) x)",
+    "((gradient (lambda (y) ((gradient (lambda (x) (f x y))) x))) y)",
+]
+
+
+def changing(case: str) -> str:
+    start, step, answer = CHANGING[case]
+    f = f"(lambda (x y) (let lp ((i n) (s {start})) (if (= i 0) {answer} (lp (- i 1) {step}))))"
+    return f"{TOTAL} (define (g x y n) (let ((f {f})) (list (f x y) {' '.join(MODES)})))"
+
+
+@pytest.mark.parametrize("case", CHANGING)
+def test_derivatives_of_what_is_of_another_kind_each_turn(case: str) -> None:
+    """A sensitivity to which nothing has contributed is no pair of zeros: where it comes to, there may be a number."""
+    sessions = [vlad.Session(tier=tier) for tier in ("evaluate", "compile")]
+    for session in sessions:
+        session.eval(changing(case))
+    for n in (0.0, 1.0, 2.0, 3.0):
+        expected, found = [np.hstack(session["g"](0.7, 1.3, n)) for session in sessions]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert sessions[1].tiers.disagreements == 0
+    assert {entry.reason for entry in sessions[1].tiers.entries.values()} == {None}
+
+
+@pytest.mark.parametrize("case", ["number, copies", "(), list"])
+def test_where_nobody_can_ask_tier_0(case: str, tmp_path: Path) -> None:
+    """A program that stands alone tells no error that is none, nor does `vlad check`."""
+    (tmp_path / "it.vlad").write_text(changing(case) + " (map (lambda (n) (g 0.7 1.3 n)) '(0 1 2 3))")
+    expected, _, _, found = [
+        subprocess.run(
+            words,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        ).stdout
+        for words in (
+            [sys.executable, "-m", "vlad", "--tier", "evaluate", "it.vlad"],
+            [sys.executable, "-m", "vlad", "check", "it.vlad"],
+            [sys.executable, "-m", "vlad", "build", "it.vlad"],
+            ["./it"],
+        )
+    ]
+    assert found == expected and "0.0" not in found

@@ -890,10 +890,12 @@ class Analysis(Walker):
             instance.growths[key] = growths + 1
         return joined
 
-    def _join(self, key: Any, value: Result) -> Result:
-        """The type of all that came here so far."""
+    def _join(self, key: Any, value: Result, exact: bool = False) -> Result:
+        """The type of all that came here so far; `exact`: a known zero is told from reals (`Types.exact`)."""
         joins = self.instance.joins
+        self.types.exact = exact
         joined = joins[key] = self._grown(self.instance, key, joins.get(key), value)
+        self.types.exact = False
         return None if joined is None else Known(self.types.canonical(joined))
 
     def branch(
@@ -906,9 +908,9 @@ class Analysis(Walker):
     ) -> Result:
         above = self.key, self.span
         self._open += 1
-        self._join(key, consequent())
+        self._join(key, consequent(), True)
         self.key, self.span = above
-        joined = self._join(key, alternative())
+        joined = self._join(key, alternative(), True)
         self.key, self.span = above
         self._open -= 1
         return joined
@@ -917,9 +919,11 @@ class Analysis(Walker):
         instance = self.instance
         above = self.key
         self._open += 1
-        for member in self.types.members(union.type, instance):
+        members = self.types.members(union.type, instance)
+        of_numbers = not any(member.parts for member in members)
+        for member in members:
             self.key = above
-            self._join(key, rule(Known(member)))
+            self._join(key, rule(Known(member)), of_numbers)
         self.key = above
         self._open -= 1
         joined = instance.joins.get(key)

@@ -22,7 +22,7 @@ from vlad.compile.first_order import Member
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import Quick, arguments_of, quick
-from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Unbounded, Unsettled
+from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Unbounded
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor, value_of
 from vlad.devices import device_named
@@ -45,7 +45,6 @@ from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_
 UNLIMITED = 1 << 60  # steps
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack: what a limit of depth leaves
-MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 
 
 class Outside:
@@ -621,20 +620,10 @@ def _compile(
                 kept = None  # places are not kept, for they do not count when calls are compared
             if kept is not None:
                 return kept
-    Unit = whole("vlad.compile.unit").Unit  # 13 ms, only where something is to be compiled
+    # 13 ms, only where something is to be compiled
+    made = whole("vlad.compile.unit").made
     try:
-        environment = f[1 : 1 + len(f[0].environment)]
-        try:
-            unit = Unit(machine, f[0], environment, operands, longest)
-        except Unsettled:
-            if longest > LONGEST_CHAIN:
-                raise
-            unit = Unit(machine, f[0], environment, operands, longest, patient=True)
-            if unit.text.count("\n") > MOST_PATIENT_LINES:
-                raise
-        if unit.may_misfit:
-            with contextlib.suppress(Unbounded):
-                unit = Unit(machine, f[0], environment, operands, longest, unit.analysis.patient, apart=True)
+        unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest)
     except Unbounded as unbounded:
         if key is not None:
             cache.store(key, json.dumps({"unbounded": unbounded.reason}).encode(), cache.CALL)

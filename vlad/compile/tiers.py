@@ -459,7 +459,7 @@ class Tiers:
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
         """The types of a procedure, or its C or CUDA text, for operands like these, or reals; or why there are none."""
         from vlad.compile.analyze import Analysis
-        from vlad.compile.unit import Unit
+        from vlad.compile.unit import made
         from vlad.core.types import described
 
         code: Code = f[0]
@@ -467,7 +467,7 @@ class Tiers:
         type_of = Analysis(self.machine).argument_type
         takes = f"{code.name or 'λ'} : {' '.join([described(type_of(operand)) for operand in operands])}"
         try:
-            unit = Unit(self.machine, code, f[1 : 1 + len(code.environment)], operands)
+            unit = made(self.machine, code, f[1 : 1 + len(code.environment)], operands)
         except Unbounded as unbounded:
             return f"; {takes} -> not compiled: {unbounded.reason}"
         if stage == "c":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
@@ -32,8 +33,8 @@ def improved(program: Program, layout: Representation) -> Program:
 
 
 def may_misfit(program: Program, types: Types) -> bool:
-    """Are there shapes that do not fit, and is it because the known zero, a tangent of what does not change, was taken for zeros
-    of the shape of others? Then it had better stay what it is (`Types.apart`)."""
+    """May operands not fit, and is it because the known zero, a tangent of what does not change, was taken for zeros of the
+    shape of others? Then it had better stay what it is (`Types.apart`)."""
     return types.filled and any(
         type(block.end) is Fail and _MISFIT.search(block.end.what)
         for function in program.functions
@@ -41,7 +42,7 @@ def may_misfit(program: Program, types: Types) -> bool:
     )
 
 
-_MISFIT = re.compile(r"\b(fit|conform)\b")
+_MISFIT = re.compile(r"\b(fit|conform|invalid)\b")
 WORD = 8  # bytes
 _ARRAY = re.compile(r"\bvlad_array\((\d+)L\)")
 MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
@@ -68,6 +69,36 @@ def _is_thin(kernel: Kernel) -> bool:
         ):
             return output.size > MOST_ZEROS * max(kernel.turns, 1)
     return False
+
+
+MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
+
+
+def made(
+    machine: Any,
+    code: Code,
+    environment: tuple[Value, ...],
+    operands: tuple[Value, ...],
+    longest: int = LONGEST_CHAIN,
+) -> Unit:
+    """With as much patience as is needed, and with zeros that stay apart where others might not fit. Raises Unbounded."""
+
+    def settled(apart: bool) -> Unit:
+        try:
+            return Unit(machine, code, environment, operands, longest, apart=apart)
+        except Unsettled:
+            if longest > LONGEST_CHAIN:
+                raise
+            unit = Unit(machine, code, environment, operands, longest, patient=True, apart=apart)
+            if unit.text.count("\n") > MOST_PATIENT_LINES:
+                raise
+            return unit
+
+    unit = settled(apart=False)
+    if unit.may_misfit:
+        with contextlib.suppress(Unbounded):
+            return settled(apart=True)
+    return unit
 
 
 class Unit:

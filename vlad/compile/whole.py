@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from vlad.compile import emit_c
 from vlad.compile.analyze import Analysis, Instance, Result, Walker
@@ -55,6 +55,9 @@ CHECKED = (
     "error", "Argument is not an equivalent value", UNSOLVED, OUTSIDE, BEYOND, *OUT_OF_RANGE.values(), *NO_KEY.values(),
     NO_RANGE.format("uniform"), *SINGULAR.values(), NOT_DEFINITE, *[NO_INTEGER.format(kind) for kind in ("int64", "int32")],
 )  # fmt: skip
+
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,16 +259,26 @@ class Report:
 
     lines: list[str]
     errors: list[VladError]
+    left_out: frozenset[Step]
 
 
 def check(machine: Any, steps: Steps) -> Report:
     """The types of a program's definitions and expressions, and the errors that will happen wherever it comes to them. Steps
     whose analysis has no end are left out."""
+    report, filled = _checked(machine, steps, False)
+    if report.errors and filled:
+        second, _ = _checked(machine, steps, True)
+        return second if second.left_out <= report.left_out else report
+    return report
+
+
+def _checked(machine: Any, steps: Steps, apart: bool) -> tuple[Report, bool]:
+    """And whether zeros were taken for others (`Types.filled`)."""
     at: list[tuple[Span, str]] = []
     bounded, left_out = list(steps.steps), list[Step]()
     while True:
         try:
-            whole = Whole.of(machine, Steps(bounded, steps.defined), left_out)
+            whole = Whole.of(machine, Steps(bounded, steps.defined), left_out, apart)
             break
         except Refused as refused:
             assert refused.step is not None
@@ -299,7 +312,7 @@ def check(machine: Any, steps: Steps) -> Report:
     order = {span.source: index for index, span in reversed(list(enumerate(spans)))}
     at.sort(key=lambda one: (order[one[0].source], one[0].start))
     errors.sort(key=lambda error: error.span.start if error.span is not None else 0)
-    return Report([text for _, text in at], errors)
+    return Report([text for _, text in at], errors, frozenset(left_out)), types.filled
 
 
 def _name(step: Step) -> str:
@@ -469,15 +482,26 @@ def _only_place(
 
 def program_text(machine: Any, steps: Steps) -> str:
     """The C text of a program that stands alone. Raises VladError."""
-    whole = Whole.of(machine, steps)
-    program = whole.program()
-    if may_misfit(program, whole.analysis.types):
-        with contextlib.suppress(Refused):
-            whole = Whole.of(machine, steps, apart=True)
-            program = whole.program()
-    check_order(program)
-    _name_places(program)
-    return emit_c.emit_program(_improved(program, whole), _told)
+
+    def text(apart: bool) -> tuple[str, bool]:
+        whole = Whole.of(machine, steps, apart=apart)
+        program = whole.program()
+        check_order(program)
+        _name_places(program)
+        program = _improved(program, whole)
+        return emit_c.emit_program(program, _told), may_misfit(program, whole.analysis.types)
+
+    return _fitting(text)
+
+
+def _fitting(make: Callable[[bool], tuple[Made, bool]]) -> Made:
+    """What is made; where operands might not fit, with zeros that stay apart from others, if it can be made so. Raises
+    VladError."""
+    made, may_misfit = make(False)
+    if may_misfit:
+        with contextlib.suppress(VladError):
+            made, _ = make(True)
+    return made
 
 
 def _improved(program: Program, whole: Whole) -> Program:
@@ -500,7 +524,13 @@ class Wanted:
 
 def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
     """The C text and the header of a library with these procedures and their derivatives. Raises VladError."""
-    whole = Whole.of(machine, Steps([step for step in steps.steps if step.cell is not None], steps.defined))
+    used = Steps([step for step in steps.steps if step.cell is not None], steps.defined)
+    return _fitting(lambda apart: _library(Whole.of(machine, used, apart=apart), wanted, name))
+
+
+def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, str], bool]:
+    """And whether operands might not fit."""
+    machine = whole.machine
     real = whole.analysis.types.real
     instances, exports, owners, header = [], [], [], [_HEAD.format(name=name, guard=name.upper())]
     taken = {f"{name}_error"}
@@ -538,7 +568,7 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
         if entry not in returning:
             raise _no_export(one, "it fails whatever reals it is given")
     text = emit_c.emit_library(program, exports, _told, name)
-    return text, "\n".join(header) + _FOOT
+    return (text, "\n".join(header) + _FOOT), may_misfit(program, whole.analysis.types)
 
 
 _HEAD = """\

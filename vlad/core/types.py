@@ -139,6 +139,9 @@ class Types:
         self.mixing = False
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
         self.apart = False  # does it from a tensor, whose shape it need not have?
+        self.exact = (
+            False  # does it from a real? Zero times infinity is `+nan.0` only for a zero that was computed
+        )
         self.filled = False  # has it been taken for zeros of a tensor's shape?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
@@ -352,13 +355,15 @@ class Types:
             self._absorb(found(type_.of), self.zero)
             return self.canonical(type_)
         if type_.head == "real":
-            is_zero = type_ is self.zero_real or type_ is self.constant(0.0)
-            return type_ if type_.kind == "real" or is_zero else self.real
+            if type_ is self.zero_real or type_ is self.constant(0.0):
+                return type_
+            return self.union(self.zero, type_) if self.exact else self.real
+        if type_.kind in ("tensor", "pair"):
+            if self.apart or (self.exact and type_.kind == "tensor"):
+                return self.union(self.zero, type_)
+            self.filled = True
         if type_.parts:
             return self.like(type_, tuple([self.or_zero(self.canonical(part)) for part in type_.parts]))
-        if type_.kind == "tensor" and self.apart:
-            return self.union(self.zero, type_)
-        self.filled = self.filled or type_.kind == "tensor"
         return type_
 
     def _absorb(self, cell: Cell, member: Type) -> None:
