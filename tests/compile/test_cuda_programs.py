@@ -12,7 +12,9 @@ import numpy as np
 import pretended_cupy
 import pytest
 from test_cuda import ARCHITECTURES, compiled, nvrtc
-from test_tensor_programs import DERIVED, KINDS, MIXED, PRODUCTS, TOGETHER
+from test_tensor_derivatives import DERIVED
+from test_tensor_kinds import KINDS, MIXED, TOGETHER
+from test_tensor_programs import PRODUCTS
 
 import vlad
 from vlad import VladError, devices

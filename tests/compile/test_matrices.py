@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement import agree, answer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_kernels import HEAD, compiler, runtime_section  # noqa: F401
-from test_tensor_programs import agree, answer
 
 import vlad
 from vlad.compile import toolchain

@@ -257,7 +257,8 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
         # sums are put into vectors without being asked for, by -O2, too
         chosen.append("-fvect-cost-model=dynamic")
     if compiler.kind == "gcc":
-        # of a convolution that was written out gcc 12 made wrong vectors, from -O2 on
+        # Numbers 0, 1, 2 and 6 of a vector of eight gcc 12 takes by an instruction that cannot reach the last (vpermilpd), and
+        # vectors made of straight lines are what asks for such. Nothing in benchmarks/ takes longer without them
         chosen.append("-fno-tree-slp-vectorize")
     if compiler.kind == "gcc" and optimize == 3:
         chosen.append("-DVLAD_UNROLLS")
