@@ -134,6 +134,9 @@ def test_rows_of_text(session: vlad.Session) -> None:
     assert session.eval('(load-csv "s.csv" #:separator ";")').tolist() == [[1, 2], [3, 4]]
     Path("e.csv").write_text("")
     assert session.eval('(load-csv "e.csv")').size == 0
+    assert session.eval('(load-csv "s.csv" #:skip 1e300)').size == 0
+    Path("l.csv").write_text("1,2\n   \n3,4\n")
+    assert session.eval('(load-csv "l.csv")').tolist() == [[1, 2], [3, 4]]
 
 
 ERRORS = {
@@ -142,7 +145,12 @@ ERRORS = {
     '(load-csv "w.csv")': ("Line 4 of w.csv", "it has 1 fields, the first row 2"),
     '(load-csv "b.csv")': ("Cannot read: b.csv", "no text in UTF-8"),
     '(load-csv "t.csv" #:separator ", ")': ("invalid", "a separator of one character"),
+    '(load-csv "t.csv" #:separator "\\n")': ("invalid", "ends no line"),
+    '(load-csv "t.csv" #:separator "\\r")': ("invalid", "ends no line"),
+    '(load-csv "t.csv" #:separator "\\"")': ("invalid", "is no quote"),
     '(load-csv "t.csv" #:skip -1)': ("invalid", "a number of lines"),
+    '(load-csv "u.csv")': ("Line 3 of u.csv", "`1_000` is no number"),
+    '(load-csv "d.csv")': ("Line 2 of d.csv", "`１` is no number"),
     '(load-csv "nowhere.csv")': ("Cannot find: nowhere.csv", "looked in"),
     '(load-tensor "nowhere.npy")': ("Cannot find: nowhere.npy", "looked in"),
     "(load-tensor 'name)": ("invalid", "the name of a file"),
@@ -163,6 +171,8 @@ def test_errors(session: vlad.Session, text: str) -> None:
     Path("t.csv").write_text("a,b\n1,2\n3,x\n")
     Path("w.csv").write_text("1,2\n\n3,4\n5\n")
     Path("b.csv").write_bytes(b"1,2\n\xff\n")
+    Path("u.csv").write_text("1,2\n\n1_000,4\n")
+    Path("d.csv").write_text("1,2\n１,4\n", encoding="utf-8")
     np.save("c.npy", np.ones(2) * 1j)
     np.save("big.npy", np.array([2**63], dtype=np.uint64))
     with pytest.raises(VladError) as caught:

@@ -891,7 +891,7 @@ class Analysis(Walker):
         return joined
 
     def _join(self, key: Any, value: Result, exact: bool = False) -> Result:
-        """The type of all that came here so far; `exact`: a known zero is told from reals (`Types.exact`)."""
+        """The type of all that came here so far. `exact` is `Types.exact`."""
         joins = self.instance.joins
         self.types.exact = exact
         joined = joins[key] = self._grown(self.instance, key, joins.get(key), value)

@@ -139,9 +139,8 @@ class Types:
         self.mixing = False
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
         self.apart = False  # does it from a tensor, whose shape it need not have?
-        self.exact = (
-            False  # does it from a real? Zero times infinity is `+nan.0` only for a zero that was computed
-        )
+        # does it from numbers? Zero times infinity is `+nan.0`, but for a zero that is known to be one
+        self.exact = False
         self.filled = False  # has it been taken for zeros of a tensor's shape?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")

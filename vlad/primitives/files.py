@@ -146,11 +146,15 @@ def _named(pairs: Value) -> dict[str, Array]:
     return found
 
 
+NO_SEPARATOR = '\n\r"'
+
+
 def _load_csv(machine: Any, path: Value, skip: Value, separator: Value) -> Value:
     between = _text("load-csv", "the name of a file, and a text as separator", separator)
     above = whole("load-csv", skip, "the number of lines to skip")
-    if above < 0 or len(between) != 1:
-        raise invalid("load-csv", "a number of lines, and a separator of one character", skip, separator)
+    if above < 0 or len(between) != 1 or between in NO_SEPARATOR:
+        needed = "a number of lines, and a separator of one character that is no quote and ends no line"
+        raise invalid("load-csv", needed, skip, separator)
     found = machine.find(_text("load-csv", "the name of a file", path))
     try:
         with open(found, encoding="utf-8-sig") as file:
@@ -166,12 +170,11 @@ def _table(source: Source, skip: int, separator: str) -> Array:
     import numpy
 
     lines = source.text.split("\n")
+    rows = [line for line in lines[skip:] if line.strip()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy's on a file without numbers
         try:
-            return numpy.loadtxt(
-                lines, delimiter=separator, skiprows=skip, ndmin=2, comments=None, quotechar='"'
-            )
+            return numpy.loadtxt(rows, delimiter=separator, ndmin=2, comments=None, quotechar='"')
         except ValueError as error:
             raise _wrong_line(source, lines, skip, separator) or _cannot_read(
                 source.name, str(error)
@@ -200,11 +203,12 @@ def _wrong_line(source: Source, lines: list[str], skip: int, separator: str) -> 
 
 
 def _is_number(field: str) -> bool:
+    """Of those that Python reads, NumPy does not read `1_000`, nor digits of other scripts."""
     try:
         float(field)
     except ValueError:
         return False
-    return True
+    return field.isascii() and "_" not in field
 
 
 def _left_out(w: Any, *operands: Any) -> Any:
