@@ -429,12 +429,13 @@ class Walker:
         return self.atom(rhs, env)
 
     def field(self, record: Known, owner: Code | None, index: int) -> Result:
-        """Where a closure is one of several, so is its tangent, and nothing tells which belong together: what is none of this
-        closure's does not come here. `owner` is None where nobody has made such a closure."""
+        """Where a closure is one of several, so is its tangent, and nothing tells which belong together. What is of another comes
+        here as the zero only, written out where it met that one's. `owner` is None where nobody has made such a closure."""
 
         def of_one(record: Known) -> Result:
-            if record.type.kind == "closure" and _share_environment(record.type.of.base, owner):
-                return self.part(record, index)
+            if record.type.kind == "closure":
+                mine = _share_environment(record.type.of.base, owner)
+                return self.part(record, index) if mine else self.known_zero
             return self.known_zero if record.type.of is ZERO else self.fail("a record was expected")
 
         return self.each(record, of_one)
@@ -920,10 +921,11 @@ class Analysis(Walker):
         above = self.key
         self._open += 1
         members = self.types.members(union.type, instance)
-        of_numbers = not any(member.parts for member in members)
+        # what comes of structures that change from turn to turn settles later, if zeros stay apart in it
+        of_structures = any(member.kind == "pair" for member in members)
         for member in members:
             self.key = above
-            self._join(key, rule(Known(member)), of_numbers)
+            self._join(key, rule(Known(member)), not of_structures)
         self.key = above
         self._open -= 1
         joined = instance.joins.get(key)

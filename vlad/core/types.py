@@ -276,6 +276,8 @@ class Types:
             other = b if a is self.zero_real else a
             if other.kind == "tensor":
                 return other
+            if self.exact and other.head == "real":
+                return self.union(self.zero, other)
         if a.kind != "union":
             a, b = b, a
         if a.kind == "union":
@@ -354,7 +356,7 @@ class Types:
             self._absorb(found(type_.of), self.zero)
             return self.canonical(type_)
         if type_.head == "real":
-            if type_ is self.zero_real or type_ is self.constant(0.0):
+            if type_ is self.zero_real or (type_ is self.constant(0.0) and not self.exact):
                 return type_
             return self.union(self.zero, type_) if self.exact else self.real
         if type_.kind in ("tensor", "pair"):
@@ -369,6 +371,8 @@ class Types:
         if member.parts and not self._is_alike(cell.members.get(member.head), member):
             member = self.folded(member, {member.head: cell})
             cell = found(cell)
+        if member is self.zero_real and self.exact:
+            member = self.zero
         old = cell.members.get(member.head)
         if old is None:
             cell.members[member.head] = member
@@ -377,6 +381,11 @@ class Types:
         old = self.canonical(old)
         member = self.canonical(member)
         if old is member:
+            return
+        if old is self.zero_real and self.exact:
+            cell.members[member.head] = member
+            self._tell(cell)
+            self._absorb(cell, self.zero)
             return
         joined = self._join_members(old, member)
         cell = found(cell)

@@ -155,21 +155,15 @@ def _zero_types(w: Any, x: Any) -> Any:
             return w.zero_real
         if is_tensor(x.type):
             return filled(w, shape_of(x), 0.0, kind_of(x)) if has_tangents(x.type) else w.known_zero
-        if x.type.of is w.system("perturbation"):
-            return w.closure(x.type.of, [_zero_tangent(w, w.part(x, 0))])
         return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
 
     return w.each(x, of_one)
 
 
 def _zero_tangent(w: Any, x: Any) -> Any:
-    """The zero that transformed code hands on and takes apart: a structure of unknown size need not be walked for it."""
+    """Transformed code takes it apart, so that its structure is that of x; one of unknown size need not be walked."""
     type_ = w.types.canonical(x.type)
-    if type_.kind == "union":
-        return w.known_zero
-    if type_.head == "real":
-        return w.zero_real
-    if is_tensor(type_):
+    if type_.kind == "union" or type_.head == "real" or is_tensor(type_):
         return w.known_zero
     parts = [_zero_tangent(w, part) for part in w.parts(x)]
     return w.rebuilt(type_, parts) if parts else x
@@ -233,7 +227,9 @@ SUMS = {
 def _complete_types(w: Any, x: Any, s: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
-            return w.each(s, real, "s")
+            # programs get a plain number where it is zero on some paths only: they do not ask which
+            may_differ = w.types.canonical(s.type).kind == "union"
+            return w.each(s, lambda s: w.constant(0.0) if may_differ and s.type.of is ZERO else real(s), "s")
         if is_tensor(x.type) and has_tangents(x.type):
             return w.each(s, lambda s: tensor(x, s), "s")
         if not x.type.parts:
@@ -657,6 +653,10 @@ ROWS: list[Primitive] = [
         reverse={}, abstract=lambda w, x: w.recursive(ZERO_OF, x),
     ),
     Primitive(
+        "zero-tangent", "x", "The zero of x's tangent space, to which nothing contributed: known to be zero, whatever x is.",
+        value=lambda x: ZERO, type="any -> any", forward="zero", reverse={}, hidden=True, abstract=_zero_tangent,
+    ),
+    Primitive(
         "plus", "a b",
         "The sum of conforming values, part by part.\n(plus '(1 (2 3)) '(10 (20 30)))  ⇒ (11 (22 33))",
         value=plus, type="any any -> any",
@@ -750,7 +750,7 @@ PROCEDURES: dict[str, str] = {
         ;;; The forward transform of any value: bundled with the zero perturbation.
         ;;; (j* 3)  ⇒ (forward 3 (perturbation 0))
         ;;; (unperturb (tangent ((j* square) (bundle 3 (perturb 1)))))  ⇒ 6
-        (lambda (x) (bundle x (zero (perturb x))))""",
+        (lambda (x) (make-forward x (zero-tangent x)))""",
 }
 
 # Procedures that only the system's own texts call. A linear map is transposed by taking its reverse derivative, at any point.
