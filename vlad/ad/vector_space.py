@@ -83,6 +83,14 @@ def _zero(value: Value, memo: Memo | None) -> Value:
     return result
 
 
+def zero_tangent(value: Value) -> Value:
+    """The same, where nothing contributed to what a procedure has captured: its parts are known to be zero."""
+    if type(value) is not tuple or len(value) <= 2:
+        return zero(value)
+    is_tagged = value[0].derived == "tag"
+    return rebuilt(value[0], [zero_tangent(part) if is_tagged else ZERO for part in parts_of(value)], value)
+
+
 # Sensitivities of short paths into a structure are added at once; of what is longer the sum is deferred, so that adding costs
 # O(1) whatever the structures are.
 AT_ONCE = 32

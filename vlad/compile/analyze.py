@@ -921,11 +921,10 @@ class Analysis(Walker):
         above = self.key
         self._open += 1
         members = self.types.members(union.type, instance)
-        # what comes of structures that change from turn to turn settles later, if zeros stay apart in it
-        of_structures = any(member.kind == "pair" for member in members)
+        of_numbers = not any(member.parts for member in members)
         for member in members:
             self.key = above
-            self._join(key, rule(Known(member)), not of_structures)
+            self._join(key, rule(Known(member)), of_numbers)
         self.key = above
         self._open -= 1
         joined = instance.joins.get(key)

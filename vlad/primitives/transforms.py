@@ -21,6 +21,7 @@ from vlad.ad.vector_space import (
     plus,
     rebuilt,
     zero,
+    zero_tangent,
 )
 from vlad.core.types import Recursion, has_tangents, is_known_zero, is_tensor
 from vlad.errors import VladError
@@ -653,8 +654,8 @@ ROWS: list[Primitive] = [
         reverse={}, abstract=lambda w, x: w.recursive(ZERO_OF, x),
     ),
     Primitive(
-        "zero-tangent", "x", "The zero of x's tangent space, to which nothing contributed: known to be zero, whatever x is.",
-        value=lambda x: ZERO, type="any -> any", forward="zero", reverse={}, hidden=True, abstract=_zero_tangent,
+        "zero-tangent", "x", "The zero of x's tangent space, where nothing contributed to what a procedure has captured.",
+        value=zero_tangent, type="any -> any", forward="zero", reverse={}, hidden=True, abstract=_zero_tangent,
     ),
     Primitive(
         "plus", "a b",
