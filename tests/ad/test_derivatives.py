@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 
+from amounts import drawn
 from hypothesis import HealthCheck, assume, given, settings
 from programs import functions, points
 
@@ -51,7 +52,10 @@ SHARE = 10 if os.environ.get("VLAD_TIER") == "compile" else 1
 
 
 @settings(
-    max_examples=1000 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=drawn(1000 // SHARE),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
 )
 @given(functions(), points())
 def test_reverse_equals_forward_equals_differences(program: str, point: tuple[float, float]) -> None:
@@ -69,7 +73,9 @@ def test_reverse_equals_forward_equals_differences(program: str, point: tuple[fl
             assert close(r, d[2], 1e-4), (reverse, fine)
 
 
-@settings(max_examples=400 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(
+    max_examples=drawn(400 // SHARE), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
 @given(functions(2), points())
 def test_second_derivatives_agree_in_all_modes_and_are_symmetric(
     program: str, point: tuple[float, float]
@@ -82,7 +88,9 @@ def test_second_derivatives_agree_in_all_modes_and_are_symmetric(
         assert close(hessian[1], hessian[2], 1e-8), hessian
 
 
-@settings(max_examples=300 // SHARE, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(
+    max_examples=drawn(300 // SHARE), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
 @given(functions(2), points())
 def test_inverse_of_j_is_the_value(program: str, point: tuple[float, float]) -> None:
     x, y = point

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -406,7 +407,7 @@ def a_kernel(draw: st.DrawFn) -> tuple[Kernel, list[Any]]:
     return made(lambda choices: draw(st.sampled_from(list(choices))))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=drawn(400), deadline=None)
 @given(a_kernel())
 def test_fewer_axes_are_the_same_turns(one: tuple[Kernel, list[Any]]) -> None:
     kernel, operands = one
@@ -417,7 +418,7 @@ def test_fewer_axes_are_the_same_turns(one: tuple[Kernel, list[Any]]) -> None:
     assert sorted(loop_order(kernel)) == [axis for axis, extent in enumerate(kernel.extents) if extent != 1]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(a_kernel(), st.integers(1, 4))
 def test_an_axis_as_two_is_the_same_turns(one: tuple[Kernel, list[Any]], inner: int) -> None:
     kernel, operands = one
@@ -427,7 +428,7 @@ def test_an_axis_as_two_is_the_same_turns(one: tuple[Kernel, list[Any]], inner: 
             assert same(interpreted(divided, operands), interpreted(kernel, operands))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=drawn(400), deadline=None)
 @given(a_kernel())
 def test_pieces_take_each_turn_once(one: tuple[Kernel, list[Any]]) -> None:
     kernel, operands = one
@@ -546,7 +547,7 @@ def put_together(pair: tuple[Each, Each, dict[Slot, Any]]) -> bool:
     return True
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=drawn(600), deadline=None)
 @given(st.data())
 def test_a_kernel_put_into_its_reader_computes_the_same(data: st.DataObject) -> None:
     put_together(a_pair(lambda choices: data.draw(st.sampled_from(list(choices)))))
@@ -611,7 +612,7 @@ def a_product(pick: Pick) -> tuple[Kernel, list[Any]]:
     return it.kernel(), it.operands(False)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=drawn(400), deadline=None)
 @given(st.data())
 def test_products_are_read_off_the_strides(data: st.DataObject) -> None:
     kernel, operands = a_product(lambda choices: data.draw(st.sampled_from(list(choices))))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import agree, same
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,7 +104,7 @@ def branching(draw: st.DrawFn) -> str:
 
 
 @given(branching())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=drawn(50), deadline=None)
 def test_derivatives_of_what_branches(body: str) -> None:
     """Without loops, and without one reverse derivative within another: compiled, what a call answers that may be of several
     procedures, as a backpropagator may, is a number, and a zero that was known in one of them may be no number beyond it."""

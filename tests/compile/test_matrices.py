@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import agree, answer
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_kernels import HEAD, compiler, runtime_section  # noqa: F401
@@ -51,7 +52,7 @@ def systems(draw: st.DrawFn) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=drawn(8), deadline=None)
 @given(system=systems())
 def test_matrices_and_their_derivatives(text: str, system: tuple[Any, Any]) -> None:
     if text in TEXTS[2:5]:

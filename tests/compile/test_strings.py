@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,7 +53,7 @@ def outcomes(both: tuple[vlad.Session, vlad.Session], name: str, *operands: obje
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(texts, texts, st.integers(-1, 13), st.integers(-1, 13), st.floats(allow_subnormal=True))
 def test_both_tiers(
     both: tuple[vlad.Session, vlad.Session], a: str, b: str, i: int, j: int, x: float
@@ -71,7 +72,7 @@ def test_both_tiers(
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(short, short)
 def test_search_and_order(both: tuple[vlad.Session, vlad.Session], a: str, b: str) -> None:
     for name in ("place", "before", "same"):
@@ -134,7 +135,7 @@ numerals = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=drawn(1500), deadline=None)
 @given(numerals)
 def test_read_numbers(both: tuple[vlad.Session, vlad.Session], text: str) -> None:
     expected, got = outcomes(both, "read", text)

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 from agreement import A, Q, V, agree, same
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,7 +100,7 @@ def rows(draw: st.DrawFn) -> tuple[str, int, int]:
     return text, entries, size
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(rows())
 def test_derivatives_of_rows(row: tuple[str, int, int]) -> None:
     """By either operand, and once more along a direction: where terms of a sum meet, and loops are written out."""

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import V, agree
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,7 +66,7 @@ TURNS = """(lambda (x first end)
 
 
 @pytest.mark.parametrize("part", SLICED)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=drawn(8), deadline=None)
 @given(
     st.integers(4, 6), st.integers(4, 5), st.sampled_from([(), (2,)]), st.integers(0, 2), st.integers(0, 3)
 )

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import drawn
 from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers
 
@@ -123,7 +124,7 @@ class TestAnswers:
         pair = compiling.eval("(lambda (x) ((*j (lambda (x) (* x x))) (*j x)))")(3.0)
         assert compiling.eval("(lambda (back) (cdr (back 1)))")(pair[1]) == 6.0
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=drawn(40), deadline=None)
     @given(functions(2))
     def test_random_programs(self, text: str) -> None:
         evaluating, compiling = sessions()
@@ -240,7 +241,7 @@ class TestFuel:
                 self.steps(tier, text, steps - 1)
             assert caught.value.code == "out-of-fuel"
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=drawn(25), deadline=None)
     @given(functions(2))
     def test_random_programs(self, text: str) -> None:
         whole = f"((derivative-R (lambda (x) ({text} x 0.4))) 0.7)"

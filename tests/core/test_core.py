@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 
 import pytest
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_core import cells, lambdas
@@ -53,7 +54,7 @@ def unnumbered(outcome: tuple[str, list[str], Counter[str]]) -> tuple[str, list[
     return plain(result), [plain(text) for text in output], counts
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=drawn(400), deadline=None)
 @given(lambdas())
 def test_reading_what_was_printed_prints_the_same(lambda_: Lambda) -> None:
     text = print_core(lambda_)
@@ -62,7 +63,7 @@ def test_reading_what_was_printed_prints_the_same(lambda_: Lambda) -> None:
     assert print_core(again) == text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(lambdas(), st.sampled_from(ARGUMENTS))
 def test_what_was_read_back_means_the_same(lambda_: Lambda, arguments: list[Value]) -> None:
     assert unnumbered(outcome(read_back(print_core(lambda_)), arguments)) == unnumbered(
@@ -70,7 +71,7 @@ def test_what_was_read_back_means_the_same(lambda_: Lambda, arguments: list[Valu
     )
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=drawn(800), deadline=None)
 @given(lambdas(), st.sampled_from(ARGUMENTS))
 def test_simplified_means_the_same_and_costs_no_more(lambda_: Lambda, arguments: list[Value]) -> None:
     simplified = simplify(lambda_)
@@ -81,7 +82,7 @@ def test_simplified_means_the_same_and_costs_no_more(lambda_: Lambda, arguments:
         assert after[2] <= before[2], "more primitives were applied"
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=drawn(500), deadline=None)
 @given(lambdas(), st.sampled_from(ARGUMENTS))
 def test_tidied_means_the_same_where_nothing_is_raised(lambda_: Lambda, arguments: list[Value]) -> None:
     lambdas_of = {

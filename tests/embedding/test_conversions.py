@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -114,7 +115,7 @@ def session() -> vlad.Session:
     return session
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=drawn(1000), deadline=None)
 @given(value=VALUES)
 def test_what_goes_there_comes_back(session: vlad.Session, value: Any) -> None:
     assert same(session["same"](value), value)

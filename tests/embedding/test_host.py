@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -95,7 +96,7 @@ _shared.define(keep)
 
 
 @given(values)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 def test_what_a_function_is_given_is_what_python_gets_back(value: Any) -> None:
     """Arguments and results are converted as those of procedures are."""
     plain = _shared.eval("(lambda (x) (cons x 0))")

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import drawn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -159,7 +160,7 @@ def test_a_compiled_procedure_is_saved() -> None:
     assert again(f)(2.0) == expected
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(80), deadline=None, suppress_health_check=list(HealthCheck))
 @given(functions(), points())
 def test_random_programs(program: str, point: tuple[float, float]) -> None:
     f = RANDOM.eval(program)
@@ -267,7 +268,7 @@ def same_leaf(x: Value, y: Value) -> bool:
     return x is y or (type(x) is tuple and (not x or x[0].name == y[0].name))
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(graphs())
 def test_random_values(value: Value) -> None:
     text = write_value(value, RANDOM)
@@ -638,7 +639,7 @@ def mutated(draw: st.DrawFn) -> str:
     return "".join(parts)
 
 
-@settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(3000), deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutated())
 def test_mutated_texts(text: str) -> None:
     """Either a value, whose own text is then a normal form, or one error with its place."""

@@ -9,12 +9,13 @@ import random
 from pathlib import Path
 
 import pytest
+from amounts import drawn
 
 import vlad
 from vlad.reader.lexer import tokens
 
 ROOT = Path(__file__).parents[2]
-COUNT = 20_000
+COUNT = drawn(20_000)
 PARTS = 20
 SPARE = [
     "(", ")", "'", "1", "0", "-1", "1e308", "#t", "#f", "()", "'()", "x", "f", "car", "cdr", "cons", "list", "lambda", "let",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
+from amounts import drawn
 from expanding import core, items, printed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vlad.errors import VladError
 
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=drawn(150), deadline=None, suppress_health_check=list(HealthCheck))
 
 # Macros whose templates bind, test and call; the programs below bind the very names that they use.
 MACROS = """

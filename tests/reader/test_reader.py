@@ -6,6 +6,7 @@ import math
 import time
 
 import pytest
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -144,14 +145,14 @@ def _list(items: list[Value]) -> Value:
     return result
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=drawn(500), deadline=None)
 @given(values)
 def test_what_is_written_reads_back(value: Value) -> None:
     again = read_one(written(value))
     assert again == value and written(again) == written(value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(st.text())
 def test_strings_read_back(text: str) -> None:
     text = text.encode("utf-8", "replace").decode("utf-8")
@@ -159,7 +160,7 @@ def test_strings_read_back(text: str) -> None:
     assert displayed(String(text)) == text
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=drawn(500), deadline=None)
 @given(st.text(alphabet="()[]'`,@#;|\"\\ \n.ab1-+:e\x00λ"))
 def test_any_text_reads_or_ends_in_an_error(text: str) -> None:
     assert "".join([text[t.start : t.end] for t in tokens(text)]) == text

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from amounts import drawn
 from reading_back import STAGES, Reader, answer, checked, code_at, put, read_back
 
 from vlad import Session
@@ -53,7 +54,7 @@ def test_the_library_read_back_computes_the_same(stage: str) -> None:
 
 def test_random_programs_read_back_compute_the_same() -> None:
     """`python tests/repl/reading_back.py` does it with a thousand."""
-    assert checked(Reader(), 60, 1) > 40
+    assert checked(Reader(), drawn(120), 1) > drawn(80)
 
 
 @pytest.mark.parametrize("stage", STAGES)
