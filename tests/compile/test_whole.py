@@ -10,10 +10,9 @@ from pathlib import Path
 import cffi
 import numpy
 import pytest
+from shipped import EXAMPLES, NEED_TIER_0, ROOT
 
 import vlad
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 PROGRAMS = {
     "output": """
@@ -93,21 +92,16 @@ def test_a_program_alone_prints_the_same(name: str, tmp_path: Path) -> None:
     ] or (name == "no end" and "Recursion is too deep" in done.stderr)
 
 
-# Programs for which tier 0 is needed: they read files, or have shapes that only they find out.
-NOT_ALONE = {"character-lstm", "digits", "variational-autoencoder"}
-EXAMPLES = {path.stem for path in (ROOT / "examples").glob("*.vlad")}
-
-
-@pytest.mark.parametrize("path", sorted(NOT_ALONE))
-def test_an_example_that_needs_tier_0(path: str, tmp_path: Path) -> None:
-    done = command("build", str(ROOT / "examples" / f"{path}.vlad"), "-o", "it", cwd=tmp_path)
+@pytest.mark.parametrize("name", sorted(NEED_TIER_0))
+def test_an_example_that_needs_tier_0(name: str, tmp_path: Path) -> None:
+    done = command("build", str(ROOT / "examples" / f"{name}.vlad"), "-o", "it", cwd=tmp_path)
     assert done.returncode == 1 and "This cannot be compiled: " in done.stderr
     assert not (tmp_path / "it").exists()
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES - NOT_ALONE))
-def test_an_example_alone(path: str, tmp_path: Path) -> None:
-    source = ROOT / "examples" / f"{path}.vlad"
+@pytest.mark.parametrize("name", sorted({path.stem for path in EXAMPLES} - NEED_TIER_0))
+def test_an_example_alone(name: str, tmp_path: Path) -> None:
+    source = ROOT / "examples" / f"{name}.vlad"
     done = subprocess.run([built(source, tmp_path)], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr, done.returncode) == (source.with_suffix(".expected").read_text(), "", 0)
 
