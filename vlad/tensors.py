@@ -353,9 +353,9 @@ def _added_up(tensor: Tensor) -> Array:
 
 
 def same_numbers(a: Tensor, b: Tensor) -> bool:
-    """Equal shapes and entries; nan equals nan, as for reals."""
+    """Equal shapes, kinds and entries; nan equals nan, as for reals."""
     x, y = a.array, b.array
-    if x.shape != y.shape or SORT[x.dtype] != SORT[y.dtype]:
+    if x.shape != y.shape or kind_name(x.dtype) != kind_name(y.dtype):
         return False
     if not together(x, y):
         x, y = on_host(x), on_host(y)

@@ -29,6 +29,14 @@ OF_ANY_KIND = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("predicate", ["equal?", "eq?", "eqv?"])
+def test_tensors_of_different_kinds_are_different(predicate: str) -> None:
+    kinds = ["float64", "float32", "int64", "int32", "boolean"]
+    tests = [f"({predicate} (as-type x '{a}) (as-type x '{b}))" for a in kinds for b in kinds]
+    text = f"(lambda (x) (list {' '.join(tests)}))"
+    assert agree(text, np.ones(2))[0] == [a == b for a in kinds for b in kinds]
+
+
 ANYTHING = {
     "known zero": ZERO, "real": 1.5, "boolean": FALSE, "tensor": Tensor(np.ones((2, 3))), "row": Tensor(np.ones((1, 3))),
     "float32": Tensor(np.ones((2, 3), np.float32)), "booleans": Tensor(np.ones((2, 3), bool)),

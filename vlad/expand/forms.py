@@ -285,9 +285,24 @@ class _Expander:
         if any(type(item) is Keyword for item in items):
             return self.keyword_call(form, operator, scope, out, name)
         operands = [self.atom(item, scope, out) for item in items[1:]]
-        if isinstance(operator, GlobalReference) and self.module.is_inherited(operator.cell.name):
-            return self.of_lists(operator, operands, form.span, out)
+        if isinstance(operator, GlobalReference):
+            self.check_named(form, operator, operands)
+            if self.module.is_inherited(operator.cell.name):
+                return self.of_lists(operator, operands, form.span, out)
         return Call(operator, tuple(operands) or (Constant(NIL),), form.span)
+
+    def check_named(self, form: Form, operator: GlobalReference, operands: list[Atom]) -> None:
+        """What has a name is given by it. Without names it would be taken for that just where nothing is missing; any other
+        number is told when the call fails. (Where an operand has no meaning yet, that is told first: `(sum t :axis 0)`.)"""
+        row = operator.cell.primitive
+        if (
+            row is not None
+            and row.keywords
+            and form.tail is None
+            and len(operands) == len(row.operands)
+            and all(type(one) is not GlobalReference or hasattr(one.cell, "value") for one in operands)
+        ):
+            raise wrong_number(of_row(row), len(operands), span=form.span)
 
     def of_lists(self, operator: GlobalReference, operands: list[Atom], span: Span, out: Out) -> Rhs:
         """The library's append, map and for-each of any number of lists: by the tuple rule alone `(map f a b)` could not
