@@ -9,6 +9,7 @@ The answers are compared; a wrong one is not timed. Writes TENSORS.md. Needs gcc
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -126,10 +127,11 @@ class System:
 
     def ask(self, workload: str) -> dict[str, Any]:
         assert self.process.stdin is not None and self.process.stdout is not None
-        print(f"{self.name}\t{workload}", file=self.process.stdin, flush=True)
+        with contextlib.suppress(BrokenPipeError):  # it has ended, which an empty line tells
+            print(f"{self.name}\t{workload}", file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.process.args!r} ended at {self.name} {workload}")
+            raise SystemExit(f"{self.process.args!r} ended at {self.name} {workload}; has it the packages that it needs?")
         found: dict[str, Any] = json.loads(line)
         return found
 
