@@ -17,7 +17,7 @@ import contextlib
 import functools
 import operator
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.budget import A_LOT, REAL, expect_array
@@ -166,6 +166,8 @@ def _operated(operation: Callable[[Any, Any], Any], a: Value, b: Value) -> Value
         if type(operand) is not Tensor and type(operand) is not float:
             return NotImplemented
     x, y = numbers(a), numbers(b)
+    if not ((type(a) is float or a.is_real) and (type(b) is float or b.is_real)):
+        x, y = as_reals((x, y)) if operation is operator.truediv else alike((x, y))
     if (1 if type(x) is float else x.size) * (1 if type(y) is float else y.size) >= SMALL:
         expect_together(x, y)
     with quiet():
@@ -199,10 +201,66 @@ def numbers(value: Value) -> Any:
     if type(value) is not Tensor:
         return 0.0 if value is ZERO else value
     array = value.array
-    if SORT[array.dtype] == "b":
+    if not value.is_real and SORT[array.dtype] == "b":
         xp = namespace(array)
         return xp.astype(array, xp.float64)
     return array
+
+
+def operands_of(values: Sequence[Value]) -> Sequence[Any]:
+    """The arrays and floats to compute with, as a function of the standard takes them together: beside reals, integers are reals.
+    The standard leaves open what becomes of both, so a library may refuse it."""
+    arrays = [numbers(value) for value in values]
+    for value in values:
+        if type(value) is Tensor and not value.is_real:
+            return alike(arrays)
+    return arrays
+
+
+def reals_of(values: Sequence[Value]) -> Sequence[Any]:
+    """The same for a function of reals: the standard has no roots of integers, and NumPy's of small ones have half precision."""
+    arrays = [numbers(value) for value in values]
+    for value in values:
+        if type(value) is Tensor and not value.is_real:
+            return as_reals(arrays)
+    return arrays
+
+
+def alike(arrays: Sequence[Any]) -> Sequence[Any]:
+    """What `numbers` made of operands: where one is of reals, all."""
+    for array in arrays:
+        if type(array) is float or SORT[array.dtype] == "f":
+            return as_reals(arrays)
+    return arrays
+
+
+def as_reals(arrays: Sequence[Any]) -> Sequence[Any]:
+    """The same arrays and floats, all of reals."""
+    return [
+        array if type(array) is float or SORT[array.dtype] == "f" else _real_beside(array, arrays)
+        for array in arrays
+    ]
+
+
+def _real_beside(array: Array, others: Sequence[Any]) -> Array:
+    """Integers as float64; small ones that only float32 is beside as float32, which holds them all."""
+    xp = namespace(array)
+    kind = xp.float64
+    if kind_name(array.dtype) in SMALL_KINDS:
+        kinds = {kind_name(other.dtype) for other in others if type(other) is not float}
+        if "float32" in kinds and "float64" not in kinds:
+            kind = xp.float32
+    return xp.astype(array, kind)
+
+
+SMALL_KINDS = ("int8", "uint8", "int16", "uint16")
+
+
+def in_one_array(arrays: list[Array]) -> Sequence[Array]:
+    """Arrays that become parts of one. Booleans are that among themselves; beside others they count as 0 and 1."""
+    if len({SORT[array.dtype] for array in arrays}) == 1:
+        return arrays
+    return operands_of([Tensor(array) for array in arrays])
 
 
 def is_array(value: Any) -> bool:

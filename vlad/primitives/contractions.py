@@ -24,7 +24,7 @@ from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import asked_kind, is_number, kind_of, known, loops, shape_of
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import product
-from vlad.tensors import Array, Tensor, expect_together, made, numbers, quiet, shape_text
+from vlad.tensors import Array, Tensor, alike, expect_together, made, numbers, quiet, shape_text
 from vlad.values import FALSE, Primitive, String, Value, list_of, look
 
 Shape = tuple[int, ...]
@@ -104,7 +104,7 @@ def _contract(a: Value, b: Value, labels: Value, like: Value) -> Value:
     ]
     recipe = _recipe(labels.text, x.shape, y.shape)
     with quiet():
-        x, y = recipe.left.factor(xp, x), recipe.right.factor(xp, y)
+        x, y = alike((recipe.left.factor(xp, x), recipe.right.factor(xp, y)))
         if not recipe.inner:
             expect_together(x, y)
         found = xp.reshape(product(xp, x, y) if recipe.inner else x * y, recipe.shape)

@@ -7,7 +7,7 @@ the array library `xp`, or erf and erfc of `xp` and an array. A row without it i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,12 +22,14 @@ from vlad.tensors import (
     numbers,
     on_host,
     quiet,
+    reals_of,
     shape_text,
     together,
 )
 from vlad.values import ZERO, Value
 
 Formula = Callable[..., Any]
+Arrays = Callable[[Sequence[Value]], Sequence[Any]]  # operands_of, or reals_of
 
 
 @cache
@@ -63,11 +65,15 @@ def is_elementwise(operands: tuple[Value, ...]) -> bool:
 
 
 def elementwise(
-    name: str, rule: Callable[..., Value], apply: Formula | None, operands: tuple[Value, ...]
+    name: str,
+    rule: Callable[..., Value],
+    apply: Formula | None,
+    operands: tuple[Value, ...],
+    arrays_of: Arrays = reals_of,
 ) -> Value:
-    """The rule on every entry. Raises VladError where shapes do not fit."""
+    """The rule on every entry; `arrays_of` the operands is what it computes with. Raises VladError where shapes do not fit."""
     xp = library(name, *operands)
-    arrays = [numbers(operand) for operand in operands]
+    arrays = arrays_of(operands) if apply is not None else [numbers(operand) for operand in operands]
     expect_together(*arrays)
     try:
         with quiet():
@@ -76,7 +82,7 @@ def elementwise(
         raise unlike(name, operands) from None
 
 
-def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: list[Any]) -> Any:
+def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: Sequence[Any]) -> Any:
     given = [array for array in arrays if type(array) is not float]
     single = all(array.dtype == xp.float32 for array in given)
     there = device_of(given[0])

@@ -42,7 +42,19 @@ from vlad.primitives.kernels import (
     within,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import SORT, Array, Tensor, made, namespace, numbers, put, quiet, shape_text, together
+from vlad.tensors import (
+    SORT,
+    Array,
+    Tensor,
+    made,
+    namespace,
+    numbers,
+    operands_of,
+    put,
+    quiet,
+    shape_text,
+    together,
+)
 from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
 
 # Of an index that is computed; one that is known is told, too.
@@ -386,10 +398,9 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
     at = axis_of("scatter-add", known(w, axis), len(shape))
     if not is_tensor(t.type) or not is_number(updates):
         return w.fail("Argument to scatter-add is invalid")
-    more = kind_of(updates) or "float64"
-    kind = "float64" if is_of_reals(more) and not has_tangents(t.type) else t.type.of.kind
-    if kind == "bool":
-        return w.left_out("sums of booleans, added at indices, are")
+    kind, more = t.type.of.kind, kind_of(updates) or "float64"
+    if not has_tangents(t.type) and ("bool" in (kind, more) or is_of_reals(more)):
+        kind = "float64"
 
     def added(places: Any) -> Any:
         whole, index, part = _along(shape, shape_of(places), at)
@@ -418,7 +429,8 @@ def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value
     if not together(array, more):
         raise apart("scatter-add", array, more)
     xp, parts = namespace(array), _gathered_shape(array, found, at)
-    kind = xp.float64 if SORT[array.dtype] != "f" and SORT[more.dtype] == "f" else array.dtype
+    sorts = (SORT[array.dtype], SORT[more.dtype])
+    kind = array.dtype if sorts[0] == "f" or not set("fb") & set(sorts) else xp.float64
     if more.shape != parts:
         raise VladError(
             "wrong-shape",
@@ -442,17 +454,23 @@ def _where(c: Value, a: Value, b: Value) -> Value:
     operands = (c, a, b)
     if not is_elementwise(operands):
         raise invalid("where", "a boolean or a tensor of them, and two reals or tensors", *operands)
-    return elementwise("where", _chosen, _choice, operands)
+    return elementwise("where", _chosen, _choice, operands, _choice_of)
+
+
+def _choice_of(operands: Sequence[Value]) -> Sequence[Any]:
+    """The arrays and floats to choose by and from; the condition's kind is no matter."""
+    c = operands[0]
+    return [c.array if type(c) is Tensor else numbers(c), *operands_of(operands[1:])]
 
 
 def _chosen(c: float, a: float, b: float) -> float:
     return a if c else b
 
 
-def _choice(xp: Any, c: Array | float, a: Array | float, b: Array | float) -> Array:
+def _choice(xp: Any, c: Any, a: Array | float, b: Array | float) -> Array:
     """The same of arrays and reals, of which the standard wants the condition and one more to be arrays."""
     there = device_of(next(x for x in (c, a, b) if type(x) is not float))
-    test = there.asarray(c != 0) if type(c) is float else c != 0
+    test = there.asarray(c != 0) if type(c) is float else c if SORT[c.dtype] == "b" else c != 0
     return xp.where(test, there.asarray(a) if type(a) is type(b) is float else a, b)
 
 

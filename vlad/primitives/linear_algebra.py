@@ -37,7 +37,7 @@ from vlad.primitives.kernels import (
 )
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import expect_multiplications, product
-from vlad.tensors import Array, Tensor, expect_together, made, namespace, numbers, quiet, shape_text
+from vlad.tensors import Array, Tensor, expect_together, made, namespace, operands_of, quiet, shape_text
 from vlad.values import TRUE, Primitive, Value, list_of
 
 
@@ -47,7 +47,7 @@ def _matmul(a: Value, b: Value) -> Value:
         raise invalid("matmul", "tensors", a, b)
     try:
         with quiet():
-            return made(product(library("matmul", a, b), numbers(a), numbers(b)))
+            return made(product(library("matmul", a, b), *operands_of((a, b))))
     except ValueError:
         hint = "the last axis of the first and the last but one of the second have to be equal"
         raise unlike("matmul", (a, b), hint) from None
@@ -134,7 +134,7 @@ def _dot(a: Value, b: Value) -> Value:
     if x.ndim != 1 or x.shape != y.shape:
         raise unlike("dot", (a, b), "dot takes two vectors of one length")
     with quiet():
-        return made(library("dot", a, b).matmul(numbers(a), numbers(b)))
+        return made(library("dot", a, b).matmul(*operands_of((a, b))))
 
 
 def _outer(a: Value, b: Value) -> Value:
@@ -142,7 +142,8 @@ def _outer(a: Value, b: Value) -> Value:
     if x.ndim != 1 or y.ndim != 1:
         raise unlike("outer", (a, b), "outer takes two vectors")
     library("outer", a, b)
-    columns, line = numbers(a)[:, None], numbers(b)[None, :]
+    x, y = operands_of((a, b))
+    columns, line = x[:, None], y[None, :]
     expect_together(columns, line)
     with quiet():
         return made(columns * line)

@@ -46,7 +46,7 @@ from vlad.primitives.kernels import (
 )
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import product
-from vlad.tensors import SORT, Array, Tensor, made, numbers, quiet, shape_text
+from vlad.tensors import SORT, Array, Tensor, made, numbers, operands_of, quiet, shape_text
 from vlad.values import FALSE, Primitive, String, Symbol, Value, look
 
 Pair = tuple[int, int]
@@ -244,31 +244,32 @@ def _conv2d(x: Value, w: Value, *geometry: Value) -> Value:
     by = _convolution(images.shape, filters.shape, geometry)
     xp = library("conv2d", x, w)
     with quiet():
-        answers = product(xp, _rows(xp, numbers(w), by), _columns(xp, numbers(x), by))
+        images, filters = operands_of((x, w))
+        answers = product(xp, _rows(xp, filters, by), _columns(xp, images, by))
     return made(xp.reshape(answers, (by.images, by.groups * by.filters, *by.windows)))
 
 
 def _conv2d_images(s: Value, w: Value, dims: Value, *geometry: Value) -> Value:
     """The transpose of a convolution by its images, which have the shape `dims`."""
-    filters = numbers(w)
+    answers, filters = operands_of((s, w))
     shape = dimensions("conv2d", dims)
     by = _convolution(shape, filters.shape, geometry)
     xp = library("conv2d", s, w)
     with quiet():
-        columns = product(xp, xp.matrix_transpose(_rows(xp, filters, by)), _answers(xp, numbers(s), by))
+        columns = product(xp, xp.matrix_transpose(_rows(xp, filters, by)), _answers(xp, answers, by))
         patches = (by.images, by.groups * by.channels, by.axes[0].window * by.axes[1].window, *by.windows)
         return made(_unpatched(xp.reshape(columns, patches), by.axes))
 
 
 def _conv2d_filters(s: Value, x: Value, dims: Value, *geometry: Value) -> Value:
     """The transpose of a convolution by its filters, which have the shape `dims`: over all images and windows at once."""
-    images = numbers(x)
+    answers, images = operands_of((s, x))
     shape = dimensions("conv2d", dims)
     by = _convolution(images.shape, shape, geometry)
     xp = library("conv2d", s, x)
     flat = by.images * by.windows[0] * by.windows[1]
     answers = xp.reshape(
-        xp.permute_dims(_answers(xp, numbers(s), by), (1, 2, 0, 3)), (by.groups, by.filters, flat)
+        xp.permute_dims(_answers(xp, answers, by), (1, 2, 0, 3)), (by.groups, by.filters, flat)
     )
     columns = xp.reshape(
         xp.permute_dims(_columns(xp, images, by), (1, 0, 3, 2)), (by.groups, flat, by.places)
@@ -483,7 +484,7 @@ def _avg_pool(x: Value, *geometry: Value) -> Value:
     xp, array = library("avg-pool", x), array_of("avg-pool", x)
     axes = _pooling("avg-pool", array.shape, *geometry)
     with quiet():
-        total = xp.sum(_patches_of(xp, numbers(x), axes, 0.0), axis=-3)
+        total = reals(xp.sum(_patches_of(xp, numbers(x), axes, 0.0), axis=-3))
         return made(total / _counts(total, axes))
 
 
@@ -523,7 +524,8 @@ def _one_hot(labels: Value, n: Value) -> Value:
             hint=f"labels are whole numbers from 0 to {count - 1}",
         )  # fmt: skip
     expect_array((*found.shape, count))
-    return made(xp.astype(found[..., None] == device_of(found).make("arange", count), xp.float64))
+    places = xp.astype(found, xp.int64)[..., None]
+    return made(xp.astype(places == device_of(found).make("arange", count, dtype=xp.int64), xp.float64))
 
 
 _GEOMETRY = "stride padding dilation groups"

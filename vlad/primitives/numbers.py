@@ -15,7 +15,7 @@ from typing import Any
 from vlad.core.types import is_known_zero
 from vlad.errors import VladError
 from vlad.hints import expected_of, kind, way_with
-from vlad.primitives.elementwise import Formula, elementwise, formula, is_elementwise
+from vlad.primitives.elementwise import Arrays, Formula, elementwise, formula, is_elementwise
 from vlad.primitives.special import (
     conic,
     conic_slope,
@@ -42,7 +42,7 @@ from vlad.primitives.special import (
     tanh_second,
     tanh_third,
 )
-from vlad.tensors import Tensor
+from vlad.tensors import Tensor, operands_of, reals_of
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
 
 INFINITY = math.inf
@@ -73,7 +73,9 @@ Rule1 = Callable[[float], float]
 Rule2 = Callable[[float, float], float]
 
 
-def _checked(name: str, rule: Callable[..., Value], apply: Formula | None = None) -> Callable[..., Value]:
+def _checked(
+    name: str, rule: Callable[..., Value], apply: Formula | None = None, arrays_of: Arrays = reals_of
+) -> Callable[..., Value]:
     """A rule of reals, complete: on tensors entry by entry, on anything else an error."""
 
     def value(*operands: Value) -> Value:
@@ -81,7 +83,7 @@ def _checked(name: str, rule: Callable[..., Value], apply: Formula | None = None
         if None not in reals:
             return rule(*reals)
         if is_elementwise(operands):
-            return elementwise(name, rule, apply, operands)
+            return elementwise(name, rule, apply, operands, arrays_of)
         raise invalid(name, expected_of(operands), *operands)
 
     return value
@@ -100,10 +102,14 @@ def only_reals(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
 
 
 def _linear2(
-    name: str, rule: Rule2, with_zero: Callable[[Value, Value], Value], apply: Formula
+    name: str,
+    rule: Rule2,
+    with_zero: Callable[[Value, Value], Value],
+    apply: Formula,
+    arrays_of: Arrays = operands_of,
 ) -> Callable[[Value, Value], Value]:
     """A rule for + - * /, which in adjoint code meet the known zero and keep it known."""
-    checked = _checked(name, rule, apply)
+    checked = _checked(name, rule, apply, arrays_of)
 
     def value(x: Value, y: Value) -> Value:
         if (x is ZERO or y is ZERO) and {type(x), type(y)} <= {float, Tensor, type(ZERO)}:
@@ -273,7 +279,8 @@ def _reals(
     """A function of reals, which tensors go through entry by entry. It states its partial derivatives."""
     names = operands.split()
     used = "_" + "".join([character if character.isalnum() else "_" for character in name])
-    value = _checked(name, rule, formula(array, tuple(names)) if array else None)
+    apply = formula(array, tuple(names)) if array else None
+    value = _checked(name, rule, apply, operands_of if columns.get("whole") else reals_of)
     return Primitive(
         name, operands, doc, value=value, python=f"{used}({', '.join(names)})", uses={used: _quick(rule, value, len(names))},
         type=f"{' '.join(['number'] * len(names))} -> number", array=array, **columns,
@@ -307,7 +314,9 @@ def _comparison(
         name,
         "x y",
         doc,
-        value=_checked(name, lambda x, y: TRUE if rule(x, y) else FALSE, formula(array, ("x", "y"))),
+        value=_checked(
+            name, lambda x, y: TRUE if rule(x, y) else FALSE, formula(array, ("x", "y")), operands_of
+        ),
         python=python,
         type="number number -> boolean",
         forward="zero",
@@ -359,7 +368,7 @@ def _zero_divide(x: Value, y: Value) -> Value:
 
 _add, _subtract, _multiply, _divide = [formula(f"x {sign} y", ("x", "y")) for sign in "+-*/"]
 
-QUOTIENT = _linear2("/", divide, _zero_divide, _divide)
+QUOTIENT = _linear2("/", divide, _zero_divide, _divide, reals_of)
 
 ROWS: list[Primitive] = [
     Primitive(

@@ -45,6 +45,7 @@ from vlad.primitives.numbers import invalid
 from vlad.tensors import (
     Array,
     Tensor,
+    in_one_array,
     made,
     namespace,
     shape_text,
@@ -151,7 +152,7 @@ def _broadcast_to(t: Value, dims: Value) -> Value:
         ) from None  # fmt: skip
 
 
-def _arrays(name: str, ts: Value) -> tuple[Any, list[Value], list[Array]]:
+def _arrays(name: str, ts: Value) -> tuple[Any, list[Value], Sequence[Array]]:
     values = [look(part) for part in elements(name, ts)]
     if not values:
         raise VladError(
@@ -159,7 +160,7 @@ def _arrays(name: str, ts: Value) -> tuple[Any, list[Value], list[Array]]:
         )
     xp = library(name, *values)
     beside = next((value.like for value in values if type(value) is Tensor), None)
-    return xp, values, [array_of(name, value, beside) for value in values]
+    return xp, values, in_one_array([array_of(name, value, beside) for value in values])
 
 
 def _concatenate(ts: Value, axis: Value) -> Value:

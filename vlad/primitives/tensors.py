@@ -54,6 +54,7 @@ from vlad.tensors import (
     Array,
     Tensor,
     dtype_name,
+    in_one_array,
     kind_name,
     made,
     namespace,
@@ -102,7 +103,7 @@ def _stacked(data: Value, depth: int = 0) -> Array:
         if not together(arrays[0], array):
             raise apart("tensor", arrays[0], array)
     expect_array((len(arrays), *arrays[0].shape))  # parts may be one and the same
-    return namespace(arrays[0]).stack(arrays)
+    return namespace(arrays[0]).stack(in_one_array(arrays))
 
 
 def _abstract_tensor(w: Any, data: Any) -> Any:
