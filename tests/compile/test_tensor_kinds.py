@@ -118,6 +118,8 @@ MIXED = [
     "(gather #[10 20 30] (modulo z 3))", "(gather q (argmax (transpose q) #:axis 1))",
     "(gather z (modulo (+ (argmax z #:axis 0) 1) 2))", "(scatter-add y #[0 0 0] (concatenate (list y z)))",
     "(scatter-add z #[0] y)", "(scatter-add z #[1 1] a)", "(scatter-add q #[1 1] a)", "(scatter-add t #[0 -1] q)",
+    "(scatter-add t #[0 0] t)", "(scatter-add t #[1 1] (concatenate (list y y)))", "(scatter-add z #[0 0] t)",
+    "(concatenate (list t z))", "(stack (list q t))", "(where t t z)", "(where z t t)", "(tensor (list t z q))",
     "(one-hot (modulo z 3) 3)", "(random-integer (random-key 1) -5 5 '(2 3))", "(permutation (random-key 1) 9)",
     "(* q (uniform (random-key 1) 3))", "(max-pool z 2)", "(max-pool q 2 #:stride 1 #:padding 1)", "(avg-pool y '(1 2))",
     "(avg-pool q 2 #:stride 1 #:padding 1)", "(conv2d (reshape q '(1 1 2 3)) (reshape (tensor-ref y 0) '(1 1 1 3)))",
