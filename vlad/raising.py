@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable
 from itertools import compress
 from operator import call, methodcaller, not_
@@ -24,11 +25,15 @@ _deaf: dict[int, Kind | None] = {}  # threads that are told nothing, and what th
 def raise_in(thread: int, kind: Kind | None) -> None:
     """Raise an exception in another thread, at its next step; None takes one back that was not raised yet. One that is in the
     midst of Python's own import, or of what is called as an object goes, is not told: to be said again, as long as it matters."""
+    # The main thread runs the handlers of signals that have come when it goes on, and would raise this in the first step of one,
+    # which would be lost. So it goes on before it is told, if it can, and again at once.
+    time.sleep(0)
     with _raising:
         if thread in _deaf:
             _deaf[thread] = kind
         else:
             _set(thread, kind)
+    time.sleep(0)
 
 
 # Python's import is written in Python, and takes locks: cut short where it just took or is about to give back one, it keeps it,
