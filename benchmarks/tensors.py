@@ -131,7 +131,9 @@ class System:
             print(f"{self.name}\t{workload}", file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.process.args!r} ended at {self.name} {workload}; has it the packages that it needs?")
+            raise SystemExit(
+                f"{self.process.args!r} ended at {self.name} {workload}; has it the packages that it needs?"
+            )
         found: dict[str, Any] = json.loads(line)
         return found
 

@@ -22,7 +22,8 @@ DEAD = [  # slopes that are infinite at 0, of what does not contribute there
     "(where (>= x 0) 0 (norm (* x (ones 2))))", "(where (>= x 0) 0 (tensor-ref (sqrt (* x (ones 2))) 0))",
     "(sum (map-tensor (lambda (e) (where (= e 0) 0 (sqrt e))) (* x (ones 2))))",
     "(sum (map-tensor (lambda (e) (sqrt (if (= e 0) 0 e))) (* x (ones 2))))",
-    "(log (log (if (= x 0) (exp 1) (- x x))))",
+    "(log (log (if (= x 0) (exp 1) (- x x))))", "(sum (where (= x 0) (* x (ones 2)) (sqrt (* x (ones 2)))))",
+    "(sum (where (> x 0) (log (* x (ones 2))) (* x #[2 3])))", "(sum (where #t (* x (ones 2)) (* 1e308 1e308 (* x (ones 2)))))",
     "(let loop ((i 0) (a (if (> x 0) (- x x) 1))) (if (= i 2) a (loop (+ i 1) (log a))))",
 ]  # fmt: skip
 

@@ -149,7 +149,7 @@ static inline double vlad_inversion(double x, double y) {
 /* (y y - x x) / (x x + y y)^2: the derivative of inversion by x. */
 static inline double vlad_inversion_slope(double x, double y) {
   double distance = hypot(x, y);
-  if (distance == 0 || distance - distance != 0) return 0.0 / 0.0;
+  if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   double scale = vlad_scale(distance);
   x *= scale; y *= scale;
   double square = x * x + y * y;
@@ -159,7 +159,7 @@ static inline double vlad_inversion_slope(double x, double y) {
 /* -2 x y / (x x + y y)^2: the derivative of inversion by y. */
 static inline double vlad_inversion_cross(double x, double y) {
   double distance = hypot(x, y);
-  if (distance == 0 || distance - distance != 0) return 0.0 / 0.0;
+  if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0 || y == 0) return 0.0;
   double scale = vlad_scale(distance);
   x *= scale; y *= scale;
@@ -170,7 +170,7 @@ static inline double vlad_inversion_cross(double x, double y) {
 /* 2 x (x x - 3 y y) / (x x + y y)^3. */
 static inline double vlad_inversion_curve(double x, double y) {
   double distance = hypot(x, y);
-  if (distance == 0 || distance - distance != 0) return 0.0 / 0.0;
+  if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0) return 0.0;
   double scale = vlad_scale(distance);
   x *= scale; y *= scale;

@@ -448,13 +448,19 @@ def _where(c: Value, a: Value, b: Value) -> Value:
     if a is ZERO is b:
         return ZERO
     if c is TRUE or c is FALSE:
-        if {type(a), type(b)} <= {float, type(ZERO)}:
-            return a if c is TRUE else b
+        chosen = a if c is TRUE else b
+        if {type(a), type(b)} <= {float, type(ZERO)} or _is_beside_zero(a, b):
+            return chosen
         c = 1.0 if c is TRUE else 0.0
     operands = (c, a, b)
     if not is_elementwise(operands):
         raise invalid("where", "a boolean or a tensor of them, and two reals or tensors", *operands)
     return elementwise("where", _chosen, _choice, operands, _choice_of)
+
+
+def _is_beside_zero(a: Value, b: Value) -> bool:
+    """A known zero and a tensor of reals, as in the sensitivity of one side: what is chosen by one boolean stays that zero."""
+    return any(x is ZERO and type(y) is Tensor and y.is_real for x, y in ((a, b), (b, a)))
 
 
 def _choice_of(operands: Sequence[Value]) -> Sequence[Any]:
@@ -480,10 +486,13 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
     def of_one(c: Any) -> Any:
         if is_tensor(c.type) or (is_boolean(c) and (is_tensor(a.type) or is_tensor(b.type))):
             return w.each(a, lambda a: w.each(b, lambda b: chosen(c, a, b), "b"), "a")
-        if c.type.kind == "constant" and type(c.type.of) is Boolean:
-            return a if c.type.of is TRUE else b
-        if c.type.kind != "boolean":
+        if not is_boolean(c):
             return w.fail("Argument to where is invalid")
+        return picked(c, a, b)
+
+    def picked(c: Any, a: Any, b: Any) -> Any:
+        if c.type.kind == "constant":
+            return a if c.type.of is TRUE else b
         return w.branch((w.key, "where"), c, lambda: a, lambda: b, False)
 
     def is_boolean(c: Any) -> bool:
@@ -493,9 +502,16 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
         """A condition that is known chooses between shapes, too: then it is a number like another."""
         if a.type.of is ZERO is b.type.of:
             return w.known_zero
+        if is_boolean(c) and is_beside_zero(a, b):
+            return picked(c, a, b)
         if not is_number(a) or not is_number(b):
             return w.fail("Argument to where is invalid")
         return entry_by_entry(w, w.machine.table["where"], [as_number(w, c), a, b])
+
+    def is_beside_zero(a: Any, b: Any) -> bool:
+        return any(
+            is_known_zero(x.type) and has_tangents(y.type) and is_tensor(y.type) for x, y in ((a, b), (b, a))
+        )
 
     for number in (a, b):
         type_ = w.types.canonical(number.type)

@@ -500,11 +500,11 @@ ROWS: list[Primitive] = [
         "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "vlad_gaussian({x})", array="xp.exp(-x * x)", hidden=True
     ),
     _function("gaussian-slope", "-2 x exp(-x x).", gaussian_slope, "(gaussian-curve x)",
-              "vlad_gaussian_slope({x})", "-2 * xp.where(xp.isinf(x), 0.0, x) * xp.exp(-x * x)", hidden=True),
+              "vlad_gaussian_slope({x})", "-2 * xp.where((g := xp.exp(-x * x)) == 0, 0.0, x) * g", hidden=True),
     _function(
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
         "(let ((g (gaussian x))) (let ((u (where (= g 0) 0 x))) (* g (* 4 (* u (- 3 (* 2 (* u u))))))))",
-        "vlad_gaussian_curve({x})", "(4 * xp.where(xp.isinf(x), 0.0, x) ** 2 - 2) * xp.exp(-x * x)", hidden=True,
+        "vlad_gaussian_curve({x})", "(4 * xp.where((g := xp.exp(-x * x)) == 0, 0.0, x) ** 2 - 2) * g", hidden=True,
     ),
     _function("sigmoid",
         "1 / (1 + exp(-x)).\n(sigmoid 0)  ⇒ 0.5\n((derivative sigmoid) 0)  ⇒ 0.25",

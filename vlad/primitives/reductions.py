@@ -183,11 +183,15 @@ def _abstract_is_own(w: Any, t: Any, axis: Any) -> Any:
 
 def _abstract_argmax(w: Any, t: Any, axis: Any) -> Any:
     """The least index at which the entry is the largest, or nan."""
+    if not is_number(t):
+        return w.fail("Argument to argmax is invalid")
     shape = shape_of(t)
-    if not is_tensor(t.type) or 0 in shape:
+    if 0 in shape:
         return w.fail("argmax of nothing")
     table, chosen = w.machine.table, known(w, axis)
     at = None if chosen is FALSE else axis_of("argmax", chosen, len(shape))
+    if not is_tensor(t.type):
+        return w.constant(0.0)
     axes = over(shape, None if at is None else (at,))
     top = reduced(w, t, axes, True, "max")
     place = Access(
