@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slopes import EXAMPLES, check, procedure, random
+from slopes import EXAMPLES, check, operand, procedure, random, seeds, shapes
 
 import vlad
 from vlad import VladError
@@ -88,7 +89,7 @@ def convolutions(draw: st.DrawFn) -> Any:
 @given(given_=convolutions(), seed=st.integers(0, 1000))
 def test_conv2d(session: vlad.Session, given_: Any, seed: int) -> None:
     x_shape, w_shape, stride, padding, dilation, groups = given_
-    x, w = random(seed, x_shape, -1, 1), random(seed + 1, w_shape, -1, 1)
+    x, w = [operand("conv2d", seed + k, shape, -1, 1) for k, shape in enumerate((x_shape, w_shape))]
     keywords = f"#:stride {listed(stride)} #:padding {listed(padding)} #:dilation {listed(dilation)} #:groups {groups}"
     by_x = procedure(session, f"(lambda (w) (lambda (x) (conv2d x w {keywords})))")(w)
     by_w = procedure(session, f"(lambda (x) (lambda (w) (conv2d x w {keywords})))")(x)
@@ -121,7 +122,7 @@ def poolings(draw: st.DrawFn) -> Any:
 @given(given_=poolings(), seed=st.integers(0, 1000))
 def test_pooling(session: vlad.Session, name: str, given_: Any, seed: int) -> None:
     shape, window, stride, padding = given_
-    x = random(seed, shape, -1, 1)
+    x = operand(name, seed, shape, -1, 1)
     step = f"#:stride {listed(stride)}" if stride else ""
     f = procedure(session, f"(lambda (x) ({name} x {listed(window)} {step} #:padding {listed(padding)}))")
     pads = paddings(padding, shape[-2:], window, stride or window, (1, 1))
@@ -136,28 +137,61 @@ def test_what_is_largest_shares_equally(session: vlad.Session) -> None:
     assert slope(np.zeros((1, 2))).tolist() == [[3.0, 3.0]]
 
 
+@st.composite
+def channels(draw: st.DrawFn, least: int = 1) -> tuple[int, ...]:
+    """Of axis 1; statistics are of something."""
+    count, others = draw(st.integers(0, 4)), draw(st.lists(st.integers(least, 4), min_size=1, max_size=3))
+    return (others[0], count, *others[1:])
+
+
+@st.composite
+def classes(draw: st.DrawFn) -> tuple[tuple[int, ...], Any]:
+    """Logits, and a class for each vector of them, as a number or a whole one."""
+    leading, count = draw(st.lists(st.integers(0, 3), max_size=2)), draw(st.integers(1, 4))
+    chosen = draw(
+        st.lists(st.integers(0, count - 1), min_size=math.prod(leading), max_size=math.prod(leading))
+    )
+    labels = np.reshape(chosen, leading).astype(draw(st.sampled_from(["float64", "int64"])))
+    return (*leading, count), labels if leading else float(labels)
+
+
+def alone(found: st.SearchStrategy[tuple[int, ...]]) -> st.SearchStrategy[tuple[tuple[int, ...], None]]:
+    return st.tuples(found, st.none())
+
+
+# Functions of x, and of c, which is drawn with its shape, or is nothing.
 COMPOSED = {
-    "(lambda (x) (batch-norm x 2 0.5))": [(4, 3), (2, 3, 2), (2, 2, 2, 2)],
-    "(lambda (x) (batch-norm x (+ 1 (mean x #:axis '(0 2))) (sum x #:axis '(0 2))))": [(3, 2, 2)],
-    "(lambda (x) (batch-norm-with x (cons #[1 2] #[3 4]) #[1 2] #[3 4]))": [(3, 2), (2, 2, 3), (0, 2)],
-    "(lambda (x) (car (batch-statistics x)))": [(3, 2), (2, 3, 2)],
-    "(lambda (x) (cdr (batch-statistics x)))": [(3, 2), (2, 3, 2)],
-    "(lambda (x) (cross-entropy x (softmax (* x x))))": [(3,), (2, 3), (2, 1, 3), (0, 3)],
-    "(lambda (x) (cross-entropy x #[0 2]))": [(2, 3)], "(lambda (x) (cross-entropy x 1))": [(3,), (2,)],
-    "(lambda (x) (cross-entropy (* x x) (as-type #[[1] [0]] 'int64)))": [(2, 1, 3)],
-    "(lambda (x) (map-tensor (lambda (y) (* y (sin y))) x))": [(), (3,), (2, 3), (0, 2)],
-    "(lambda (x) (map-tensor (lambda (y z) (if (< y z) (* y z) (exp y))) x (* x x)))": [(3,), (2, 3), (0,)],
-    "(lambda (x) (map-tensor (lambda (y a b) (* y (+ a (sum x)))) x x x))": [(3,), (2, 1)],
-    "(lambda (x) (map-tensor (lambda (y) (tensor (list y (* y y)))) x))": [(3,), (2, 2)],
+    "(batch-norm x 2 0.5)": alone(channels()),
+    "(batch-norm x (exp (car (batch-statistics x))) (cdr (batch-statistics x)))": alone(channels()),
+    "(batch-norm-with x (cons 0.5 2) 1.5 (sum x))": alone(channels(0)),
+    "(let ((v (+ 2 (arange (list-ref (shape x) 1))))) (batch-norm-with (* x x) (cons v v) v (* v (sum x))))": alone(channels(0)),
+    "(car (batch-statistics x))": alone(channels()), "(cdr (batch-statistics x))": alone(channels()),
+    "(cross-entropy x (softmax (* x x)))": alone(shapes(shortest=1)), "(cross-entropy x c)": classes(),
+    "(cross-entropy (* x x) c)": classes(),
+    "(map-tensor (lambda (y) (* y (sin y))) x)": alone(shapes()),
+    "(map-tensor (lambda (y z) (if (< y z) (* y z) (exp y))) x (* x x))": alone(shapes()),
+    "(map-tensor (lambda (y a b) (* y (+ a (sum x)))) x x x)": alone(shapes()),
+    "(map-tensor (lambda (y) (tensor (list y (* y y)))) x)": alone(shapes(least=1)),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "shape"), [(text, shape) for text, shapes in COMPOSED.items() for shape in shapes]
-)
-def test_composed(session: vlad.Session, text: str, shape: tuple[int, ...]) -> None:
-    for seed in range(4):
-        check(session, procedure(session, text), random(seed, shape, -2, 2), seed)
+@pytest.mark.parametrize("text", COMPOSED)
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(data=st.data(), seed=seeds)
+def test_composed(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
+    shape, given = data.draw(COMPOSED[text])
+    f = procedure(session, f"(lambda (c) (lambda (x) {text}))")(given)
+    check(session, f, operand(text, seed, shape, -2, 2), seed)
+
+
+@pytest.mark.parametrize("name", ["batch-norm", "batch-norm-with"])
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(shape=channels(), seed=seeds)
+def test_batch_norm_by_what_else_it_is_given(session: vlad.Session, name: str, shape: Any, seed: int) -> None:
+    x, c = operand(name, seed, shape, -2, 2), operand(name, seed + 1, shape[1:2], 0.5, 2)
+    given = "(cons (sin v) (* v v))" if name == "batch-norm-with" else ""
+    made = procedure(session, f"(lambda (x) (lambda (v) ({name} x {given} (exp v) (* v v v))))")
+    check(session, made(x), c, seed)
 
 
 def test_batch_norm(session: vlad.Session) -> None:
