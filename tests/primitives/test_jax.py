@@ -11,7 +11,16 @@ import pytest
 from slopes import random
 
 import vlad
-from vlad.primitives import contractions, indexing, linear_algebra, networks, numbers, reductions, tensors
+from vlad.primitives import (
+    contractions,
+    indexing,
+    linear_algebra,
+    networks,
+    numbers,
+    reductions,
+    shaping,
+    tensors,
+)
 
 jax = pytest.importorskip("jax", reason="JAX is there to compare with only where somebody installs it")
 jax.config.update("jax_enable_x64", True)
@@ -34,6 +43,7 @@ PAIRS: list[list[Shape]] = [
     [(0, 2), (1, 2)],
 ]
 SQUARES: list[list[Shape]] = [[(3, 3)], [(1, 1)], [(2, 3, 3)], [(4, 4)], [(2, 1, 2, 2)]]
+CHANNELS: list[list[Shape]] = [[(4, 3)], [(2, 3, 2)], [(1, 1)], [(3, 0)], [(2, 1, 3, 2)]]
 IMAGES = ("NCHW", "OIHW", "NCHW")
 
 
@@ -70,6 +80,20 @@ def averaged(window: Shape, strides: Shape, padding: Any) -> Callable[..., Any]:
 def normed(a: Any, b: Any) -> Any:
     centre, variance = a.mean((0, 2), keepdims=True), a.var((0, 2), keepdims=True)
     return (a - centre) / jnp.sqrt(variance + 1e-5) * b[:, None] + 0.5
+
+
+def normed_with(a: Any, b: Any) -> Any:
+    centre, scale, shift = [v.reshape(-1, *[1] * (a.ndim - 2)) for v in (jnp.sin(b), b, jnp.exp(b))]
+    return (a - centre) / jnp.sqrt(scale * scale + 1e-5) * scale + shift
+
+
+def others(a: Any) -> Shape:
+    """All axes but that of the channels."""
+    return (0, *range(2, a.ndim))
+
+
+def stretched(low: Any, high: Any) -> Any:
+    return low + (high - low) * vlad.Session().eval("(uniform (random-key 7) '(2 3))")
 
 
 def entropy(a: Any) -> Any:
@@ -159,6 +183,13 @@ CASES: list[Case] = [
      [[(2, 2, 6, 5)]], -1, 1),
     ("(batch-norm a b 0.5)", normed, [[(4, 3, 2), (3,)]], -2, 2), ("(cross-entropy a #[0 2])", entropy, [[(2, 3)]], -9, 9),
     ("(* a (one-hot #[0 2] 3))", lambda a: a * nn.one_hot(jnp.array([0, 2]), 3), [[(2, 3)], [(3,)]], -2, 2),
+    ("(batch-norm-with a (cons (sin b) (* b b)) b (exp b))", normed_with,
+     [[(4, 3, 2), (3,)], [(0, 2), (2,)], [(2, 4), (4,)]], 0.3, 2),
+    ("(car (batch-statistics (* a a)))", lambda a: jnp.mean(a * a, others(a)), CHANNELS, -2, 2),
+    ("(cdr (batch-statistics (* a a)))", lambda a: jnp.var(a * a, others(a)), CHANNELS, -2, 2),
+    # random numbers, by the bounds: those of an interval are stretched
+    ("(uniform (random-key 7) '(2 3) #:low (sin a) #:high (+ 2 (* b b)))", lambda a, b: stretched(jnp.sin(a), 2 + b * b),
+     [[(), ()]], -2, 2),
     ("(map-tensor (lambda (x y) (* x (sin y))) a b)", lambda a, b: a * jnp.sin(b), [[(2, 3), (2, 3)]], -2, 2),
 ]  # fmt: skip
 
@@ -172,7 +203,7 @@ WITHOUT_DERIVATIVE = {"tensor?", "real-tensor?", "shape", "rank", "size", "dtype
 
 
 def test_every_row_of_tensors_is_compared() -> None:
-    rooms = (tensors, indexing, reductions, linear_algebra, contractions, networks)
+    rooms = (tensors, shaping, indexing, reductions, linear_algebra, contractions, networks)
     rows = [row for room in rooms for row in room.ROWS] + [
         row for row in numbers.ROWS if "number" in row.type
     ]
