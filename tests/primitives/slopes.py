@@ -107,9 +107,15 @@ def random(
     return numbers(shape)
 
 
-def shapes(least: int = 0, shortest: int = 0) -> st.SearchStrategy[tuple[int, ...]]:
-    """Shapes of up to three axes, of lengths up to 4."""
-    return st.lists(st.integers(least, 4), min_size=shortest, max_size=3).map(tuple)
+def lengths(least: int = 0, most: int = 4) -> st.SearchStrategy[int]:
+    """Of axes: not so often 0, which makes all of a tensor empty."""
+    return st.sampled_from([n for n in (*range(1, most + 1), *range(1, most + 1), 0) if n >= least])
+
+
+def shapes(least: int = 0, shortest: int = 0, most: int = 4) -> st.SearchStrategy[tuple[int, ...]]:
+    """Shapes of up to three axes; not so often of none or one, of which there are few."""
+    ranks = st.sampled_from([rank for rank in (2, 3, 1, 3, 2, 3, 0) if rank >= shortest])
+    return ranks.flatmap(lambda rank: st.tuples(*[lengths(least, most)] * rank))
 
 
 seeds = st.integers(0, 10_000)

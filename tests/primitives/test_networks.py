@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slopes import EXAMPLES, check, operand, procedure, random, seeds, shapes
+from slopes import EXAMPLES, check, lengths, operand, procedure, random, seeds, shapes
 
 import vlad
 from vlad import VladError
@@ -140,14 +140,14 @@ def test_what_is_largest_shares_equally(session: vlad.Session) -> None:
 @st.composite
 def channels(draw: st.DrawFn, least: int = 1) -> tuple[int, ...]:
     """Of axis 1; statistics are of something."""
-    count, others = draw(st.integers(0, 4)), draw(st.lists(st.integers(least, 4), min_size=1, max_size=3))
+    count, others = draw(lengths()), draw(shapes(least, shortest=1))
     return (others[0], count, *others[1:])
 
 
 @st.composite
 def classes(draw: st.DrawFn) -> tuple[tuple[int, ...], Any]:
     """Logits, and a class for each vector of them, as a number or a whole one."""
-    leading, count = draw(st.lists(st.integers(0, 3), max_size=2)), draw(st.integers(1, 4))
+    leading, count = draw(shapes(most=3))[1:], draw(lengths(1))
     chosen = draw(
         st.lists(st.integers(0, count - 1), min_size=math.prod(leading), max_size=math.prod(leading))
     )

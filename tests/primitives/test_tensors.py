@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import TIERS, printed, refusal
-from slopes import EXAMPLES, check, operand, procedure, seeds, shapes, words
+from slopes import EXAMPLES, check, lengths, operand, procedure, seeds, shapes, words
 
 import vlad
 from vlad import VladError
@@ -107,14 +107,14 @@ def test_of_nothing(session: vlad.Session, text: str, shape: Any, place: int) ->
 
 
 @st.composite
-def broadcast(draw: st.DrawFn, least: int = 0, most: int = 3) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Two shapes that broadcast."""
-    whole = draw(st.lists(st.integers(least, 3), max_size=most))
-    shapes = []
-    for _ in range(2):
-        kept = draw(st.integers(0, len(whole)))
-        shapes.append(tuple([1 if draw(st.booleans()) else length for length in whole[len(whole) - kept :]]))
-    return shapes[0], shapes[1]
+def broadcast(draw: st.DrawFn, whole: st.SearchStrategy[Any] | None = None) -> tuple[Any, Any]:
+    """Two shapes that broadcast; one of them has all axes."""
+    whole = draw(shapes(most=3) if whole is None else whole)
+    is_repeated = st.sampled_from([False, False, True])
+    found = [tuple([1 if draw(is_repeated) else length for length in whole]) for _ in range(2)]
+    shorter = draw(st.integers(0, 1))
+    found[shorter] = found[shorter][draw(st.sampled_from([0, 0, 1, 2, 3])) :]
+    return found[0], found[1]
 
 
 def check_both(session: vlad.Session, text: str, shapes: Any, seed: int, low: float, high: float) -> None:
@@ -137,7 +137,7 @@ def axes(draw: st.DrawFn, least: int = 0) -> tuple[tuple[int, ...], int]:
     """A shape and one of its axes, of at least this length."""
     shape = list(draw(shapes(shortest=1)))
     axis = draw(st.integers(-len(shape), len(shape) - 1))
-    shape[axis] = draw(st.integers(least, 4))
+    shape[axis] = draw(lengths(least))
     return tuple(shape), axis
 
 
@@ -176,13 +176,13 @@ def steps(draw: st.DrawFn) -> Part:
 def equal_parts(draw: st.DrawFn) -> Part:
     shape, axis = draw(axes())
     whole, parts = list(shape), draw(st.integers(1, 4))
-    whole[axis] = parts * draw(st.integers(0, 2))
+    whole[axis] = parts * draw(lengths(most=2))
     return tuple(whole), (axis, parts)
 
 
 @st.composite
 def orders(draw: st.DrawFn) -> Part:
-    shape = draw(st.lists(st.integers(0, 4), max_size=4).map(tuple))
+    shape = draw(st.lists(lengths(), max_size=4).map(tuple))
     order = draw(st.permutations(range(len(shape))))
     return shape, ([axis - len(shape) if draw(st.booleans()) else axis for axis in order],)
 
@@ -190,9 +190,9 @@ def orders(draw: st.DrawFn) -> Part:
 @st.composite
 def places(draw: st.DrawFn) -> Part:
     """Two places in a tensor, by one to three indices each."""
-    lengths, rest = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)), draw(shapes())
-    found = [[draw(st.integers(-length, length - 1)) for length in lengths] for _ in range(2)]
-    return (*lengths, *rest), tuple(found)
+    whole, rest = draw(shapes(least=1, shortest=1)), draw(shapes(most=2))
+    found = [[draw(st.integers(-length, length - 1)) for length in whole] for _ in range(2)]
+    return (*whole, *rest), tuple(found)
 
 
 of_any_shape = st.tuples(st.just(()), st.tuples(shapes().map(list), st.integers(0, 2**53)))
@@ -221,35 +221,36 @@ def test_parts(session: vlad.Session, text: str, data: st.DataObject, seed: int)
 
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
-lengths = st.integers(0, 3)
+several = lengths(most=3)
+leading = st.lists(several, max_size=2)
 
 
 @st.composite
 def factors(draw: st.DrawFn) -> Pair:
     """A matrix, several, or a vector, by such."""
-    n, k, m = draw(st.tuples(lengths, lengths, lengths))
-    left, right = draw(broadcast(most=2))
+    n, k, m = draw(st.tuples(several, several, several))
+    left, right = draw(broadcast(leading))
     return draw(st.sampled_from([(k,), (*left, n, k)])), draw(st.sampled_from([(k,), (*right, k, m)]))
 
 
 @st.composite
 def square(draw: st.DrawFn) -> tuple[int, ...]:
-    n = draw(st.integers(0, 4))
-    return (*draw(st.lists(lengths, max_size=2)), n, n)
+    n = draw(lengths())
+    return (*draw(leading), n, n)
 
 
 @st.composite
 def systems(draw: st.DrawFn) -> Pair:
-    n, m = draw(st.tuples(lengths, lengths))
-    left, right = draw(broadcast(most=2))
+    n, m = draw(st.tuples(several, several))
+    left, right = draw(broadcast(leading))
     return (*left, n, n), draw(st.sampled_from([(n,), (*right, n, m)]))
 
 
 @st.composite
 def beside(draw: st.DrawFn) -> Pair:
     """Square matrices, and what is broadcast with them."""
-    n = draw(lengths)
-    left, right = draw(broadcast(most=2))
+    n = draw(several)
+    left, right = draw(broadcast(leading))
     return (*left, n, n), draw(st.sampled_from([(), (*right, n, 1), (*right, 1, n), (*right, n, n)]))
 
 
@@ -286,8 +287,8 @@ def check_einsum(session: vlad.Session, spec: str, shapes: Any, seed: int) -> No
 def sized(draw: st.DrawFn, spec: str) -> list[tuple[int, ...]]:
     """Shapes for a specification: each letter has a length; those of `...` are broadcast."""
     terms = spec.split("->")[0].replace(" ", "").split(",")
-    length = {letter: draw(lengths) for letter in sorted({*spec} & {*string.ascii_letters})}
-    free = draw(st.lists(lengths, max_size=2))
+    length = {letter: draw(several) for letter in sorted({*spec} & {*string.ascii_letters})}
+    free = draw(leading)
     shapes = []
     for term in terms:
         before, dots, behind = term.partition("...")
