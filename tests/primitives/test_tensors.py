@@ -464,6 +464,22 @@ def test_errors(text: str, tier: str) -> None:
     assert error.hint or "gradient" in text
 
 
+MATRICES = {
+    "(inverse #[[1 2] [2 4]])": "the matrix, of shape (2 2), has the determinant 0",
+    "(solve (zeros '(3 3)) #[1 2 3])": "the matrix, of shape (3 3), has the determinant 0",
+    "(solve (stack (list (eye 2) (zeros '(2 2)))) #[1 2])": "one of the matrices, of shape (2 2 2), has the determinant 0",
+    "((gradient (lambda (a) (sum (inverse a)))) (ones '(2 2)))": "the matrix, of shape (2 2), has the determinant 0",
+    "(cholesky #[[1 2] [2 1]])": "the matrix, of shape (2 2), has an eigenvalue that is not positive",
+    "(cholesky (- (ones '(4 2 2))))": "one of the matrices, of shape (4 2 2), has an eigenvalue that is not positive",
+}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("text", MATRICES)
+def test_an_error_tells_the_shape_of_the_matrix(text: str, tier: str) -> None:
+    assert str(refusal(text, tier).hint).startswith(MATRICES[text])
+
+
 PRINTED = {
     "#[]": "#[]", "#[[1 -2.5] [+inf.0 +nan.0]]": "#[[1 -2.5] [+inf.0 +nan.0]]", "(> #[1 2] 1)": "#<tensor boolean [#f #t]>",
     "(as-type #[1 2] 'float32)": "#<tensor float32 [1 2]>", "(sum #[1 2])": "3", "(maximum (> #[1 2] 1))": "1",

@@ -308,7 +308,13 @@ def _regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
         with quiet(), checking_singularity(matrix):
             return rule()
     except LinAlgError:
-        raise VladError("singular-matrix", SINGULAR[name], hint="its determinant is 0") from None
+        hint = f"{_of_shape(matrix.shape)} has the determinant 0"
+        raise VladError("singular-matrix", SINGULAR[name], hint=hint) from None
+
+
+def _of_shape(shape: Shape) -> str:
+    """Which matrix an error speaks of. Of several the libraries do not say which."""
+    return f"{'one of the matrices' if len(shape) > 2 else 'the matrix'}, of shape {shape_text(shape)},"
 
 
 SINGULAR = {name: f"Matrix given to {name} is singular" for name in ("solve", "inverse")} | {
@@ -498,9 +504,9 @@ def _cholesky(a: Value) -> Value:
         with quiet(), checking_singularity(x):
             factor = xp.linalg.cholesky((x + xp.matrix_transpose(x)) / 2)
     except LinAlgError:
-        raise _not_definite() from None
+        raise _not_definite(x.shape) from None
     if not bool(xp.all(xp.where(_unit(x) == 1, factor, 1.0) > 0)):  # a library that does not raise
-        raise _not_definite()
+        raise _not_definite(x.shape)
     return made(factor)
 
 
@@ -534,11 +540,10 @@ def _abstract_half_lower(w: Any, t: Any) -> Any:
     return w.loops(kernel, [constant(0.0), constant(0.5), constant(1.0)], [w.types.tensor((n, n))])[0]
 
 
-def _not_definite() -> VladError:
-    return VladError(
-        "not-definite", NOT_DEFINITE,
-        hint="all its eigenvalues are to be positive; of a matrix that is not symmetric the symmetric part is taken",
-    )  # fmt: skip
+def _not_definite(shape: Shape) -> VladError:
+    symmetric = "of one that is not symmetric the symmetric part is taken"
+    hint = f"{_of_shape(shape)} has an eigenvalue that is not positive; {symmetric}"
+    return VladError("not-definite", NOT_DEFINITE, hint=hint)
 
 
 def _half_lower(t: Value) -> Value:
