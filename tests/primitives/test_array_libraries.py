@@ -70,6 +70,8 @@ MORE = [
     "(lambda (x) (uniform (random-key 1) 40000 #:low (sum x) #:high 99))", "(lambda (x) (permutation (random-key 1) 50))",
     "(lambda (x) (split (random-key 1) 40))", "(lambda (x) (normal (random-key 1) 1000))", "(lambda (x) (gamma x))",
     "(lambda (x) (prod x #:axis 1 #:keep #t))", "(lambda (x) (softmax x #:axis '(0 1)))", "(lambda (x) (norm (sum x)))",
+    "(lambda (x) (* 1e-200 (norm (* 1e200 x))))", "(lambda (x) (* 1e200 (norm (* 1e-200 x))))",
+    "(lambda (x) (list (norm (* x +inf.0)) (nan? (norm (* x +nan.0))) (norm (* 0 x)) (norm (* 1e20 (as-type x 'float32)))))",
     "(lambda (x) (equal? (device x) (device (* 2 x))))", "(lambda (x) (to-device x \"cpu\"))",
     *[f"(lambda (x) ({name} x))" for name in ("ceiling", "round", "truncate", "erfc", "lgamma", "log-gamma", "digamma")],
     "(lambda (x) (list (= x 1) (< 0 x) (<= x 1) (>= x x)))", "(lambda (x) (polygamma 2 x))",

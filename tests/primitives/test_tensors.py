@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import string
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -478,6 +479,78 @@ MATRICES = {
 @pytest.mark.parametrize("text", MATRICES)
 def test_an_error_tells_the_shape_of_the_matrix(text: str, tier: str) -> None:
     assert str(refusal(text, tier).hint).startswith(MATRICES[text])
+
+
+def in_one_scale(numbers: Any) -> tuple[Any, int]:
+    """The numbers as whole multiples of a power of two; reals have no exponents that are too large or small for it."""
+    power = min([0, *[math.frexp(float(x))[1] - 53 for x in numbers if x]])
+    return [Fraction(float(x)) / Fraction(2) ** power for x in numbers], power
+
+
+def norm_and_slope(x: Any) -> tuple[float, Any]:
+    """Exact but for the last rounding: with 200 bits behind the point."""
+    whole, power = in_one_scale(x)
+    total = sum([one * one for one in whole])
+    root = Fraction(math.isqrt(int(total * 2**400)), 2**200)
+    try:
+        size = float(root * Fraction(2) ** power)
+    except OverflowError:
+        size = math.inf
+    return size, np.array([float(one / root) for one in whole])
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@pytest.mark.parametrize("tier", TIERS)
+def test_norms_of_all_magnitudes(tier: str, kind: str) -> None:
+    """Squares overflow, or lose their digits, long before the norm does."""
+    session, r = vlad.Session(tier=tier), np.random.default_rng(4)
+    norm, slope, along = [
+        session.eval(text) for text in ("norm", "(gradient norm)", "(lambda (x e) (cdr (jvp-F norm x e)))")
+    ]
+    digits, lowest, highest = (53, -1074, 1022) if kind == "float64" else (24, -149, 126)
+    exact = 4 * 2.0**-digits
+    for power in {*range(lowest, highest, highest // 20), *range(lowest, lowest + 5), highest - 1, highest}:
+        for spread in (0, 3, 60):
+            x = np.ldexp(r.normal(size=3), power - r.integers(0, spread + 1, size=3)).astype(kind)
+            if not x.any():
+                continue
+            size, direction = norm_and_slope(x)
+            assert norm(x) == pytest.approx(size, rel=exact, abs=2.0**lowest), x
+            assert np.allclose(slope(x), direction, rtol=exact, atol=2.0 ** (lowest + digits)), x
+            for e in (x, np.array([1, 0, 0], kind), (direction / 2 * 2.0**highest).astype(kind)):
+                expected = float(
+                    sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(direction, e, strict=True))
+                )
+                near = exact * float(np.max(np.abs(e))) + 8 * 2.0**lowest
+                assert along(x, e) == pytest.approx(expected, rel=8 * exact, abs=near), (x, e)
+
+
+STRANGE_NORMS = {
+    "(norm #[+nan.0 -inf.0 1])": "+inf.0",
+    "(norm #[+nan.0 1e300])": "+nan.0",
+    "(norm #[])": "0",
+    "(norm -3)": "3",
+    "(norm -1e300)": "1e300",
+    "((gradient norm) -1e-300)": "-1",
+    "(round-to 9 ((gradient norm) #[3e200 4e200]))": "#[0.6 0.8]",
+    "((gradient norm) #[1e-170 0])": "#[1 0]",
+    "((gradient norm) #[5e-324 0])": "#[1 0]",
+    "((gradient norm) #[3e-320 4e-320])": "#[0.6 0.8]",
+    "((gradient norm) #[+inf.0 1])": "#[+nan.0 0]",
+    "(round-to 9 ((gradient norm) #[1.5e308 1.5e308]))": "#[0.707106781 0.707106781]",
+    "((hessian norm) #[0 0])": "#[[0 0] [0 0]]",
+    "((hessian norm) (zeros 0))": "#[]",
+    "((hessian (lambda (x) (norm (as-type x 'float32)))) #[0 0])": "#[[0 0] [0 0]]",
+    "(equal? ((jacobian (hessian norm)) #[0 0]) (zeros '(2 2 2)))": "#t",
+    "(round-to 3 (* 1e200 ((hessian norm) #[3e200 4e200])))": "#[[0.128 -0.096] [-0.096 0.072]]",
+    "(round-to 3 (* 1e-200 ((hessian norm) #[3e-200 4e-200])))": "#[[0.128 -0.096] [-0.096 0.072]]",
+}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("text", STRANGE_NORMS)
+def test_strange_norms(text: str, tier: str) -> None:
+    assert printed(text, tier) == STRANGE_NORMS[text]
 
 
 PRINTED = {

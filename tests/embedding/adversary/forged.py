@@ -79,6 +79,8 @@ CALLABLE = {
         applied("forward-entry", "x"),
         applied("refuse-derivative", "x x x x"),
         applied("cofactor", "x"),
+        applied("heading", "x x"),
+        applied("along", "x 3 x"),
     ],
     "calls of what is no procedure": [code("(x x)"), code("(let* ((y (x 1))) (y y))")],
     "a loop": ["(vlad-saved 1 (code g (lambda g (x) (loop x))) (global loop (closure g)) (closure g))"],
