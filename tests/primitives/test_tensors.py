@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import string
 import warnings
@@ -430,7 +431,6 @@ ERRORS = {
     "(solve (ones '(2 3 3)) (ones '(4 3 1)))": "Shapes given to solve do not fit: (2 3 3) and (4 3 1)",
     "(inverse 2)": "Shapes given to inverse do not fit: ()", "(cholesky 'a)": "Argument to cholesky is invalid",
     "(cholesky #[[1 2] [2 1]])": "Matrix given to cholesky is not positive definite",
-    "((derivative (lambda (t) ((gradient det) (* t (ones '(3 3)))))) 1)": "Matrix given to det has no second derivative here",
     '(einsum "ij,jk" #[[1 2]] #[[1 2]])': "Shapes given to einsum do not fit: (1 2) and (1 2)",
     '(einsum "ij,j" #[1 2] #[1])': "Shapes given to einsum do not fit: (2) and (1)",
     "(einsum 'ij #[1])": "Argument to einsum is invalid",
@@ -553,7 +553,58 @@ def test_strange_norms(text: str, tier: str) -> None:
     assert printed(text, tier) == STRANGE_NORMS[text]
 
 
+def slope_of_det(a: Any, *along: Any) -> Any:
+    """The gradient of det, differentiated along so many matrices: from the sum over all permutations."""
+    n = len(a)
+    slope = np.zeros((n, n))
+    for places in itertools.permutations(range(n)):
+        sign = np.linalg.det(np.eye(n)[list(places)])
+        for rows in itertools.permutations(range(n), len(along) + 1):
+            factors = [e[row, places[row]] for e, row in zip(along, rows[1:], strict=True)]
+            factors += [a[row, places[row]] for row in set(range(n)) - set(rows)]
+            slope[rows[0], places[rows[0]]] += sign * math.prod(factors)
+    return slope
+
+
+DET_SLOPES = {
+    1: ["(hvp det a e)", "((gradient (lambda (a) (sum (* e ((gradient det) a))))) a)"],
+    2: [
+        "(cdr (jvp-F (lambda (a) (hvp det a e)) a f))",
+        "((gradient (lambda (a) (sum (* f (hvp det a e))))) a)",
+    ],
+    3: [
+        "(cdr (jvp-F (lambda (a) (cdr (jvp-F (lambda (a) (hvp det a e)) a f))) a g))",
+        "((gradient (lambda (a) (sum (* g ((gradient (lambda (a) (sum (* f (hvp det a e))))) a))))) a)",
+    ],
+}
+
+
+@pytest.mark.parametrize("order", DET_SLOPES)
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_determinants_have_derivatives_at_matrices_of_all_ranks(
+    n: int, order: int, session: vlad.Session
+) -> None:
+    r = np.random.default_rng(n)
+    for text in DET_SLOPES[order]:
+        f = session.eval(f"(lambda (a e f g) {text})")
+        for rank in range(n + 1):
+            a, along = r.normal(size=(n, rank)) @ r.normal(size=(rank, n)), r.normal(size=(3, n, n))
+            assert np.allclose(f(a, *along), slope_of_det(a, *along[:order]), rtol=1e-9, atol=1e-10)
+        for low in (1e-14, 1e-20, 1e-100):  # it is a question of scale what rank that is
+            a, along = np.diag([1.0, *[low] * (n - 1)]), r.normal(size=(3, n, n))
+            expected = slope_of_det(a, *along[:order])
+            assert np.allclose(f(a, *along), expected, rtol=1e-9, atol=1e-9 * np.max(np.abs(expected)))
+
+
+def test_determinants_of_several_matrices_have_derivatives(session: vlad.Session) -> None:
+    r = np.random.default_rng(1)
+    many, along = np.stack([np.zeros((3, 3)), np.ones((3, 3)), np.eye(3)]), r.normal(size=(3, 3, 3))
+    found = session.eval("(lambda (a e) (hvp (lambda (a) (sum (det a))) a e))")(many, along)
+    assert np.allclose(found, [slope_of_det(a, e) for a, e in zip(many, along, strict=True)])
+
+
 PRINTED = {
+    "(hvp det (zeros '(2 2)) #[[1 2] [3 4]])": "#[[4 -3] [-2 1]]",
     "#[]": "#[]", "#[[1 -2.5] [+inf.0 +nan.0]]": "#[[1 -2.5] [+inf.0 +nan.0]]", "(> #[1 2] 1)": "#<tensor boolean [#f #t]>",
     "(as-type #[1 2] 'float32)": "#<tensor float32 [1 2]>", "(sum #[1 2])": "3", "(maximum (> #[1 2] 1))": "1",
     "(map sum (list #[1 2] #[3 4]))": "(3 7)", "(map zeros '(1 2))": "(#[0] #[0 0])", "(shape #[[1 2]])": "(1 2)",

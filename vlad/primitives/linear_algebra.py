@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
@@ -32,6 +33,7 @@ from vlad.primitives.kernels import (
     known,
     loops,
     provided,
+    put_together,
     reduced,
     repeated,
     reshaped,
@@ -443,9 +445,7 @@ def _of_shape(shape: Shape) -> str:
     return f"{'one of the matrices' if len(shape) > 2 else 'the matrix'}, of shape {shape_text(shape)},"
 
 
-SINGULAR = {name: f"Matrix given to {name} is singular" for name in ("solve", "inverse")} | {
-    "bordered": "Matrix given to det has no second derivative here"
-}
+SINGULAR = {name: f"Matrix given to {name} is singular" for name in ("solve", "inverse")}
 
 
 def _det(a: Value) -> Value:
@@ -527,98 +527,264 @@ def _abstract_cofactor(w: Any, a: Any) -> Any:
     return apply(table["*"], [orientation, product])
 
 
-def _bordered(a: Value) -> Value:
-    x = _square("det", a)
-    xp = namespace(x)
-    u, sizes, v = _singular(x)
-    least = xp.finfo(x.dtype).eps * x.shape[-1]
-    if x.shape[-1] > 1 and bool(xp.any(sizes[..., -2] <= least * sizes[..., 0])):
+# The cofactors of matrices over nilpotent numbers, which have their derivatives of every order, at matrices of every rank.
+#
+# Numbers a + b e, where e e = 0, have derivatives as their second parts; those of second order are numbers whose a and b are such
+# numbers with another e, and so on: 2 to the p parts for p derivatives. `cofactors` takes matrices of such numbers, their parts
+# on a first axis, and answers the same. So its derivative along E is the second half of what it answers for twice as many parts,
+# its operand's and E's, and that is all there is to say. It is symmetrical, as the cofactors are the slope of det, under the
+# product of numbers that is the last part of (x y): s is what is summed with the parts of x in reverse.
+#
+# Of a matrix B, turned so that its first part is diagonal and falls, let Z be the last p + 1 rows and columns, R the others.
+# What is in R has an inverse, a finite series. With the Schur complement C = B_ZZ - B_ZR inv(B_RR) B_RZ
+#     adjugate of B = det(B_RR) (det C inv(B_RR) + (1 - inv(B_RR) B) adjugate(C) (1 - B inv(B_RR)))
+# and nothing divides by C: its determinant and adjugate are polynomials, here by Faddeev and LeVerrier. So it does not matter
+# what is 0 in it, or nearly. If there are zeros in R, too, all is 0, and det(B_RR) says so; of what is nearly 0 there, each term
+# has more factors than divisors, as it is differentiated p times only.
+
+
+def _times(x: Sequence[Any], y: Sequence[Any], product: Callable[[Any, Any], Any]) -> list[Any]:
+    """The product of nilpotent numbers, or matrices of them, by their parts; None is 0."""
+    if len(x) == 1:
+        return [None if x[0] is None or y[0] is None else product(x[0], y[0])]
+    h = len(x) // 2
+    cross = _plus(_times(x[:h], y[h:], product), _times(x[h:], y[:h], product))
+    return _times(x[:h], y[:h], product) + cross
+
+
+def _plus(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [b if a is None else a if b is None else a + b for a, b in zip(x, y, strict=True)]
+
+
+def _adjugates(parts: Sequence[Any], unit: Any, inverses: Any, volume: Any, r: int, of: Any) -> list[Any]:
+    """Of matrices of nilpotent numbers the first part of which is diagonal; Z is of r rows. `inverses`: of the diagonal in R,
+    else 0; `volume`: its product there. These are arrays of a library, or what is known of them; `of` is what has no operator."""
+    matmul, scale = operator.matmul, operator.mul
+    inverse, volumes = [unit * inverses], [volume]
+    while len(inverse) < len(parts):
+        relative = _times(inverse, parts[len(inverse) : 2 * len(inverse)], matmul)
+        volumes += _times(volumes, [of.trace(x) for x in relative], scale)
+        inverse += [-x for x in _times(relative, inverse, matmul)]
+    columns, rows = [of.columns(x, r) for x in parts], [of.rows(x, r) for x in parts]
+    left = [-x for x in _times(inverse, columns, matmul)]
+    right = [-x for x in _times(rows, inverse, matmul)]
+    left[0], right[0] = left[0] + of.columns(unit, r), right[0] + of.rows(unit, r)
+    complement = _times(right, columns, matmul)
+    one = of.rows(of.columns(unit, r), r)
+    adjugate, power = [one, *[None] * (len(parts) - 1)], complement
+    for j in range(1, r):
+        adjugate = [x + of.trace(x) * (one / float(-j)) for x in power]
+        power = _times(complement, adjugate, matmul)
+    sign = (-1.0) ** (r - 1)
+    determinant = [of.trace(x) * (sign / r) for x in power]
+    outer = _times(_times(left, [None if x is None else x * sign for x in adjugate], matmul), right, matmul)
+    return _times(volumes, _plus(_times(determinant, inverse, scale), outer), scale)
+
+
+class _Arrays:
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+
+    def trace(self, x: Array) -> Array:
+        return self.xp.sum(x * _unit(x), axis=(-2, -1), keepdims=True)
+
+    def columns(self, x: Array, count: int) -> Array:
+        return x[..., x.shape[-1] - count :]
+
+    def rows(self, x: Array, count: int) -> Array:
+        return x[..., x.shape[-2] - count :, :]
+
+
+def _expect_parts(x: Array) -> None:
+    """Raises VladError where these are no matrices by parts: numbers of parts are powers of two."""
+    if x.ndim < 3 or not x.shape[0] or x.shape[0] & (x.shape[0] - 1):
         raise VladError(
-            "singular-matrix", SINGULAR["bordered"],
-            hint="where the rank is two or more below the number of rows, det has a first derivative only",
-        )  # fmt: skip
-    whole = _zero_bordered_array(x)
-    if x.shape[-1]:
-        whole[..., :-1, -1], whole[..., -1, :-1] = u[..., :, -1], v[..., -1, :]
-    else:
-        whole[...] = 1.0
-    return made(whole)
+            "wrong-shape", f"Shapes given to det do not fit: {shape_text(x.shape)}", hint=_AS_PRIMAL
+        )
 
 
-def _abstract_bordered(w: Any, a: Any) -> Any:
+_AS_PRIMAL = "a sensitivity has the shape of its primal"
+
+
+def _cofactors(a: Value) -> Value:
+    x = _square("det", a)
+    _expect_parts(x)
+    if 0 in x.shape:
+        return made(x)
+    xp, n, r = namespace(x), x.shape[-1], min(x.shape[0].bit_length(), x.shape[-1])
+    u, sizes, v = _singular(x[0, ...])
+    with quiet():
+        turned, back, sizes, unit = (
+            xp.matrix_transpose(u),
+            xp.matrix_transpose(v),
+            sizes[..., None, :],
+            _unit(x),
+        )
+        parts = [unit * sizes, *[turned @ x[k, ...] @ back for k in range(1, x.shape[0])]]
+        regular = device_of(x).make("arange", n) < n - r
+        inverses = xp.where(regular, 1.0 / xp.where(sizes == 0, 1.0, sizes), 0.0)
+        volume = xp.prod(sizes[..., : n - r], axis=-1, keepdims=True)
+        found = _adjugates(parts, unit, inverses, volume, r, _Arrays(xp))
+        orientation = (xp.linalg.det(u) * xp.linalg.det(v))[..., None, None]
+        return made(xp.stack([orientation * (u @ xp.matrix_transpose(y) @ v) for y in found]))
+
+
+class _Expression:
+    """What is known of a matrix, with Python's operators."""
+
+    def __init__(self, w: Any, x: Any) -> None:
+        self.w = w
+        self.x = x
+
+    def _by(self, name: str, *operands: Any) -> _Expression:
+        known = [y.x if type(y) is _Expression else self.w.constant(y) for y in operands]
+        return _Expression(self.w, self.w.apply(self.w.machine.table[name], known))
+
+    def __add__(self, other: Any) -> _Expression:
+        return self._by("+", self, other)
+
+    def __rsub__(self, other: Any) -> _Expression:
+        return self._by("-", other, self)
+
+    def __mul__(self, other: Any) -> _Expression:
+        return self._by("*", self, other)
+
+    def __truediv__(self, other: Any) -> _Expression:
+        return self._by("/", self, other)
+
+    def __matmul__(self, other: Any) -> _Expression:
+        return self._by("matmul", self, other)
+
+    def __neg__(self) -> _Expression:
+        return self._by("negate", self)
+
+
+class _Expressions:
+    def trace(self, y: _Expression) -> _Expression:
+        w, x = y.w, y.x
+        *batch, n, _ = shape_of(x)
+        strides = contiguous(shape_of(x))[:-2]
+        write = Access(0, (*contiguous(tuple(batch)), 0))
+        diagonal = Access(0, (*strides, n + 1))
+        return _Expression(
+            w, loops(w, (*batch, n), [x], [diagonal], (*batch, 1, 1), write=write, combine="+")
+        )
+
+    def columns(self, y: _Expression, count: int) -> _Expression:
+        return self._last(y, shape_of(y.x)[-2], count)
+
+    def rows(self, y: _Expression, count: int) -> _Expression:
+        return self._last(y, count, shape_of(y.x)[-1])
+
+    def _last(self, y: _Expression, rows: int, columns: int) -> _Expression:
+        *batch, n, m = shape = shape_of(y.x)
+        access = Access((n - rows) * m + m - columns, contiguous(shape))
+        return _Expression(y.w, copied(y.w, y.x, (*batch, rows, columns), access))
+
+
+def _abstract_cofactors(w: Any, a: Any) -> Any:
     shape = _abstract_square(w, "det", a)
     if shape is None:
         return None
-    *batch, n, _ = shape
-    if 0 in batch:
-        return filled(w, (*batch, n + 1, n + 1), 0.0)
-    if not n:
-        return filled(w, (*batch, 1, 1), 1.0)
-    table = w.machine.table
-    u, sizes, v = _abstract_singular(w, a)
-    whole = _abstract_zero_bordered(w, a)
-    wide = (*batch, n + 1, n + 1)
-    for singular, read, write in ((u, (n, n - 1), (n + 1, n)), (v, (1, n * (n - 1)), (1, n * (n + 1)))):
-        whole = loops(
-            w, (*batch, n), [singular, whole], [Access(read[1], (*contiguous(shape)[:-2], read[0])), None], wide,
-            write=Access(write[1], (*contiguous(wide)[:-2], write[0])), base=1,
-        )  # fmt: skip
-    if n == 1:
-        return whole
+    if len(shape) < 3 or not shape[0] or shape[0] & (shape[0] - 1):
+        return unfit(w, a, (1, 1, 1))
+    if 0 in shape:
+        return a
+    count, *batch, n, _ = shape
+    if count > 4:  # C compilers take minutes for so many products of parts
+        return w.left_out("fourth derivatives of det are")
+    own, r = (*batch, n, n), min(count.bit_length(), n)
+    apply, table, constant = w.apply, w.machine.table, w.constant
 
-    def size_of(number: int) -> Any:
-        return loops(
-            w, batch, [sizes], [Access(number, tuple([n * s for s in contiguous(batch)]))], tuple(batch)
-        )
+    def by(name: str, *operands: Any) -> Any:
+        return apply(table[name], [constant(x) if type(x) is float else x for x in operands])
 
-    least = w.constant(2.0**-52 * n)
-    low = w.apply(table["<="], [size_of(n - 2), w.apply(table["*"], [least, size_of(0)])])
-    low = reduced(w, low, range(len(batch)), False, "max") if batch else w.as_real(low)
-    return _checked(w, low, SINGULAR["bordered"], lambda: whole)
+    given = [copied(w, a, own, Access(k * math.prod(own), contiguous(own))) for k in range(count)]
+    u, sizes, v = _abstract_singular(w, given[0])
+    orientation = by("*", _abstract_det(w, u), _abstract_det(w, v))
+    orientation = reshaped(w, orientation, (*batch, 1, 1)) if batch else orientation
+    turned, back, sizes = by("swap", u), by("swap", v), reshaped(w, sizes, (*batch, 1, n))
+    unit = by("eye", float(n))
+    parts = [by("*", unit, sizes), *[by("matmul", by("matmul", turned, x), back) for x in given[1:]]]
+    inverses, volume = filled(w, (*batch, 1, n), 0.0), filled(w, (*batch, 1, 1), 1.0)
+    if r < n:
+        own_r = (*batch, 1, n - r)
+        regular = copied(w, sizes, own_r, Access(0, contiguous((*batch, 1, n))))
+        inverse = by("/", 1.0, by("where", by("=", regular, 0.0), 1.0, regular))
+        inverses = put_together(w, (*batch, 1, n), [(inverse, own_r, (0,) * len(own_r))])
+        volume = reduced(w, regular, [len(batch) + 1], True, "*")
+    parts = [_Expression(w, x) for x in parts]
+    unit, inverses, volume = [_Expression(w, x) for x in (unit, inverses, volume)]
+    found = _adjugates(parts, unit, inverses, volume, r, _Expressions())
+    answers = [by("*", orientation, by("matmul", by("matmul", u, by("swap", y.x)), v)) for y in found]
+    return _abstract_stacked(w, answers, own)
 
 
-def _matrices(t: Value) -> Array:
-    """A sensitivity or tangent of matrices."""
+def _abstract_stacked(w: Any, parts: Sequence[Any], own: Shape) -> Any:
+    """Tensors of one shape along a new first axis."""
+    placed = [(reshaped(w, x, (1, *own)), (1, *own), (k, *[0] * len(own))) for k, x in enumerate(parts)]
+    return put_together(w, (len(parts), *own), placed)
+
+
+def _parted(t: Value) -> Array:
     x = array_of("det", t)
-    if x.ndim < 2:
-        raise unlike("det", (t,), "a sensitivity has the shape of its primal")
+    _expect_parts(x)
     return x
 
 
-def _abstract_zero_bordered(w: Any, t: Any) -> Any:
-    if len(shape_of(t)) < 2:
-        return unfit(w, t, (1, 1))
-    *batch, n, m = shape_of(t)
-    wide = (*batch, n + 1, m + 1)
-    own = Access(0, contiguous(shape_of(t)))
-    return loops(w, shape_of(t), [t], [own], wide, write=Access(0, contiguous(wide)), fill=0.0)
+def _half(t: Value, number: Value) -> Value:
+    x = _parted(t)
+    if number not in (0.0, 1.0) or x.shape[0] < 2:
+        raise unlike("det", (t,), _AS_PRIMAL)
+    h = x.shape[0] // 2
+    return made(x[h:, ...] if number else x[:h, ...])
 
 
-def _abstract_unbordered(w: Any, t: Any) -> Any:
-    if len(shape_of(t)) < 2:
-        return unfit(w, t, (1, 1))
-    *batch, n, m = shape_of(t)
-    return copied(w, t, (*batch, n - 1, m - 1), Access(0, contiguous(shape_of(t))))
+def _placed(t: Value, number: Value) -> Value:
+    x = _parted(t)
+    if number not in (0.0, 1.0):
+        raise unlike("det", (t,), _AS_PRIMAL)
+    zeros = namespace(x).zeros_like(x)
+    return made(namespace(x).concat([zeros, x] if number else [x, zeros], axis=0))
 
 
-def _abstract_corner(w: Any, t: Any) -> Any:
-    if len(shape_of(t)) < 2:
-        return unfit(w, t, (1, 1))
-    n = shape_of(t)[-1]
-    return loops(w, (), [w.constant(1.0)], [None], (n, n), write=Access(n * n - 1, ()), fill=0.0)
+def _mirrored(t: Value) -> Value:
+    x = _parted(t)
+    return made(namespace(x).flip(x, axis=0))
 
 
-def _zero_bordered_array(x: Array) -> Array:
-    n = x.shape[-1]
-    whole = device_of(x).make("zeros", (*x.shape[:-2], n + 1, n + 1), dtype=x.dtype)
-    whole[..., :-1, :-1] = x
-    return whole
+def _by_parts(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The type rule of a row whose first operand has parts."""
+
+    def abstract(w: Any, t: Any, *more: Any) -> Any:
+        shape = shape_of(t)
+        if len(shape) < 3 or not shape[0] or shape[0] & (shape[0] - 1):
+            return unfit(w, t, (1, 1, 1))
+        if not all(known(w, number) in (0.0, 1.0) for number in more):
+            return w.fail("Shapes given to det do not fit")
+        return rule(w, t, *[int(known(w, number)) for number in more])
+
+    return abstract
 
 
-def _corner(t: Value) -> Value:
-    xp, x = namespace(t.like), t.like
-    last = device_of(x).make("arange", x.shape[-1]) == x.shape[-1] - 1
-    return made(xp.astype(last[:, None] & last[None, :], x.dtype))
+def _abstract_half(w: Any, t: Any, number: int) -> Any:
+    count, *own = shape_of(t)
+    if count < 2:
+        return unfit(w, t, (2, *own))
+    first = number * (count // 2) * math.prod(own)
+    return copied(w, t, (count // 2, *own), Access(first, contiguous(shape_of(t))))
+
+
+def _abstract_placed(w: Any, t: Any, number: int) -> Any:
+    count, *own = shape = shape_of(t)
+    return put_together(w, (2 * count, *own), [(t, shape, (number * count, *[0] * len(own)))])
+
+
+def _abstract_mirrored(w: Any, t: Any) -> Any:
+    count, *own = shape_of(t)
+    size = math.prod(own)
+    parts = [copied(w, t, tuple(own), Access(k * size, contiguous(own))) for k in reversed(range(count))]
+    return _abstract_stacked(w, parts, tuple(own))
 
 
 def _cholesky(a: Value) -> Value:
@@ -740,16 +906,10 @@ _HEADING_SLOPE = """(let ((e (- E (* (heading t size) (along t size E)))))
 _OWN_SLOPE = _HEADING_SLOPE.replace("(heading t size)", "r")
 
 
-# The derivative of the cofactors C of a along e, at matrices of any rank but the lowest. Let m be a, bordered by its last
-# singular vectors u and v, and k the inverse of m, which exists where a has all singular values but one. Then det a is
-# det m times the last entry of k (by Cramer's rule), and C is, without its border,
-#     det(m) (k_nn kᵀ - kᵀ J kᵀ),   J zero but for its last entry, 1:
-# constant vectors u and v serve all matrices near a, so this has the derivatives of C, whatever the order.
-_COFACTOR_SLOPE = """(let* ((m (bordered a)) (k (inverse m)) (j (corner k)) (e (zero-bordered E)) (t (swap k))
-        (dk (negate (matmul k (matmul e k)))) (dt (swap dk)) (last (sum (* k j) '(-2 -1) #t))
-        (c (- (* last t) (matmul t (matmul j t))))
-        (dc (- (+ (* (sum (* dk j) '(-2 -1) #t) t) (* last dt)) (+ (matmul dt (matmul j t)) (matmul t (matmul j dt))))))
-    (unbordered (* (spread (det m) k '(-2 -1)) (+ (* (sum (* t e) '(-2 -1) #t) c) dc))))"""
+# Of cofactors, along E; which is no matrix of nilpotent numbers yet in the case of cofactor.
+_COFACTORS_SLOPE = "(half (cofactors (accumulate (placed A 0) (placed E 1))) 1)"
+_COFACTOR_SLOPE = f"""(let* ((parts (cons 1 (shape a))) (a1 (reshape a parts)) (e1 (reshape E parts)))
+    (reshape {_COFACTORS_SLOPE.replace("A", "a1").replace("E", "e1")} (shape a)))"""
 
 
 ROWS: list[Primitive] = [
@@ -816,17 +976,16 @@ ROWS: list[Primitive] = [
     row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True,
          abstract=_in_doubles(_abstract_cofactor),
          forward=_COFACTOR_SLOPE.replace("E", "da"), reverse={"a": _COFACTOR_SLOPE.replace("E", "s")}),
-    row("bordered", "a", "A matrix with its last singular vectors as one column and one row more.", _bordered, hidden=True,
-         abstract=_in_doubles(_abstract_bordered),
-         forward="(zero-bordered da)", reverse={"a": "(unbordered s)"}),
-    row("zero-bordered", "t", "A matrix with zeros as one column and one row more.", linear="t", hidden=True,
-         abstract=_in_doubles(_abstract_zero_bordered),
-         value=lambda t: made(_zero_bordered_array(_matrices(t))), forward="(zero-bordered dt)", reverse={"t": "(unbordered s)"}),
-    row("unbordered", "t", "A matrix without its last column and row.", linear="t", hidden=True,
-         abstract=_abstract_unbordered,
-         value=lambda t: made(_matrices(t)[..., :-1, :-1]), forward="(unbordered dt)", reverse={"t": "(zero-bordered s)"}),
-    constant("corner", "t", "Zeros like a matrix, with 1 in the last entry.", _corner, hidden=True,
-             abstract=_in_doubles(_abstract_corner)),
+    row("cofactors", "a", "The same of matrices whose entries have parts, on a first axis.", _cofactors, hidden=True,
+         abstract=_in_doubles(_abstract_cofactors),
+         forward=_COFACTORS_SLOPE.replace("A", "a").replace("E", "da"),
+         reverse={"a": f"(mirrored {_COFACTORS_SLOPE.replace('A', 'a').replace('E', '(mirrored s)')})"}),
+    row("half", "t k", "The first or second half of the parts.", _half, linear="t", hidden=True,
+         abstract=_by_parts(_abstract_half), forward="(half dt k)", reverse={"t": "(placed s k)"}),
+    row("placed", "t k", "Twice as many parts, of which one half is 0.", _placed, linear="t", hidden=True,
+         abstract=_by_parts(_abstract_placed), forward="(placed dt k)", reverse={"t": "(half s k)"}),
+    row("mirrored", "t", "The parts in reverse.", _mirrored, linear="t", hidden=True, abstract=_by_parts(_abstract_mirrored),
+         forward="(mirrored dt)", reverse={"t": "(mirrored s)"}),
     # Murray 2016, Differentiation of the Cholesky decomposition, section 3; the matrix is made symmetric first
     row("cholesky", "a",
         "The lower triangular matrix whose product with its own transpose is a.\n"
