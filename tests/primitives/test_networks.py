@@ -261,7 +261,10 @@ ERRORS = {
     "(cross-entropy #[[1 2]] #[1 0])": "The logits and labels given to cross-entropy do not fit",
     "(cross-entropy #[1 2] #[[1 2]])": "The logits and labels given to cross-entropy do not fit",
     "(map-tensor + #[1 2] #[1 2 3])": "The tensors given to map-tensor have several shapes",
-    "(batch-norm #[[1 2]] #[1 2 3] 0)": "Shapes given to / do not fit: (3) and (2)",
+    "(batch-norm #[[1 2]] #[1 2 3] 0)": "The tensor and the scale given to batch-norm do not fit; their shapes: ((1 2) (3))",
+    "(batch-norm #[[1 2]] 1 #[1 2 3])": "The tensor and the shift given to batch-norm do not fit; their shapes: ((1 2) (3))",
+    "(batch-norm-with #[[1 2]] (cons #[1 2] #[1 2 3]) 1 0)": "The tensor and the variances given to "
+    "batch-norm-with do not fit; their shapes: ((1 2) (3))",
 }  # fmt: skip
 
 
