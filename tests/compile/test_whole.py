@@ -356,6 +356,13 @@ int main(void) {
         assert not (library / "other.so").exists() and not (library / "other.h").exists()
 
 
+STEPS = "(define x (ones '(20 4)))\n(define (loss w) (sum (square (matmul x w))))\n"
+BATCHES = """(define data (cons (ones '(20 4)) (ones 20)))
+(train-epochs (sgd 0.1) (lambda (w x y) (mean-squared-error (matmul x w) y)) (cons (ones {}) '()) data 5 (random-key 1) 3)"""
+NETWORK = """(define network (sequential (list (dense (ones '(4 8)) (ones 8)) tanh (dense (ones '({} 1)) (ones 1)))))
+(define (loss f) (mean (square (f (ones '(20 4))))))
+(optimize (adam 0.1) loss network 10)"""
+
 CHECKS = {
     # what is defined and what is answered
     """(define n 3)
@@ -376,11 +383,48 @@ unused : x -> not used""",
     "(define (f x) (g x))\n(f 1)": "2:1 : never answers: Unbound variable: g, at 1:16\n1:16: Unbound variable: g",
     # why there is no answer, where that is no mistake in the types
     "(define (f x) (f (+ x 1)))\n(define (g x) (* 2 (f x)))\n(g 1)": "3:1 : never answers: f calls itself without end",
-    '(define (f x) (error "no" x))\n(define y (+ 1 (f 1)))': "y : never answers: it raises an error, at 1:15",
     '(define (f x) (if (< x 9) (f (+ x 1)) (error "far")))\n(f (real 1))': "2:1 : never answers: f calls itself without end, "
-    "or it raises an error, at 1:39",
+    "or it raises an error: far, at 1:39",
     "(define (even n) (odd (- n 1)))\n(define (odd n) (even (- n 1)))\n(even 2)": "3:1 : never answers: even calls itself "
     "without end",
+    # an error that is sure to happen is told, in its own words; `…` stands for what only the running program knows
+    '(define (f x) (error "no" x))\n(define y (+ 1 (f 1)))': "y : never answers: it raises an error: no 1, at 1:15\n"
+    "1:15: no 1",
+    '(error "no:" #[1 2] (read-real) "s" (> (read-real) 0))': "1:1: no: #[…] … s …",
+    '(define (f x) (if (> x 0) (error "more") (error "less")))\n(f (read-real))': "1:27: more\n1:42: less\n"
+    "  hint: whether the program comes there depends on values",
+    '(define x (error "no"))\n(+ x 1)': "1:11: no",
+    "(cross-entropy #[[1 2]] #[1 0])": "1:1: The logits and labels given to cross-entropy do not fit; their shapes: ((1 2) (2))",
+    "(map-tensor + #[1] #[1 2])": "1:1: The tensors given to map-tensor have several shapes: ((1) (2))",
+    "(mean-squared-error #[1 2] #[1 2 3])": "1:1: What is given to mean-squared-error has different shapes: ((2) (3))",
+    "(batch-norm #[[1 2]] #[1 2 3] 0)": "1:1: The tensor and the scale given to batch-norm do not fit; their shapes: ((1 2) (3))",
+    "(tensor-ref #[1 2] 5)": "1:1: Index given to tensor-ref is out of range",
+    "(car (if (> (read-real) 0) 1 #t))": "1:1: Argument to car is invalid",
+    # where shapes do not fit, indices do not matter
+    "(scatter-add #[1 2] #[0 1] #[1])": "1:1 : never answers: Shapes given to scatter-add do not fit: (2) and (1), at 1:1\n"
+    "1:1: Shapes given to scatter-add do not fit: (2) and (1)",
+    # behind a condition, and in a loop that may have no turn
+    STEPS
+    + "(optimize (sgd 0.1) loss (ones 3) 10)": "3:1 : tensor (3)\n2:31: Shapes given to matmul do not fit: (20 4) and (3)\n"
+    "  hint: whether the program comes there depends on values",
+    STEPS + "(optimize (adam 0.1) loss (ones 4) 10)": "3:1 : tensor (4)",
+    BATCHES.format(3): "2:61: Shapes given to matmul do not fit: (5 4) and (3)",
+    BATCHES.format(4): "2:1 : (tensor (4))",
+    "(define (f x) (if (null? x) 0 (+ (length x) (car 5))))\n(f (iota (read-real)))": "1:45: Argument to car is invalid",
+    "(map (lambda (x) (car x)) (iota (read-real)))": "1:18: Argument to car is invalid",
+    "(map (lambda (x) (car x)) (filter pair? (iota 100)))": "1:1 : ()",
+    "(define (f x) (if (tensor? x) (matmul x #[1 2]) 0))\n(f 1)\n(f (ones '(3 2)))": "2:1 : 0\n3:1 : tensor (3)",
+    "(define (f x) (if (pair? x) (car x) 0))\n(f (if (> (read-real) 0) 1 '(2)))": "2:1 : real",
+    "(define (f flag x) (if flag (car x) x))\n(define (g flag) (f flag (if flag '(1) 2)))\n(f #f 5)\n(g (> (read-real) 0))": (
+        "3:1 : 5"
+    ),
+    "(map (lambda (row) (map (lambda (x) (car x)) row)) (list (iota (read-real))))": "1:37: Argument to car is invalid",
+    NETWORK.format(7): "2:32: Shapes given to matmul do not fit: (20 8) and (7 1)",
+    NETWORK.format(8): "3:1 : [",
+    # two lists end at once; what is asked about one holds of the other
+    "(define l (build-list 3 sin))\n(list (dot-product l '(1 2 3)) (map2 + l '(1 2 3)) (v+ l '(1 2 3)))": "2:1 : (real ",
+    "(define (nth l n) (if (= n 0) (car l) (nth (cdr l) (- n 1))))\n(nth '(1 2 3) (read-real))": "2:1 : real",
+    "(define (f l none) (if (null? l) (none) (car l)))\n(f (iota 3) #f)": "2:1 : real",
     "(define (f) x)\n(define y (f))\n(define x (real 1))": "1:13: Unbound variable: x",
     "(map (lambda (x) (car x)) (list 1 2))": "1:18: Argument to car is invalid",
     "(as-type #[1 2] 'int32)\n(as-type #[1 2] 'int64)": "1:1 : tensor (2) int32\n2:1 : tensor (2) int64",

@@ -16,8 +16,11 @@ from vlad.compile import emit_c
 from vlad.compile.analyze import Analysis, Instance, Result, Walker
 from vlad.compile.c_text import identifier
 from vlad.compile.first_order import (
+    Block,
+    Box,
     Branch,
     Compute,
+    Effect,
     End,
     Fail,
     Function,
@@ -27,7 +30,10 @@ from vlad.compile.first_order import (
     Program,
     Statement,
     Store,
+    Switch,
     TailInvoke,
+    Unreachable,
+    Yield,
     blocks,
     inner_blocks,
     statements,
@@ -40,7 +46,7 @@ from vlad.compile.unit import improved, may_misfit
 from vlad.core.types import Known, Recursion, TooLarge, Type, described
 from vlad.errors import VladError
 from vlad.evaluate.limits import deep_recursion
-from vlad.primitives.control import WRITTEN
+from vlad.primitives.control import SHOWING, WRITTEN
 from vlad.primitives.indexing import OUT_OF_RANGE
 from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
 from vlad.primitives.random import NO_KEY, NO_RANGE
@@ -49,6 +55,7 @@ from vlad.primitives.tensors import NO_INTEGER
 from vlad.room import with_room
 from vlad.source import Span, in_library
 from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
+from vlad.write import real_text
 
 # Failures that are no mistake in the types: what the program itself says, or depends on a value.
 CHECKED = (
@@ -56,6 +63,8 @@ CHECKED = (
     NO_RANGE.format("uniform"), *SINGULAR.values(), NOT_DEFINITE, *[NO_INTEGER.format(kind) for kind in ("int64", "int32")],
 )  # fmt: skip
 
+
+UNKNOWN = "…"  # of what an error says: what only the running program knows
 
 Made = TypeVar("Made")
 
@@ -287,23 +296,27 @@ def _checked(machine: Any, steps: Steps, apart: bool) -> tuple[Report, bool]:
             at.append((refused.step.span, f"{_name(refused.step)} : not known, for {refused.reason}"))
     program = whole.program()
     errors = list(_mistakes(program))
+    types = whole.analysis.types
+    instances = {step: whole.analysis.find(step.thunk[0], (), (types.constant(NIL),)) for step in bounded}
     if not errors:
+        # of what has no value, for it is not known or never answers, nothing more is told
+        valueless = [*left_out, *[step for step in bounded if instances[step].result is None]]
         try:
-            check_order(program, [step.cell for step in left_out if step.cell is not None])
+            check_order(program, [step.cell for step in valueless if step.cell is not None])
         except VladError as error:
             errors.append(error)
-    types = whole.analysis.types
     origins = {function.origin: function for function in program.functions}
-    for step in bounded:
-        if step.cell is None and not step.shown:
+    for step, instance in instances.items():
+        if instance.result is None:
+            endless, failures = _endings(origins[instance])
+            result = f"never answers{_why_never(endless, failures)}"
+            errors += [] if endless else _certain(failures)
+        elif step.cell is None and not step.shown:
             continue
-        instance = whole.analysis.find(step.thunk[0], (), (types.constant(NIL),))
-        result = (
-            f"never answers{_why_never(origins[instance])}"
-            if instance.result is None
-            else described(types.canonical(instance.result))
-        )
-        if step.cell is not None or instance.result is None or instance.result.of is not UNSPECIFIED:
+        else:
+            result = described(types.canonical(instance.result))
+        is_told = step.cell is not None or step.shown
+        if is_told and (instance.result is None or instance.result.of is not UNSPECIFIED or step.cell):
             at.append((step.span, f"{_name(step)} : {result}"))
     used = [instance for instance in whole.analysis.instances if instance in origins]
     for defined in steps.defined:
@@ -311,8 +324,16 @@ def _checked(machine: Any, steps: Steps, apart: bool) -> tuple[Report, bool]:
     spans = [step.span for step in steps.steps] + [defined.span for defined in steps.defined]
     order = {span.source: index for index, span in reversed(list(enumerate(spans)))}
     at.sort(key=lambda one: (order[one[0].source], one[0].start))
-    errors.sort(key=lambda error: error.span.start if error.span is not None else 0)
+    errors = _each_once(errors)
+    errors.sort(
+        key=lambda one: (order.get(one.span.source, len(order)), one.span.start) if one.span else (0, 0)
+    )
     return Report([text for _, text in at], errors, frozenset(left_out)), types.filled
+
+
+def _each_once(errors: Iterable[VladError]) -> list[VladError]:
+    """Of those that say the same of the same place, the first."""
+    return [*{(error.message, str(error.span)): error for error in reversed([*errors])}.values()][::-1]
 
 
 def _name(step: Step) -> str:
@@ -349,45 +370,90 @@ def _short(type_: Type) -> str:
 
 
 def _mistakes(program: Program) -> Iterator[VladError]:
-    """Errors that happen whichever members the unions on the way have, each once."""
+    """Errors that happen whenever the program comes to them, whichever members the unions on the way have. Some conditions are
+    followed, and the errors behind them say so: by how reals compare, and that there is more of a list of unknown length. A loop
+    is followed into its first turn only: in a later one something else may have come to its end, which keeps step with what
+    the condition asks about, as two lists do."""
     callers: _Callers = {}
+    ways: dict[Function, _Way] = {}
     reached = list(program.entries)
     told: set[tuple[str, str]] = set()
-    for function in reached:  # grows: the functions that are called whatever the members are
-        for node in _certain(function):
-            if isinstance(node, Invoke | TailInvoke):
-                if node.function not in callers and node.function not in reached:
-                    callers[node.function] = function, node.span
-                    reached.append(node.function)
-            elif type(node) is Fail and node.what not in CHECKED:
-                span = _own(function, node.span, callers)
-                hint = (
-                    None
-                    if span is node.span or node.span is None
-                    else f"it happens in the library, at {node.span}"
-                )
-                if (node.what, str(span)) not in told:
-                    told.add((node.what, str(span)))
-                    yield VladError("type-error", node.what, span, hint=hint)
+    for conditional in (False, True):  # first what is sure to be reached
+        for function in reached:  # grows
+            way = ways.setdefault(function, _Way(frozenset([_loop(function)]), frozenset()))
+            for node, is_behind in _reached(function, conditional):
+                if isinstance(node, Invoke | TailInvoke):
+                    callee, before = node.function, way.entered if is_behind else way.before
+                    if callee not in ways and _loop(callee) not in before:
+                        callers[callee] = function, node.span
+                        entered = way.entered if conditional else frozenset[object]()
+                        ways[callee] = _Way(entered | {_loop(callee)}, before)
+                        reached.append(callee)
+                elif type(node) is Fail and node.what not in CHECKED:
+                    span = _own(function, node.span, callers)
+                    if (node.what, str(span)) not in told:
+                        told.add((node.what, str(span)))
+                        hint = _where(node, span, conditional)
+                        yield VladError("type-error", node.what, span, hint=hint)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """How one comes to a function: what has been `entered`, and of that, what `before` the last condition. (What is sure to be
+    entered before the first condition is left out, but for the last: there may be many turns of a loop.)"""
+
+    entered: frozenset[object]
+    before: frozenset[object]
+
+
+def _loop(function: Function) -> object:
+    """What another turn has in common with this one: the procedure, and the procedures that it is given."""
+    origin: Instance = function.origin
+    types = (*origin.fields, *origin.operands)
+    return origin.callee, tuple([(i, one.of) for i, one in enumerate(types) if one.kind == "closure"])
+
+
+def _where(fail: Fail, span: Span | None, conditional: bool) -> str | None:
+    hints = []
+    if span is not fail.span and fail.span is not None:
+        hints.append(f"it happens in the library, at {fail.span}")
+    if conditional:
+        hints.append("whether the program comes there depends on values")
+    return "; ".join(hints) or None
 
 
 _Callers = dict[Function, tuple[Function, Span | None]]
 
 
-def _certain(function: Function) -> Iterator[Statement | End]:
-    """The statements and ends that do not depend on a union's member, but at most on how reals compare."""
-    work = [function.body]
+def _reached(function: Function, conditional: bool) -> Iterator[tuple[Statement | End, bool]]:
+    """The statements and ends that do not depend on a union's member; with those behind conditions that are followed, or without.
+    And whether each is behind one. What an error alone keeps it from is not: it ends with one in either case."""
+    work = [(function.body, False)]
     compared: set[Leaf] = set()
-    for block in work:
-        yield from block.statements
-        yield block.end
-        for statement in block.statements:
-            if type(statement) is Compute and all(
-                leaf in compared or leaf_kind(leaf) == "d" for leaf in statement.operands
-            ):
-                compared.add(statement.slot)
-            elif type(statement) is Branch and statement.test in compared:
-                work += inner_blocks(statement)
+    has_more: dict[Leaf, Leaf] = {}  # what a test answers if there is more of a list
+    for block, is_behind in work:  # grows
+        for node in (*block.statements, block.end):
+            yield node, is_behind
+            if type(node) is Compute:
+                if all(leaf in compared or leaf_kind(leaf) == "d" for leaf in node.operands):
+                    compared.add(node.slot)
+            elif type(node) is Switch:
+                has_more.update(_if_more(node))
+            elif type(node) is Branch:
+                arms = {True: node.consequent, False: node.alternative}
+                for answer, arm in arms.items():
+                    if type(arms[not answer].end) is Fail:
+                        work.append((arm, is_behind))
+                    elif conditional and (node.test in compared or has_more.get(node.test) is answer):
+                        work.append((arm, True))
+
+
+def _if_more(switch: Switch) -> Iterator[tuple[Leaf, Leaf]]:
+    """Where this is about a list, which has an end or more: what it yields if there is more."""
+    cases = {member.name: block.end for member, block in switch.cases}
+    if cases.keys() == {"empty", "pair"}:
+        end = cases["pair"]
+        yield from zip(switch.slots, end.leaves, strict=True) if type(end) is Yield else ()
 
 
 def _own(function: Function, span: Span | None, callers: _Callers) -> Span | None:
@@ -398,12 +464,20 @@ def _own(function: Function, span: Span | None, callers: _Callers) -> Span | Non
     return span if own is None or in_library(own) else own
 
 
-def _why_never(function: Function) -> str:
-    """Behind what is told of a function without an answer: each way through it leads to an error, or to a call of another such
-    function, or of itself."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Failure:
+    """An error in which something ends that never answers: what it says, and where in the user's own text it happens."""
+
+    fail: Fail
+    words: str
+    span: Span | None
+
+
+def _endings(function: Function) -> tuple[Function | None, list[_Failure]]:
+    """How something ends that never answers: one of the functions that call themselves without end, if there is one, and the
+    errors that may happen; if there is none, those in one of which it ends."""
     callers: _Callers = {}
     onward: dict[Function, list[Function]] = {}
-    failed: list[tuple[Function, Fail]] = []
     work = [function]
     for one in work:  # grows
         calls = [call for call in _calls(one) if call.function.origin.result is None]
@@ -412,13 +486,77 @@ def _why_never(function: Function) -> str:
             if call.function not in onward and call.function not in callers:
                 callers[call.function] = one, call.span
                 work.append(call.function)
-        failed += [(one, block.end) for block in blocks(one.body) if type(block.end) is Fail]
     endless = _on_a_cycle(onward)
+    ends = [(one, block) for one in work for block in blocks(one.body)] if endless else _last_blocks(function)
+    failures = []
+    for one, block in ends:
+        fail = block.end
+        if type(fail) is Fail:
+            words = _words(block) if fail.what == "error" else fail.what
+            failures.append(_Failure(fail, words, _own(one, fail.span, callers)))
+    # what is wrong with the types comes first: an index, say, may be out of range only where shapes fit
+    return endless, failures if endless else sorted(failures, key=lambda one: one.fail.what in CHECKED)
+
+
+def _last_blocks(function: Function) -> list[tuple[Function, Block]]:
+    """The blocks with which a function ends that never answers and does not go on without end."""
+    found: list[tuple[Function, Block]] = []
+    work, entered = [(function, function.body)], {function}
+    for one, block in work:  # grows
+        last = (
+            block.end if type(block.end) is not Unreachable or not block.statements else block.statements[-1]
+        )
+        if isinstance(last, Invoke | TailInvoke):
+            if last.function not in entered:
+                entered.add(last.function)
+                work.append((last.function, last.function.body))
+        elif isinstance(last, Branch | Switch):
+            work += [(one, inner) for inner in inner_blocks(last)]
+        else:
+            found.append((one, block))
+    return found
+
+
+def _words(block: Block) -> str:
+    """What an error says, as its block has put it into the line; `…` for what only the running program knows."""
+    words: list[str] = []
+    for statement in reversed(block.statements):
+        if type(statement) is Invoke and statement.function.origin.callee in SHOWING:
+            words.append(UNKNOWN)
+        elif type(statement) is Effect and statement.what == "text":
+            words.append(statement.text)
+        elif type(statement) is Effect and statement.what in ("real", "boolean"):
+            (leaf,) = statement.operands
+            known = real_text(leaf) if type(leaf) is float else UNKNOWN
+            words.append(("#f", "#t")[leaf] if type(leaf) is bool else known)
+        elif type(statement) is Effect and statement.what == "tensor":
+            words.append(f"[{UNKNOWN}]")
+        elif type(statement) is not Box:
+            break
+    return "".join(reversed(words))
+
+
+def _certain(failures: list[_Failure]) -> Iterator[VladError]:
+    """The errors in one of which something ends; where mistakes in the types are among them, only these."""
+    is_one_of_several = len({(one.words, str(one.span)) for one in failures}) > 1
+    for one in failures:
+        what, hint = one.fail.what, _where(one.fail, one.span, is_one_of_several)
+        if what == UNSOLVED or (what in CHECKED) != (failures[0].fail.what in CHECKED):
+            continue
+        if what == "error":
+            yield VladError("user-error", one.words, one.span, hint=hint)
+        else:
+            yield VladError("type-error", what, one.span, hint=hint)
+
+
+def _why_never(endless: Function | None, failures: list[_Failure]) -> str:
+    """Behind what is told of a step without an answer."""
     reasons = [f"{endless.origin.callee.name or 'a procedure'} calls itself without end"] if endless else []
-    for one, fail in failed[:1]:
-        span = _own(one, fail.span, callers)
+    for failure in failures[:1]:
+        span = failure.span
         place = f", at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
-        reasons.append(f"{'it raises an error' if fail.what == 'error' else fail.what}{place}")
+        raises = "it raises an error: " if failure.fail.what == "error" else ""
+        reasons.append(f"{raises}{failure.words}{place}")
     return ": " * bool(reasons) + ", or ".join(reasons)
 
 

@@ -137,7 +137,9 @@ LETTERS = Recursion("command-line-argument", _letters)
 # Output of what is known by its type: the parts of a structure are shown one after the other by the compiled code itself.
 
 
-def _shows(quoting: bool) -> Recursion:
+def _shows(quoting: bool) -> tuple[Recursion, ...]:
+    """The one for a whole value, and those for its parts."""
+
     def show(w: Any, x: Any) -> Any:
         return w.each(x, lambda x: one(w, x))
 
@@ -198,10 +200,11 @@ def _shows(quoting: bool) -> Recursion:
     whole = Recursion("show", show)
     rest = Recursion("show-rest", show_rest)
     letters = Recursion("show-characters", spell_letters)
-    return whole
+    return whole, rest, letters
 
 
-WRITTEN, DISPLAYED = _shows(True), _shows(False)
+SHOWING = (*_shows(True), *_shows(False))
+WRITTEN, DISPLAYED = SHOWING[0], SHOWING[3]
 
 
 def _abstract_write(w: Any, x: Any) -> Any:
