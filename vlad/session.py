@@ -726,7 +726,10 @@ class Session(Namespace):
         with self._lock:
             _, steps = self._read_whole(path)
             report = check(self.machine, steps)
-            return report.lines, report.errors
+            for error in report.errors:
+                if error.code == "unbound-variable" and error.hint is None:
+                    self._suggest(error, None)
+            return report.lines, list({str(error): error for error in report.errors}.values())
 
     def build(
         self,

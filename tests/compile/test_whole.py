@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -425,6 +426,12 @@ unused : x -> not used""",
     "(define l (build-list 3 sin))\n(list (dot-product l '(1 2 3)) (map2 + l '(1 2 3)) (v+ l '(1 2 3)))": "2:1 : (real ",
     "(define (nth l n) (if (= n 0) (car l) (nth (cdr l) (- n 1))))\n(nth '(1 2 3) (read-real))": "2:1 : real",
     "(define (f l none) (if (null? l) (none) (car l)))\n(f (iota 3) #f)": "2:1 : real",
+    # names, in what nobody calls, too
+    "(define (f s) (lenght s))": "f : s -> not used\n1:16: Unbound variable: lenght\n  hint: did you mean `length`?",
+    "(define (f s) (map (lambda (x) (if (> x 0) (g x) bar)) s))": "1:45: Unbound variable: g\n1:50: Unbound variable: bar",
+    "(define (f s) (let loop ((s s)) (loop baz)))": "1:39: Unbound variable: baz",
+    "(define (f x) (g (+ x later)))\n(define (g x) x)\n(define later 3)": "f : x -> not used",
+    "(define-syntax both (syntax-rules () ((_ a b) (list b a))))\n(define (f x) (both x 2))": "f : x -> not used",
     "(define (f) x)\n(define y (f))\n(define x (real 1))": "1:13: Unbound variable: x",
     "(map (lambda (x) (car x)) (list 1 2))": "1:18: Argument to car is invalid",
     "(as-type #[1 2] 'int32)\n(as-type #[1 2] 'int64)": "1:1 : tensor (2) int32\n2:1 : tensor (2) int64",
@@ -489,6 +496,28 @@ def test_check_runs_nothing(tmp_path: Path) -> None:
         done.stdout
         == "1:1 : real\nf : real -> never answers\n4:1 : never answers: f calls itself without end\n"
     )
+
+
+def test_names_of_modules_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "part.vlad").write_text(
+        "(export twice)\n(define (twice x) (* k (hidden x)))\n(define (hidden x) (unknown x))\n(define k (real 2))",
+        encoding="utf-8",
+    )
+    (tmp_path / "more.vlad").write_text("(define (thrice x) (+ x (twice x) own))", encoding="utf-8")
+    (tmp_path / "it.vlad").write_text(
+        '(import "part" as p)\n(import "part")\n(include "more.vlad")\n(define own 3)\n(define (f x) (p:twice (p:once x)))',
+        encoding="utf-8",
+    )
+    done = command("check", "it.vlad", cwd=tmp_path)
+    told = re.findall(r"(\w+\.vlad:\S+) Error: (.*)", done.stderr)
+    assert done.returncode == 1 and told == [
+        ("part.vlad:3:21:", "Unbound variable: unknown"),
+        ("it.vlad:5:25:", "Unbound variable: p:once"),
+    ]
+    done = command("check", "part.vlad", cwd=tmp_path)
+    assert done.returncode == 1 and "part.vlad:3:21: Error: Unbound variable: unknown" in done.stderr
+    done = command("check", "more.vlad", cwd=tmp_path)  # what it needs is in the file that includes it
+    assert done.returncode == 1 and "more.vlad:1:35: Error: Unbound variable: own" in done.stderr
 
 
 def test_modules_are_part_of_a_program(tmp_path: Path) -> None:

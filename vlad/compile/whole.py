@@ -43,6 +43,9 @@ from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.rewriting import callees, leaf_kind
 from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import improved, may_misfit
+from vlad.core.names import operands, sub_bodies
+from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
+from vlad.core.nodes import Result as CoreResult
 from vlad.core.types import Known, Recursion, TooLarge, Type, described
 from vlad.errors import VladError
 from vlad.evaluate.limits import deep_recursion
@@ -64,6 +67,7 @@ CHECKED = (
 )  # fmt: skip
 
 
+UNBOUND = "Unbound variable: "
 UNKNOWN = "…"  # of what an error says: what only the running program knows
 
 Made = TypeVar("Made")
@@ -243,7 +247,7 @@ def check_order(program: Program, stored: Iterable[Global] = ()) -> None:
                 if type(statement) is Load and statement.cell not in stored:
                     raise VladError(
                         "unbound-variable",
-                        f"Unbound variable: {statement.cell.name}",
+                        f"{UNBOUND}{statement.cell.name}",
                         statement.span,
                         hint="it is used here before the place where it is defined",
                     )
@@ -295,7 +299,7 @@ def _checked(machine: Any, steps: Steps, apart: bool) -> tuple[Report, bool]:
             left_out.append(refused.step)
             at.append((refused.step.span, f"{_name(refused.step)} : not known, for {refused.reason}"))
     program = whole.program()
-    errors = list(_mistakes(program))
+    errors = _each_once([*_unbound(machine, steps), *_mistakes(program)])
     types = whole.analysis.types
     instances = {step: whole.analysis.find(step.thunk[0], (), (types.constant(NIL),)) for step in bounded}
     if not errors:
@@ -369,6 +373,35 @@ def _short(type_: Type) -> str:
     return f"({text})" if "  where  " in text else text
 
 
+def _unbound(machine: Any, steps: Steps) -> Iterator[VladError]:
+    """Names in the text that nothing bears: that much is known of a procedure that nobody calls, too."""
+    known = {step.cell for step in steps.steps}
+    lambdas = [machine.core_of(one.value[0]) for one in steps.defined]
+    work: list[Body] = [
+        one.body for one in (*lambdas, *[machine.core_of(step.thunk[0]) for step in steps.steps])
+    ]
+    for body in work:  # grows
+        found: list[Rhs | CoreResult] = [body.result]
+        for binding in body.bindings:
+            if type(binding) is Letrec:
+                found += [member for _, member in binding.members]
+            else:
+                assert type(binding) is Binding
+                found.append(binding.rhs)
+        for rhs in found:
+            if type(rhs) is Lambda:
+                work.append(rhs.body)
+                continue
+            work += sub_bodies(rhs)
+            for atom in operands(rhs):
+                if (
+                    type(atom) is GlobalReference
+                    and not hasattr(atom.cell, "value")
+                    and atom.cell not in known
+                ):
+                    yield VladError("unbound-variable", f"{UNBOUND}{atom.cell.name}", atom.span)
+
+
 def _mistakes(program: Program) -> Iterator[VladError]:
     """Errors that happen whenever the program comes to them, whichever members the unions on the way have. Some conditions are
     followed, and the errors behind them say so: by how reals compare, and that there is more of a list of unknown length. A loop
@@ -394,7 +427,10 @@ def _mistakes(program: Program) -> Iterator[VladError]:
                     if (node.what, str(span)) not in told:
                         told.add((node.what, str(span)))
                         hint = _where(node, span, conditional)
-                        yield VladError("type-error", node.what, span, hint=hint)
+                        if node.what.startswith(UNBOUND):
+                            yield VladError("unbound-variable", node.what, span, hint=hint)
+                        else:
+                            yield VladError("type-error", node.what, span, hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
