@@ -8,14 +8,15 @@ from typing import Any
 
 from vlad.compile import cuda, emit_c
 from vlad.compile.analyze import Analysis
-from vlad.compile.first_order import Each, Fail, Program, blocks, statements
+from vlad.compile.first_order import Each, Fail, Function, Program, blocks, statements
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.kernels import fuse_kernels
 from vlad.compile.loops import hoist
-from vlad.compile.optimize import finish, optimize
+from vlad.compile.optimize import finish, optimize, recursive_functions
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.representation import Representation
+from vlad.compile.rewriting import callees
 from vlad.compile.specialize import Specializer
 from vlad.compile.triangles import solve_triangles
 from vlad.core.kernels import Kernel
@@ -50,19 +51,31 @@ MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at
 
 def refuse_thin(program: Program) -> None:
     """Raises Unbounded where a sensitivity that is needed is nearly all zeros, but where a loop happens to read: such a one is
-    written anew each time, while tier 0 keeps it as that place."""
+    written anew each time, while tier 0 keeps it as that place. Or nearly all a copy, in what is done again and again."""
+    again = _repeated(program)
     for function in program.functions:
         for statement in statements(function.body):
-            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel):
+            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel, function in again):
                 reason = "sensitivities of large tensors that are read entry by entry are not compiled yet"
                 raise Unbounded(reason, statement.span)
 
 
-def _is_thin(kernel: Kernel) -> bool:
+def _repeated(program: Program) -> set[Function]:
+    """What a call may come to more than once: loops, and what these call."""
+    found = recursive_functions(program.functions)
+    work = list(found)
+    while work:
+        new = set(callees(work.pop())) - found
+        found |= new
+        work += new
+    return found
+
+
+def _is_thin(kernel: Kernel, is_repeated: bool) -> bool:
     for write in kernel.writes:
         output = kernel.outputs[write.output]
         if (
-            output.fill is not None
+            (output.fill is not None or (output.base is not None and is_repeated))
             and output.size is not None
             and write.access is not None
             and write.access.at
