@@ -12,6 +12,7 @@ from vlad.compile.facts import Facts
 from vlad.compile.first_order import Data, Each, Fail, Function, Leaf, Member, Program, Return, Slot, Static
 from vlad.compile.identity import MOST_WRITTEN
 from vlad.compile.kernel_text import C_KINDS, number_text
+from vlad.compile.owned import owning
 from vlad.core.types import Cell
 from vlad.tensors import Tensor, kind_name
 from vlad.values import Global
@@ -26,6 +27,7 @@ class Definitions:
         self.program = program
         self.alone = alone
         self.facts = Facts(program.functions)
+        self.owning = owning(program)
         self.failures: list[Fail] = []
         self.structures: dict[str, str] = {}
         self.statics: dict[int, tuple[Static, str]] = {}

@@ -78,6 +78,8 @@ class Body:
         self.indent = 1
         self.here: str | None = None
         self.taken = {loop: taken for f in members for loop, taken in places_taken(f).items()}
+        for loop, output in unit.owning.items():
+            self.taken.setdefault(loop, {}).setdefault(output, loop.kernel.outputs[output].base or 0)
 
     def text(self) -> str:
         facts, members = self.unit.facts, self.members

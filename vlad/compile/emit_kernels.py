@@ -114,7 +114,7 @@ def _declared(
             continue
         base = None if output.base is None else operands[output.base]
         if number in taken and base is not None:
-            lines.append(f"{C_KINDS[output.kind]} *restrict {name} = {base};")
+            lines.append(f"{C_KINDS[output.kind]} *{name} = {base};")
             continue
         if number in taken and name not in places and all(emitter.may_write_over for emitter in emitters):
             lines.append(f"{C_KINDS[output.kind]} *{name} = {operands[taken[number]]};")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from vlad.compile.first_order import (
@@ -28,6 +29,7 @@ from vlad.compile.first_order import (
     Unreachable,
     Yield,
     blocks,
+    components,
     inner_blocks,
     leaves_read,
     statements,
@@ -51,6 +53,26 @@ def reachable(program: Program) -> list[Function]:
 def callees(function: Function) -> list[Function]:
     found = [s.function for s in statements(function.body) if type(s) is Invoke]
     return found + [b.end.function for b in blocks(function.body) if type(b.end) is TailInvoke]
+
+
+def looping(functions: list[Function]) -> dict[Function, int]:
+    """The functions that may come back to themselves, each with the number of those that it comes back by."""
+    called = {function: callees(function) for function in functions}
+    component = components(functions, called)
+    sizes = Counter(component.values())
+    return {f: component[f] for f in functions if sizes[component[f]] > 1 or f in called[f]}
+
+
+def repeated(functions: list[Function]) -> set[Function]:
+    """The functions that a call may come to more than once: loops, and what these call."""
+    found = dict.fromkeys(looping(functions))
+    work = list(found)
+    while work:
+        for callee in callees(work.pop()):
+            if callee not in found:
+                found[callee] = 0
+                work.append(callee)
+    return set(found)
 
 
 def leaf_kind(leaf: Leaf) -> str:

@@ -13,10 +13,12 @@ from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.kernels import fuse_kernels
 from vlad.compile.loops import hoist
-from vlad.compile.optimize import finish, optimize, recursive_functions
+from vlad.compile.optimize import finish, optimize
+from vlad.compile.owned import own, owning
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.representation import Representation
-from vlad.compile.rewriting import callees
+from vlad.compile.rewriting import repeated
+from vlad.compile.sparse import add_in_places
 from vlad.compile.specialize import Specializer
 from vlad.compile.triangles import solve_triangles
 from vlad.core.kernels import Kernel
@@ -26,10 +28,13 @@ from vlad.tensors import Tensor
 from vlad.values import Code, Value
 
 
-def improved(program: Program, layout: Representation) -> Program:
-    """The optimiser's stages, one after the other. Raises Unbounded."""
-    program = finish(hoist(solve_triangles(fuse_kernels(optimize(fuse(program, layout))))))
-    refuse_thin(program)
+def improved(program: Program, layout: Representation, writes_over: bool = True) -> Program:
+    """The optimiser's stages, one after the other; `writes_over`: for who lets arrays be where others were. Raises Unbounded."""
+    program = add_in_places(optimize(fuse(program, layout)))
+    program = finish(hoist(solve_triangles(fuse_kernels(program))))
+    if writes_over:
+        own(program)
+    refuse_thin(program, writes_over)
     return program
 
 
@@ -49,33 +54,28 @@ _ARRAY = re.compile(r"\bvlad_array\((\d+)L\)")
 MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
 
 
-def refuse_thin(program: Program) -> None:
-    """Raises Unbounded where a sensitivity that is needed is nearly all zeros, but where a loop happens to read: such a one is
-    written anew each time, while tier 0 keeps it as that place. Or nearly all a copy, in what is done again and again."""
-    again = _repeated(program)
+def refuse_thin(program: Program, writes_over: bool) -> None:
+    """Raises Unbounded where a loop makes a sensitivity, or a copy of one, that is nearly all the same but where it happens to
+    read: such a one is written anew in each turn, while tier 0 keeps it as that place."""
+    thin: list[tuple[Function, Each]] = []
     for function in program.functions:
         for statement in statements(function.body):
-            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel, function in again):
+            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel):
+                thin.append((function, statement))
+    if thin:
+        owned = owning(program) if writes_over else {}
+        again = repeated(program.functions)
+        for function, statement in thin:
+            if function in again and statement not in owned:
                 reason = "sensitivities of large tensors that are read entry by entry are not compiled yet"
                 raise Unbounded(reason, statement.span)
 
 
-def _repeated(program: Program) -> set[Function]:
-    """What a call may come to more than once: loops, and what these call."""
-    found = recursive_functions(program.functions)
-    work = list(found)
-    while work:
-        new = set(callees(work.pop())) - found
-        found |= new
-        work += new
-    return found
-
-
-def _is_thin(kernel: Kernel, is_repeated: bool) -> bool:
+def _is_thin(kernel: Kernel) -> bool:
     for write in kernel.writes:
         output = kernel.outputs[write.output]
         if (
-            (output.fill is not None or (output.base is not None and is_repeated))
+            output.fill is not None
             and output.size is not None
             and write.access is not None
             and write.access.at
@@ -146,13 +146,15 @@ class Unit:
             if root.result is None and not root.operands:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)
-            self.program: Program = improved(specializer.entry(root, environment), specializer.layout)
+            on_gpu = analysis.machine.device == "cuda" and analysis.types.has_tensors
+            program = specializer.entry(root, environment)
+            self.program: Program = improved(program, specializer.layout, not on_gpu)
             (entry,) = self.program.entries
             self.cuda: cuda.Emission | None = None  # what runs on a GPU
             failures: list[Fail] = []
             self.given: list[Tensor] = []
             places: tuple[int, ...] = ()
-            if analysis.machine.device == "cuda" and analysis.types.has_tensors:
+            if on_gpu:
                 crossing = [*root.operands, *([root.result] if root.result is not None else [])]
                 self.cuda = cuda.emit(self.program, analysis.types, crossing)
                 self.text = self.cuda.text

@@ -81,7 +81,8 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Output:
     """A new array of so many entries of a kind; None: a real, which was combined as a number of this kind. What it holds before
-    the loops: the contents of an operand of the same size (`base`), else `fill`; None where every entry is written."""
+    the loops: the contents of an operand of the same size (`base`), else `fill`; None where every entry is written. Both: it was
+    zeros, to which the base would have been added (compile/sparse.py)."""
 
     size: int | None
     fill: float | None = None
