@@ -247,19 +247,6 @@ def test_sensitivities_of_any_shape(f: str) -> None:
         agree(f"(lambda (x) (cdr ((cdr ((J {f}) (J x))) {sensitivity})))", V[:2], compiled=False)
 
 
-@pytest.mark.parametrize("turn", ["(square (tensor-ref x i))", "(square (sum (gather x i)))"])
-def test_sensitivities_that_are_nearly_zeros_are_left_to_tier_0(turn: str) -> None:
-    """Compiled, each turn would write as many entries as the tensor has."""
-    loop = f"(gradient (lambda (x) (let loop ((i 0) (s 0)) (if (= i (size x)) s (loop (+ i 1) (+ s {turn}))))))"
-    for length, is_compiled in ((200, True), (300, False)):
-        session = vlad.Session(tier="compile")
-        slope = session.eval(loop)
-        x = np.linspace(-1.0, 1.0, length)
-        np.testing.assert_array_equal(slope(x), 2 * x)
-        reasons = {entry.reason for entry in session.tiers.entries.values()}
-        assert any(reason and "sensitivities of large tensors" in reason for reason in reasons) != is_compiled
-
-
 def test_few_entries_of_a_large_table_are_compiled() -> None:
     """The same where it is done once, or where a good part of the table is gathered."""
     once = "(gradient (lambda (t) (sum (square (gather t #[1 5 7])))))"
