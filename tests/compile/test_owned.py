@@ -187,6 +187,10 @@ ELSEWHERE = {
       (if (= i 5) (cons t u)
           (let ((v (let inner ((j 0) (u t)) (if (= j (- i 2)) u (if (> j i) t (inner (+ j 1) u))))))
             (loop (+ i 1) (scatter-add v i 1) v)))))""",
+    "a loop answers what others have": """(lambda (x) (let loop ((i 0) (t x) (s 0))
+      (if (= i 5) (cons s t)
+          (let ((u (let inner ((j 0)) (if (= j i) x (inner (+ j 1))))))
+            (loop (+ i 1) (scatter-add u i s) (+ s (sum x)))))))""",
     "it is a constant": """(lambda (x) (let loop ((i 0) (t #[1 2 3 4 5 6 7 8]))
       (if (= i 5) (cons (sum (* t x)) t) (loop (+ i 1) (scatter-add (if (= i 3) #[1 2 3 4 5 6 7 8] t) i 1)))))""",
 }  # fmt: skip
