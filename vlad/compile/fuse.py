@@ -24,9 +24,9 @@ from vlad.compile.first_order import (
     inner_blocks,
     statements,
 )
-from vlad.compile.optimize import LARGEST, acting_functions, answers, recursive_functions
+from vlad.compile.optimize import LARGEST, acting_functions, answers
 from vlad.compile.representation import Representation
-from vlad.compile.rewriting import callees, put, reachable, same_operands, substitute
+from vlad.compile.rewriting import callees, looping, put, reachable, same_operands, substitute
 from vlad.core.types import Type
 from vlad.values import ZERO, Code
 
@@ -187,7 +187,7 @@ def _bring_up(program: Program, pairs: Pairs, plain: set[Function]) -> None:
 
 def _reached(program: Program, pairs: Pairs, plain: set[Function]) -> dict[Function, set[Function]]:
     """For each procedure that could be put in place: the functions of pairs that it calls, itself or through such."""
-    recursive = recursive_functions(program.functions)
+    recursive = looping(program.functions)
     reached: dict[Function, set[Function]] = {
         f: set()
         for f in program.functions

@@ -42,7 +42,6 @@ from vlad.compile.first_order import (
     Yield,
     blocks,
     check,
-    components,
     inner_blocks,
     leaves_read,
     makes,
@@ -52,6 +51,7 @@ from vlad.compile.pace import make_way
 from vlad.compile.rewriting import (
     callees,
     fixed_cells,
+    looping,
     put,
     put_last,
     reachable,
@@ -504,7 +504,7 @@ def inline(program: Program) -> None:
     for function in functions:
         for callee in callees(function):
             counts[callee] = counts.get(callee, 0) + 1
-    recursive = recursive_functions(functions)
+    recursive = looping(functions)
     taping = _taping(functions)
     sizes = {f: len(statements(f.body)) for f in functions}
     for function in reversed(functions):
@@ -542,16 +542,6 @@ def _taping(functions: list[Function]) -> set[Function]:
         allocating |= more
         grown = bool(more)
     return {f for f in functions if "p" not in f.results and any(g in allocating for g in callees(f))}
-
-
-def recursive_functions(functions: list[Function]) -> set[Function]:
-    """The functions that may come back to themselves."""
-    called = {function: callees(function) for function in functions}
-    component = components(functions, called)
-    sizes: dict[int, int] = {}
-    for number in component.values():
-        sizes[number] = sizes.get(number, 0) + 1
-    return {f for f in functions if sizes[component[f]] > 1 or f in called[f]}
 
 
 # What is done twice.

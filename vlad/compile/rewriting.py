@@ -65,14 +65,13 @@ def looping(functions: list[Function]) -> dict[Function, int]:
 
 def repeated(functions: list[Function]) -> set[Function]:
     """The functions that a call may come to more than once: loops, and what these call."""
-    found = dict.fromkeys(looping(functions))
+    found = set(looping(functions))
     work = list(found)
     while work:
-        for callee in callees(work.pop()):
-            if callee not in found:
-                found[callee] = 0
-                work.append(callee)
-    return set(found)
+        new = set(callees(work.pop())) - found
+        found |= new
+        work += new
+    return found
 
 
 def leaf_kind(leaf: Leaf) -> str:
