@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -421,6 +422,124 @@ def test_to_the_same_bits_of_floats(
         found, expected = COMPILED_OF_FLOATS[name](*operands), EVALUATED_OF_FLOATS[name](*operands)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
+
+
+def test_the_text_of_one_that_writes_over_what_it_divides() -> None:
+    given = kernel(("/", (2, 1)), ("/", (0, 1)), ("*", (3, 4)))
+    text = [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, [], {0: 0})]
+    assert text[:5] == [
+        "#if defined(VLAD_WIDE)",
+        "double *r = a;",
+        "#else",
+        "double *restrict r = vlad_array(300L);",
+        "#endif",
+    ]
+    begun = text.index("if (!far)")
+    assert text[begun : begun + 9] == [
+        "if (!far)",
+        "{",
+        "long i0 = 0, start = 0, begin = start;",
+        "double kept0[1024];",
+        "while (begin <= 268) {",
+        "long first = begin, last = begin + 992;",
+        "if (last > 268) last = 268;",
+        "unsigned before = vlad_wide_begin();",
+        "for (; begin <= last; begin += 32) {",
+    ]
+    assert "*(vlad_wide *)&kept0[i0 - first] = x0;" in text
+    begun = text.index("if (vlad_wide_end(before))")
+    assert text[begun : text.index("#elif defined(__FP_FAST_FMA)")] == [
+        "if (vlad_wide_end(before))",
+        "#pragma omp simd",
+        "for (long i0 = first; i0 < begin; i0++) {",
+        "double x0 = kept0[i0 - first];",
+        "double x1 = ((const double *)b)[i0];",
+        "double x3 = x2 / x1;",
+        "double x4 = x0 / x1;",
+        "double x5 = x3 * x4;",
+        "r[i0] = x5;",
+        "}",
+        "}",
+        "for (i0 = start ? 0 : begin; i0 < 300; i0 = i0 + 1 == start ? begin : i0 + 1) {",
+        "double x0 = ((const double *)a)[i0];",
+        "double x1 = ((const double *)b)[i0];",
+        "double x3 = x2 / x1;",
+        "double x4 = x0 / x1;",
+        "double x5 = x3 * x4;",
+        "r[i0] = x5;",
+        "}",
+        "}",
+    ]
+
+
+# What is divided is there already: its greatest entry was looked for, and a root is not taken twice. With how many arrays lie
+# over others.
+ROOTS = "(* a (sqrt (abs b)))"
+OVER = {
+    "by one number": ("(lambda (a b) (let ((e ROOTS)) (/ e (maximum e #:keep #t))))", 1),
+    "by each": ("(lambda (a b) (let ((e ROOTS)) (* (maximum e #:keep #t) (/ e b) (/ 1 b))))", 1),
+    "in turn": (
+        "(lambda (a b) (let* ((e ROOTS) (f (sqrt (abs (- e (maximum e #:keep #t)))))) (/ f (maximum f #:keep #t))))",
+        2,
+    ),
+    "of rows": ("(lambda (a b) (let ((e (reshape ROOTS '(3 -1)))) (/ e (maximum e #:axis 1 #:keep #t))))", 1),
+    "of several": ("(lambda (a b) (let* ((e ROOTS) (m (maximum e #:keep #t))) (cons (/ e m) (/ b m))))", 1),
+}
+OVER = {name: (text.replace("ROOTS", ROOTS), count) for name, (text, count) in OVER.items()}
+BOTH = {
+    (name, kind): [vlad.Session(tier=tier).eval(text) for tier in ("compile", "evaluate")]
+    for name, (text, _) in OVER.items()
+    for kind in ("float64", "float32")
+}
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@pytest.mark.parametrize("name", OVER)
+def test_these_write_over_what_they_divide(name: str, kind: str) -> None:
+    session = vlad.Session(tier="evaluate")
+    text, count = OVER[name]
+    code, *environment = session.eval(text).value
+    for length in (
+        1800,
+        12_000,
+    ):  # the longer answer lies where the host wants it, and so does what it writes over
+        operands = tuple([from_python(np.ones(length, kind))] * 2)
+        c = Unit(session.machine, code, tuple(environment[: len(code.environment)]), operands).text
+        assert re.search(r"&kept\d\[", c)
+        assert len(re.findall(r"^ *(double|float) \*\w+ = \w+;$", c, re.MULTILINE)) == count
+        assert ("vlad_place_0 ? vlad_place_0" in c) == (length > 1800)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@pytest.mark.parametrize("name", OVER)
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    length=st.sampled_from([900, 1800, 3075, 4098, 6147, 12_303]),
+    widths=st.tuples(*[st.sampled_from([1, 5, 60, 126])] * 2),
+    specials=st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.sampled_from(SPECIAL)), max_size=3),
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_written_over_is_divided_to_the_same_bits(
+    name: str,
+    kind: str,
+    seed: int,
+    length: int,
+    widths: tuple[int, int],
+    specials: list[tuple[int, float, float]],
+) -> None:
+    """In some of several blocks there are numbers of which the processor takes note."""
+    r = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        operands = [numbers(r, length, width).astype(kind) for width in widths]
+        for operand, place, value in specials:
+            operands[operand][int(place * (length - 1))] = value
+        given = [operand.copy() for operand in operands]
+        found, expected = [f(*operands) for f in BOTH[name, kind]]
+    for one, other in zip(*[x if isinstance(x, tuple) else (x,) for x in (found, expected)], strict=True):
+        np.testing.assert_array_equal(one, other)
+    for operand, before in zip(operands, given, strict=True):
+        np.testing.assert_array_equal(operand, before)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

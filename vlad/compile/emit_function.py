@@ -6,7 +6,7 @@ function. Loops are labels and jumps; a kernel is a loop of its own (emit_kernel
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from vlad.compile.c_text import (
     C_TYPES,
@@ -22,7 +22,7 @@ from vlad.compile.c_text import (
     position,
 )
 from vlad.compile.definitions import Definitions
-from vlad.compile.emit_kernels import kernel_lines
+from vlad.compile.emit_kernels import Place, kernel_lines, when_over
 from vlad.compile.emit_routines import routine_lines
 from vlad.compile.facts import grows_only
 from vlad.compile.first_order import (
@@ -80,6 +80,33 @@ class Body:
         self.taken = {loop: taken for f in members for loop, taken in places_taken(f).items()}
         for loop, output in unit.owning.items():
             self.taken.setdefault(loop, {}).setdefault(output, loop.kernel.outputs[output].base or 0)
+        self.places = {slot: Place(place_of_result(index)) for slot, index in unit.places.items()}
+        makers = {
+            slot: (loop, number)
+            for f in members
+            for loop in statements(f.body)
+            if type(loop) is Each and loop.is_loop
+            for number, slot in enumerate(loop.slots)
+        }
+        for slot in unit.places:
+            if slot in makers:
+                self._lead_back(slot, makers)
+
+    def _lead_back(self, slot: Slot, makers: Mapping[Slot, tuple[Each, int]]) -> None:
+        """What an answer writes over is to lie where the answer is to lie, and what that writes over. Nothing is written over
+        what can lie only where something else is."""
+        loop, output = makers[slot]
+        operand = self.taken.get(loop, {}).get(output)
+        if operand is None:
+            return
+        leaf, place = loop.operands[operand], self.places[slot]
+        numbers = [constant_text(one) if type(one) is float else "" for one in loop.operands]
+        condition = when_over(loop.kernel, numbers)
+        if type(leaf) is not Slot or makers[leaf][0].kernel.outputs[makers[leaf][1]].base is not None:
+            del self.taken[loop][output]
+        elif condition is not None:
+            self.places[leaf] = place._replace(condition=condition or place.condition)
+            self._lead_back(leaf, makers)
 
     def text(self) -> str:
         facts, members = self.unit.facts, self.members
@@ -345,7 +372,7 @@ class Body:
             unit.takes_apart = True
             unit.expressions.append("exp() fabs() log() sqrt()")  # that runtime.c uses
             return routine_lines(statement.work, operands, outputs)
-        kernel, places = statement.kernel, unit.places
+        kernel = statement.kernel
         unit.has_kernels = True
         product = as_product(kernel)
         if product is not None:
@@ -357,7 +384,7 @@ class Body:
             constant_text,
             unit.expressions,
             self.taken.get(statement, {}),
-            {self.name(slot): place_of_result(places[slot]) for slot in statement.slots if slot in places},
+            {self.name(slot): self.places[slot] for slot in statement.slots if slot in self.places},
         )
 
     def invoke(self, statement: Invoke) -> None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from vlad.compile.emit_products import product_lines
 from vlad.compile.functions import is_vectored, single
 from vlad.compile.indices import pieces
 from vlad.compile.kernel_text import (
     C_KINDS,
+    SIMD,
     SMALL,
     STOP,
     combined_text,
@@ -45,11 +47,10 @@ from vlad.compile.sides import (
     in_lanes,
     in_parts,
 )
-from vlad.compile.wide import SUMS, WIDE, Wide, called, is_wide, nonnegative
+from vlad.compile.wide import SUMS, WIDE, Wide, called, is_wide, kept_entry, nonnegative
 from vlad.core.kernels import Choice, Kernel, Output, Read, Step, Write, start, words
 from vlad.core.types import is_of_reals
 
-SIMD = "#pragma omp simd"
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
 # Somebody may want to end what takes long: in kernels of so many turns it is asked each time after so many, if they have more
 # than one loop.
@@ -58,8 +59,16 @@ MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
 # it is for who tries hardest: with -O2 gcc 12 does not vectorise of itself.
 UNROLLED = ["#pragma GCC ivdep", "#pragma GCC unroll 4"]
 FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED = 256, 8
-NOWHERE: Mapping[str, str] = {}
+NOWHERE: Mapping[str, Place] = {}
 NO_PLACES: Mapping[int, int] = {}
+
+
+class Place(NamedTuple):
+    """The C for where an array is to lie if that is not null, and the condition of the preprocessor for that; "" if there is
+    none."""
+
+    text: str
+    condition: str = ""
 
 
 def looks(kernel: Kernel) -> bool:
@@ -74,27 +83,58 @@ def kernel_lines(
     real: Callable[[float], str],
     expressions: list[str],
     taken: Mapping[int, int] = NO_PLACES,
-    places: Mapping[str, str] = NOWHERE,
+    places: Mapping[str, Place] = NOWHERE,
 ) -> list[str]:
     """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
-    `taken`: by output, an operand that nobody reads later, in whose place it may be (lifetimes.py). `places`: the C for where an
-    output is to lie if that is not null."""
+    `taken`: by output, an operand that nobody reads later, in whose place it may be (lifetimes.py). `places`: where outputs are
+    to lie."""
     product = as_product(kernel)
     if product is not None:
         array = _array(kernel.outputs[0], outputs[0], places)
-        return [array, *product_lines(product, kernel, operands, outputs[0])]
-    parts = pieces(kernel, operands)
-    emitters = [_Emitter(*part, outputs, real, expressions, len(parts) > 1) for part in parts]
+        return [*array, *product_lines(product, kernel, operands, outputs[0])]
+    emitters = _emitters(kernel, operands, outputs, real, expressions)
     lines = _declared(kernel, operands, outputs, emitters, taken, places)
+    if _when_over(emitters) == WIDE:
+        emitters[0].over = {operands[operand] for operand in taken.values()}
     return [*lines, *[line for emitter in emitters for line in emitter.lines()], *emitters[0].answered()]
 
 
-def _array(output: Output, name: str, places: Mapping[str, str]) -> str:
+def _emitters(
+    kernel: Kernel,
+    operands: Sequence[str],
+    outputs: Sequence[str],
+    real: Callable[[float], str],
+    expressions: list[str],
+) -> list[_Emitter]:
+    parts = pieces(kernel, operands)
+    return [_Emitter(*part, outputs, real, expressions, len(parts) > 1) for part in parts]
+
+
+def when_over(kernel: Kernel, operands: Sequence[str]) -> str | None:
+    """Where outputs lie in the place of operands that they may have: a condition of the preprocessor, "" for everywhere, None for
+    nowhere. `operands`: their C as far as these are numbers."""
+    if as_product(kernel) is not None:
+        return None
+    return _when_over(_emitters(kernel, operands, [""] * len(kernel.outputs), repr, []))
+
+
+def _when_over(emitters: Sequence[_Emitter]) -> str | None:
+    conditions = {emitter.when_over for emitter in emitters}
+    return conditions.pop() if len(conditions) == 1 and (len(emitters) == 1 or "" in conditions) else None
+
+
+def _array(output: Output, name: str, places: Mapping[str, Place]) -> list[str]:
     """The declaration of a new array."""
-    text = f"vlad_array({words(output.size or 0, output.kind)}L)"
-    if name in places:
-        text = f"{places[name]} ? {places[name]} : {text}"
-    return f"{C_KINDS[output.kind]} *restrict {name} = {text};"
+    new = f"vlad_array({words(output.size or 0, output.kind)}L)"
+    begin = f"{C_KINDS[output.kind]} *restrict {name} = "
+    if name not in places:
+        return [f"{begin}{new};"]
+    place = places[name]
+    return _where(place.condition, [f"{begin}{place.text} ? {place.text} : {new};"], [f"{begin}{new};"])
+
+
+def _where(condition: str, lines: list[str], others: list[str]) -> list[str]:
+    return [f"#if {condition}", *lines, "#else", *others, "#endif"] if condition else lines
 
 
 def _declared(
@@ -103,10 +143,11 @@ def _declared(
     outputs: Sequence[str],
     emitters: Sequence[_Emitter],
     taken: Mapping[int, int],
-    places: Mapping[str, str],
+    places: Mapping[str, Place],
 ) -> list[str]:
     """The outputs, with what they hold before the loops."""
-    lines = []
+    lines: list[str] = []
+    condition = _when_over(emitters)
     for number, (output, name) in enumerate(zip(kernel.outputs, outputs, strict=True)):
         combine = next((write.combine for write in kernel.writes if write.output == number), "")
         if output.size is None:
@@ -116,10 +157,12 @@ def _declared(
         if number in taken and base is not None:
             lines.append(f"{C_KINDS[output.kind]} *{name} = {base};")
             continue
-        if number in taken and name not in places and all(emitter.may_write_over for emitter in emitters):
-            lines.append(f"{C_KINDS[output.kind]} *{name} = {operands[taken[number]]};")
+        new = _array(output, name, places)
+        if number in taken and condition is not None:
+            over = f"{C_KINDS[output.kind]} *{name} = {operands[taken[number]]};"
+            lines += _where(condition, [over], new)
             continue
-        lines.append(_array(output, name, places))
+        lines += new
         if base is not None:
             text = f"((const {C_KINDS[output.kind]} *){base})[i]"
         elif combine and not (kernel.turns and emitters[0].gathers_all(number)):
@@ -156,12 +199,19 @@ class _Emitter:
         self.scaled = scaled(kernel, self.constants)
         self.quotients = self._quotients()
         self.multiplies = False  # are quotients computed by reciprocals at present?
+        self.over: Collection[str] = ()  # operands over which outputs lie though a loop may be run twice
+        self.divides_again = False  # are such operands read from where wide.py keeps them at present?
 
     @property
-    def may_write_over(self) -> bool:
-        """Is an operand not needed again once an output lies over it, as where a loop may be run twice? In short loops, which are
-        written out, the C compiler finds out by itself what may be taken together, if nothing lies over anything."""
-        return self.quotients is None and self.kernel.turns > SMALL
+    def when_over(self) -> str | None:
+        """Where outputs may lie over operands; as the function of this name. Not where a loop may be run twice, unless it is one
+        that keeps them so long. In short loops, which are written out, the C compiler finds out by itself what may be taken
+        together, if nothing lies over anything."""
+        if self.kernel.turns <= SMALL:
+            return None
+        if self.quotients is None:
+            return ""
+        return WIDE if is_wide(self.kernel, self.levels, self.axes, self.quotients) else None
 
     def _quotients(self) -> Quotients | None:
         """None where the innermost loop is not worth having twice."""
@@ -421,6 +471,8 @@ class _Emitter:
         pays = PAYS[quotients.kind]
         if is_wide(self.kernel, self.levels, self.axes, quotients):
             self._line(0, f"#if {WIDE}")
+            if self.over:
+                self._line(depth + 1, "if (!far)")
             self._wide(depth)
             self._line(0, f"#elif {pays}")
         else:
@@ -446,10 +498,18 @@ class _Emitter:
         sums = [(self._gathered(write), write.value) for write in kernel.writes if write.combine]
         positive = nonnegative(kernel, self.constants)
         quotients = self.quotients or Quotients({}, {}, {}, kernel.outputs[0].kind)
-        wide = Wide(kernel, inner, quotients, positive, self.scaled, self.real)
-        lines = wide.loops(self.axes[depth], reads, writes, sums, self._turn_values(depth), self._turn(depth))
+        kept = [number for number, read in enumerate(kernel.reads) if self._is_over(read)]
+        wide = Wide(kernel, inner, quotients, positive, self.scaled, self.real, kept)
+        turn = self._turn(depth)
+        self.divides_again = True
+        again = self._turn(depth)
+        self.divides_again = False
+        lines = wide.loops(self.axes[depth], reads, writes, sums, self._turn_values(depth), turn, again)
         self._lines(depth + 1, lines)
         self.expressions += lines
+
+    def _is_over(self, read: Read) -> bool:
+        return read.operand is not None and self.operands[read.operand] in self.over
 
     def _is_parallel(self) -> bool:
         """May the turns of the innermost loop be taken in parallel? Outputs are new arrays, so they do not meet; at places that
@@ -544,7 +604,9 @@ class _Emitter:
         kernel = self.kernel
         for number, read in enumerate(kernel.reads):
             if self.levels[number] == level:
-                self._line(level + 1, f"{C_KINDS[read.kind]} x{number} = {self._read(read)};")
+                is_kept = self.divides_again and self._is_over(read)
+                text = kept_entry(number, self.axes[-1]) if is_kept else self._read(read)
+                self._line(level + 1, f"{C_KINDS[read.kind]} x{number} = {text};")
                 self._divisor(level, number)
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
             assert type(step) is Step

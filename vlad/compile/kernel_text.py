@@ -10,6 +10,7 @@ from vlad.compile.sides import ORDER
 from vlad.core.kernels import Access, Kernel, Step, Write, is_whole
 from vlad.core.types import is_of_reals
 
+SIMD = "#pragma omp simd"
 SMALL = 64  # turns of a kernel that is written out, turn by turn
 STOP = "__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
 C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}

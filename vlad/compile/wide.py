@@ -12,7 +12,8 @@ ones is the exception of that theorem: its reciprocal comes out too small from b
 
 Whether a number was too far from 1 for that, nobody asks in the loop: the processor notes what overflows, loses digits for being
 small, or is no number. Where it has noted anything, the loop is run again, with divisions; where it has not, all has been
-computed as if numbers had no bounds.
+computed as if numbers had no bounds. A loop that writes over what it reads is run in blocks, and keeps what it has read of one,
+which the nearest cache holds, until nothing was noted: so the gradient of a logsumexp has one array less to go through.
 
 A negation is put off until it is the difference in the place of a sum, or needs to be there: -(a b) for (-a) b, and b - a for
 (-a) + b, are the same to the last bit, and so is the sign of a zero.
@@ -30,7 +31,7 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 from vlad.compile.functions import BETTER, single
-from vlad.compile.kernel_text import operand_texts
+from vlad.compile.kernel_text import SIMD, operand_texts
 from vlad.compile.quotients import Quotients
 from vlad.core.kernels import SIZES, Access, Choice, Kernel, Step, Write, words
 
@@ -42,11 +43,17 @@ FEWEST_WIDE = 256  # in a row: to look at the processor's notes takes as long as
 FEWEST_FETCHED, AHEAD = 1 << 15, 384
 # In rows that are worth it no vector is written across two lines of the cache; then mostly none is read so either.
 FEWEST_ALIGNED = 1 << 11
+BLOCK = 1024  # entries of a block, a multiple of those of a turn
 KINDS = ("float64", "float32")
 SUMS = ("+", "-", "*", "negate")
 ODD = ("*", "/")  # of the negative they are the negative, to the last bit
 NONNEGATIVE = ("abs", "exp", "sqrt")
 _CALL = re.compile(rf"({'|'.join(BETTER)})\(\{{x\}}(, \{{y\}})?\)")
+
+
+def kept_entry(number: int, axis: int) -> str:
+    """The C of an entry that has been read in this block, and may have been written over."""
+    return f"kept{number}[i{axis} - first]"
 
 
 def called(step: Step | Choice) -> str:
@@ -110,6 +117,11 @@ def nonnegative(kernel: Kernel, constants: Mapping[int, float]) -> set[int]:
         ):
             found.add(number)
     return found
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    """But for what is told to the compiler."""
+    return [line if line.startswith("#") else f"  {line}" for line in lines]
 
 
 @final
@@ -228,7 +240,8 @@ class Moved:
 @dataclass(slots=True)
 class Wide:
     """Writes such a loop. `inner`: the values that are found in it; `positive`: those that are not below zero; `scaled`:
-    scaling.py's; `real`: the C of a number."""
+    scaling.py's; `real`: the C of a number; `kept`: the reads that are written over though the loop may be run
+    again."""
 
     kernel: Kernel
     inner: Sequence[int]
@@ -236,6 +249,7 @@ class Wide:
     positive: Collection[int]
     scaled: Mapping[int, tuple[int, float]]
     real: Callable[[float], str]
+    kept: Collection[int]
     moved: Moved = field(init=False)
     # in a turn: of calls one, for what is left over at the ends is computed one by one
     vectors: int = field(init=False)
@@ -257,33 +271,51 @@ class Wide:
         sums: Sequence[tuple[str, int]],
         values: Sequence[str],
         one: Sequence[str],
+        again: Sequence[str],
     ) -> list[str]:
         """The loop over whole turns, and one over what is left at both ends. `reads`: the C of the entries that are read;
         `writes`: the C of those that are written, and what each is; `sums`: variables, and what is added to each; `one`: the
-        lines for a single entry, of which `values` find what is written."""
+        lines for a single entry, of which `values` find what is written; `again`: the same from what has been kept."""
         extent, index, kind = self.kernel.extents[axis], f"i{axis}", self.kernel.outputs[0].kind
         is_aligned = bool(writes) and words(extent, kind) >= FEWEST_ALIGNED
         start = f"vlad_wide_start(&{writes[0][0]})" if is_aligned else "0"
-        begin, end = ([], [])
-        if self.quotients.divisors:
-            begin, end = ["  unsigned before = vlad_wide_begin();"], ["  far |= vlad_wide_end(before);"]
         length = LENGTH // SIZES[kind]
         taken = length * self.vectors
-        turn = self._turn(words(extent, kind) >= FEWEST_FETCHED, reads, writes, sums)
+        last = "last" if self.kept else extent - taken
+        turns = [
+            f"for (; begin <= {last}; begin += {taken}) {{",
+            f"#pragma GCC unroll {self.vectors}",
+            f"  for (long part = 0; part < {self.vectors}; part++) {{",
+            f"    long {index} = begin + {length} * part;",
+            *[
+                f"    {line}"
+                for line in self._turn(index, words(extent, kind) >= FEWEST_FETCHED, reads, writes, sums)
+            ],
+            "  }",
+            "}",
+        ]
+        if self.quotients.divisors:
+            end = "if (vlad_wide_end(before))" if self.kept else "far |= vlad_wide_end(before);"
+            turns = ["unsigned before = vlad_wide_begin();", *turns, end]
+        if self.kept:
+            turns = [
+                *[f"double kept{number}[{BLOCK}];" for number in self.kept],
+                f"while (begin <= {extent - taken}) {{",
+                f"  long first = begin, last = begin + {BLOCK - taken};",
+                f"  if (last > {extent - taken}) last = {extent - taken};",
+                *_indented(turns),
+                SIMD,
+                f"  for (long {index} = first; {index} < begin; {index}++) {{",
+                *_indented(_indented(again)),
+                "  }",
+                "}",
+            ]
         text = [
             "{",
             f"  long {index} = 0, start = {start}, begin = start;",
             *[f"  {line}" for line in self._before(index, values)],
-            *begin,
             *[f"  vlad_wide sum{number} = {{0}};" for number in range(len(sums))],
-            f"  for (; begin <= {extent - taken}; begin += {taken}) {{",
-            f"#pragma GCC unroll {self.vectors}",
-            f"    for (long part = 0; part < {self.vectors}; part++) {{",
-            f"      long {index} = begin + {length} * part;",
-            *[f"      {line}" for line in turn],
-            "    }",
-            "  }",
-            *end,
+            *_indented(turns),
             *[
                 f"  for (long lane = 0; lane < {length}; lane++) {name} += sum{number}[lane];"
                 for number, (name, _) in enumerate(sums)
@@ -297,6 +329,7 @@ class Wide:
 
     def _turn(
         self,
+        index: str,
         is_fetched: bool,
         reads: Mapping[int, str],
         writes: Sequence[tuple[str, int]],
@@ -316,6 +349,8 @@ class Wide:
                 )
             elif number in reads:
                 self._found(number, f"vlad_wide_at(&{reads[number]})")
+                if number in self.kept:
+                    self.lines.append(f"*(vlad_wide *)&{kept_entry(number, int(index[1:]))} = x{number};")
             else:
                 step = self.kernel.steps[number - len(self.kernel.reads)]
                 assert type(step) is Step
