@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,8 @@ from vlad.primitives import (
     shaping,
     tensors,
 )
+from vlad.primitives import random as primitives_random
+from vlad.primitives.random import INTEGER, NORMAL, PERMUTATION, SPLIT, UNIFORM
 
 jax = pytest.importorskip("jax", reason="JAX is there to compare with only where somebody installs it")
 jax.config.update("jax_enable_x64", True)
@@ -92,8 +95,54 @@ def others(a: Any) -> Shape:
     return (0, *range(2, a.ndim))
 
 
-def stretched(low: Any, high: Any) -> Any:
-    return low + (high - low) * vlad.Session().eval("(uniform (random-key 7) '(2 3))")
+def words(seed: int, purpose: int, count: int) -> Any:
+    """Of 64 bits: Philox4x32-10 in JAX, by the key that `random-key` makes of a seed. JAX's own numbers come from another
+    generator, so that they could be compared by their distributions alone."""
+    k, m = seed & 0xFFFFFFFF, seed >> 32
+    block = jnp.arange((count + 1) // 2, dtype=jnp.uint32)
+    zero = jnp.zeros_like(block)
+    a, b, c, d = block, zero, zero + jnp.uint32(purpose), zero
+    for _ in range(10):
+        p, q = [jnp.uint64(factor) * x for factor, x in ((0xD2511F53, a), (0xCD9E8D57, c))]
+        halves = [(x >> 32).astype(jnp.uint32) for x in (p, q)]
+        a, b, c, d = (
+            halves[1] ^ b ^ jnp.uint32(k),
+            q.astype(jnp.uint32),
+            halves[0] ^ d ^ jnp.uint32(m),
+            p.astype(jnp.uint32),
+        )
+        k, m = (k + 0x9E3779B9) & 0xFFFFFFFF, (m + 0xBB67AE85) & 0xFFFFFFFF
+    pairs = [high.astype(jnp.uint64) << 32 | low for high, low in ((a, b), (c, d))]
+    return jnp.stack(pairs, axis=1).reshape(-1)[:count]
+
+
+def drawn(seed: int, purpose: int, shape: Shape) -> Any:
+    return words(seed, purpose, math.prod(shape)).reshape(shape)
+
+
+def uniform(seed: int, shape: Shape) -> Any:
+    return (drawn(seed, UNIFORM, shape) >> 11).astype(float) * 2.0**-53
+
+
+def normal(seed: int, shape: Shape) -> Any:
+    """By JAX's inverse of the distribution, of the half of it where a probability has all its digits."""
+    away = ((drawn(seed, NORMAL, shape) >> 11).astype(jnp.int64) * 2 - (2**53 - 1)).astype(float) * 2.0**-54
+    return -jnp.sign(away) * jsp.ndtri(0.5 - jnp.abs(away))
+
+
+def integers(seed: int, low: int, high: int, shape: Shape) -> Any:
+    """The upper half of a product of 64 by 32 bits."""
+    found, count = drawn(seed, INTEGER, shape), jnp.uint64(high - low)
+    return ((((found & 0xFFFFFFFF) * count >> 32) + (found >> 32) * count) >> 32).astype(jnp.int64) + low
+
+
+def permutation(seed: int, count: int) -> Any:
+    return jnp.argsort(words(seed, PERMUTATION, count), stable=True)
+
+
+def split(seed: int, count: int) -> list[int]:
+    """The seeds that make the new keys."""
+    return [int(word) >> 32 | (int(word) & 0xFFFFFFFF) << 32 for word in words(seed, SPLIT, count)]
 
 
 def entropy(a: Any) -> Any:
@@ -187,9 +236,16 @@ CASES: list[Case] = [
      [[(4, 3, 2), (3,)], [(0, 2), (2,)], [(2, 4), (4,)]], 0.3, 2),
     ("(car (batch-statistics (* a a)))", lambda a: jnp.mean(a * a, others(a)), CHANNELS, -2, 2),
     ("(cdr (batch-statistics (* a a)))", lambda a: jnp.var(a * a, others(a)), CHANNELS, -2, 2),
-    # random numbers, by the bounds: those of an interval are stretched
-    ("(uniform (random-key 7) '(2 3) #:low (sin a) #:high (+ 2 (* b b)))", lambda a, b: stretched(jnp.sin(a), 2 + b * b),
-     [[(), ()]], -2, 2),
+    # random numbers, by what they are stretched by, and moved
+    ("(uniform (random-key 7) '(2 3) #:low (sin a) #:high (+ 2 (* b b)))",
+     lambda a, b: jnp.sin(a) + (2 + b * b - jnp.sin(a)) * uniform(7, (2, 3)), [[(), ()]], -2, 2),
+    ("(+ a (* b (normal (random-key 7) (shape (+ a b)))))",
+     lambda a, b: a + b * normal(7, jnp.broadcast_shapes(np.shape(a), np.shape(b))), PAIRS, -2, 2),
+    ("(* a (random-integer (random-key 7) -3 9 (shape a)))", lambda a: a * integers(7, -3, 9, np.shape(a)), ANY, -2, 2),
+    ("(gather (* a a) (permutation (random-key 7) (car (shape a))))",
+     lambda a: (a * a)[permutation(7, len(a))], FULL, -2, 2),
+    ("(* a (uniform (list-ref (split (random-key 7) 3) 1) (shape a)))",
+     lambda a: a * uniform(split(7, 3)[1], np.shape(a)), ANY, -2, 2),
     ("(map-tensor (lambda (x y) (* x (sin y))) a b)", lambda a, b: a * jnp.sin(b), [[(2, 3), (2, 3)]], -2, 2),
 ]  # fmt: skip
 
@@ -203,13 +259,36 @@ WITHOUT_DERIVATIVE = {"tensor?", "real-tensor?", "shape", "rank", "size", "dtype
 
 
 def test_every_row_of_tensors_is_compared() -> None:
-    rooms = (tensors, shaping, indexing, reductions, linear_algebra, contractions, networks)
+    rooms = (
+        tensors,
+        shaping,
+        indexing,
+        reductions,
+        linear_algebra,
+        contractions,
+        networks,
+        primitives_random,
+    )
     rows = [row for room in rooms for row in room.ROWS] + [
         row for row in numbers.ROWS if "number" in row.type
     ]
     names = {row.name for row in rows if not row.hidden} | set(contractions.PROCEDURES)
     compared = {word for text, *_ in CASES for word in re.split(r"[\s()']+", text)}
     assert names - compared - WITHOUT_DERIVATIVE == set()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 2**32 - 1, 2**32, 2**53])
+def test_random_numbers_beside_jax(session: vlad.Session, seed: int) -> None:
+    """Two thousand of each: to the last bit, and normal ones as near as two approximations are."""
+    key = session.eval(f"(random-key {seed})")
+    assert np.array_equal(session["uniform"](key, 2000), uniform(seed, (2000,)))
+    assert session["normal"](key, 2000) == pytest.approx(np.asarray(normal(seed, (2000,))), rel=1e-13)
+    for low, high in ((0, 2), (-3, 9), (-5, 2**31)):
+        found = session["random-integer"](key, float(low), float(high), 2000)
+        assert np.array_equal(found, integers(seed, low, high, (2000,)))
+    assert np.array_equal(session["permutation"](key, 2000), permutation(seed, 2000))
+    keys = session.eval(f"(split (random-key {seed}) 3)")
+    assert [int(k) | int(m) << 32 for k, m in keys] == split(seed, 3)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case[0]))
