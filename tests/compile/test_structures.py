@@ -94,6 +94,21 @@ def test_structures_of_tensors_and_numbers_are_fitted_compiled(start: str, goal:
     assert_compiled_agrees(text, "fitted", 1e-9)
 
 
+def test_third_derivatives_of_a_minimum_are_compiled() -> None:
+    """Backpropagators of several orders are in one chain: the zero that is one's sensitivity, and for another would be tagged,
+    stays a zero."""
+    text = """(define (least x) (argmin (lambda (y) (sum (square (- y (* x x x))))) x 1e-9))
+        (define (f x) ((gradient-R (lambda (x) (sum (hvp-R (lambda (x) (sum (least x))) x #[1 1])))) x))
+        (define (of-lists x)
+          (define (least x) (argmin (lambda (y) (square (- (car y) (* x x x)))) (list x) 1e-9))
+          ((derivative-R (derivative-R (derivative-R (lambda (x) (car (least x)))))) x))
+        (define (both x) (cons (sum (f (* x #[1 2]))) (of-lists x)))"""
+    assert_compiled_agrees(text, "both", 2.0)
+    session = vlad.Session(tier="compile")
+    session.eval(text)
+    assert session["both"](2.0) == pytest.approx((12, 6), rel=1e-7)
+
+
 GROWN = """
 (define (tot s)
   (if (pair? s) (+ (tot (car s)) (* 2 (tot (cdr s)))) (if (real? s) s (if (null? s) 1 3))))

@@ -422,6 +422,9 @@ unused : x -> not used""",
     "(map (lambda (row) (map (lambda (x) (car x)) row)) (list (iota (read-real))))": "1:37: Argument to car is invalid",
     NETWORK.format(7): "2:32: Shapes given to matmul do not fit: (20 8) and (7 1)",
     NETWORK.format(8): "3:1 : [",
+    # of backpropagators of several orders the right one meets the zero it is for
+    "(define (f x) (sum (argmin (lambda (y) (sum (square (- y (* x x))))) x 1e-8)))\n"
+    "((gradient-R (lambda (x) (sum (hvp-R f x #[1 1])))) #[1 2])": "2:1 : tensor (2)",
     # two lists end at once; what is asked about one holds of the other
     "(define l (build-list 3 sin))\n(list (dot-product l '(1 2 3)) (map2 + l '(1 2 3)) (v+ l '(1 2 3)))": "2:1 : (real ",
     "(define (nth l n) (if (= n 0) (car l) (nth (cdr l) (- n 1))))\n(nth '(1 2 3) (read-real))": "2:1 : real",

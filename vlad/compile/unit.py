@@ -48,7 +48,7 @@ def may_misfit(program: Program, types: Types) -> bool:
     )
 
 
-_MISFIT = re.compile(r"\b(fit|conform|invalid)\b")
+_MISFIT = re.compile(r"\b(fit|conform|invalid|wrong type)\b")
 WORD = 8  # bytes
 _ARRAY = re.compile(r"\bvlad_array\((\d+)L\)")
 MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time

@@ -278,15 +278,15 @@ class Report:
 def check(machine: Any, steps: Steps) -> Report:
     """The types of a program's definitions and expressions, and the errors that will happen wherever it comes to them. Steps
     whose analysis has no end are left out."""
-    report, filled = _checked(machine, steps, False)
-    if report.errors and filled:
+    report, may_differ = _checked(machine, steps, False)
+    if may_differ:
         second, _ = _checked(machine, steps, True)
         return second if second.left_out <= report.left_out else report
     return report
 
 
 def _checked(machine: Any, steps: Steps, apart: bool) -> tuple[Report, bool]:
-    """And whether zeros were taken for others (`Types.filled`)."""
+    """And whether more may answer where zeros are not taken for others (`Types.filled`)."""
     at: list[tuple[Span, str]] = []
     bounded, left_out = list(steps.steps), list[Step]()
     while True:
@@ -332,7 +332,8 @@ def _checked(machine: Any, steps: Steps, apart: bool) -> tuple[Report, bool]:
     errors.sort(
         key=lambda one: (order.get(one.span.source, len(order)), one.span.start) if one.span else (0, 0)
     )
-    return Report([text for _, text in at], errors, frozenset(left_out)), types.filled
+    is_short = bool(errors) or any(instance.result is None for instance in instances.values())
+    return Report([text for _, text in at], errors, frozenset(left_out)), is_short and types.filled
 
 
 def _each_once(errors: Iterable[VladError]) -> list[VladError]:

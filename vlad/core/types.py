@@ -138,10 +138,12 @@ class Types:
         # are the tails of what is in a list taken for more of the list? That settles more, and knows less
         self.mixing = False
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
-        self.apart = False  # does it from a tensor, whose shape it need not have?
+        # does it from a tensor, whose shape it need not have, from a pair, and from what J has tagged, for what takes it may be a
+        # procedure of a lower order?
+        self.apart = False
         # does it from numbers? Zero times infinity is `+nan.0`, but for a zero that is known to be one
         self.exact = False
-        self.filled = False  # has it been taken for zeros of a tensor's shape?
+        self.filled = False  # has it been taken for one of these?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
         self.zero = self.constant(ZERO)
@@ -359,7 +361,8 @@ class Types:
             if type_ is self.zero_real or (type_ is self.constant(0.0) and not self.exact):
                 return type_
             return self.union(self.zero, type_) if self.exact else self.real
-        if type_.kind in ("tensor", "pair"):
+        is_tag = type_.kind == "closure" and type_.of.derived == "tag"
+        if type_.kind in ("tensor", "pair") or is_tag:
             if self.apart or (self.exact and type_.kind == "tensor"):
                 return self.union(self.zero, type_)
             self.filled = True
