@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
-from slopes import EXAMPLES, check, lengths, operand, procedure, random, seeds, shapes
+from slopes import at_shapes, check, lengths, only_once, operand, procedure, random, seeds, shapes
 
 import vlad
 from vlad import VladError
@@ -85,10 +84,10 @@ def convolutions(draw: st.DrawFn) -> Any:
     return x, (groups * filters, channels, *window), stride, padding, dilation, groups
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(given_=convolutions(), seed=st.integers(0, 1000))
+@at_shapes(given_=convolutions(), seed=st.integers(0, 1000))
 def test_conv2d(session: vlad.Session, given_: Any, seed: int) -> None:
     x_shape, w_shape, stride, padding, dilation, groups = given_
+    only_once((x_shape, w_shape))
     x, w = [operand("conv2d", seed + k, shape, -1, 1) for k, shape in enumerate((x_shape, w_shape))]
     keywords = f"#:stride {listed(stride)} #:padding {listed(padding)} #:dilation {listed(dilation)} #:groups {groups}"
     by_x = procedure(session, f"(lambda (w) (lambda (x) (conv2d x w {keywords})))")(w)
@@ -118,10 +117,10 @@ def poolings(draw: st.DrawFn) -> Any:
 
 
 @pytest.mark.parametrize("name", ["max-pool", "avg-pool"])
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(given_=poolings(), seed=st.integers(0, 1000))
+@at_shapes(given_=poolings(), seed=st.integers(0, 1000))
 def test_pooling(session: vlad.Session, name: str, given_: Any, seed: int) -> None:
     shape, window, stride, padding = given_
+    only_once(shape)
     x = operand(name, seed, shape, -1, 1)
     step = f"#:stride {listed(stride)}" if stride else ""
     f = procedure(session, f"(lambda (x) ({name} x {listed(window)} {step} #:padding {listed(padding)}))")
@@ -138,9 +137,9 @@ def test_what_is_largest_shares_equally(session: vlad.Session) -> None:
 
 
 @st.composite
-def channels(draw: st.DrawFn, least: int = 1) -> tuple[int, ...]:
-    """Of axis 1; statistics are of something."""
-    count, others = draw(lengths()), draw(shapes(least, shortest=1))
+def channels(draw: st.DrawFn, least: int = 1, most: int = 4) -> tuple[int, ...]:
+    """Of axis 1, so many at most; statistics are of something."""
+    count, others = draw(lengths(most=most)), draw(shapes(least, shortest=1, most=12 // most))
     return (others[0], count, *others[1:])
 
 
@@ -176,19 +175,22 @@ COMPOSED = {
 
 
 @pytest.mark.parametrize("text", COMPOSED)
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data(), seed=seeds)
+@at_shapes(data=st.data(), seed=seeds)
 def test_composed(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
     shape, given = data.draw(COMPOSED[text])
+    only_once(shape)
     f = procedure(session, f"(lambda (c) (lambda (x) {text}))")(given)
     check(session, f, operand(text, seed, shape, -2, 2), seed)
 
 
 @pytest.mark.parametrize("name", ["batch-norm", "batch-norm-with"])
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(shape=channels(), seed=seeds)
-def test_batch_norm_by_what_else_it_is_given(session: vlad.Session, name: str, shape: Any, seed: int) -> None:
-    x, c = operand(name, seed, shape, -2, 2), operand(name, seed + 1, shape[1:2], 0.5, 2)
+@at_shapes(shape=channels(most=12), is_for_each=st.booleans(), seed=seeds)
+def test_batch_norm_by_what_else_it_is_given(
+    session: vlad.Session, name: str, shape: Any, is_for_each: bool, seed: int
+) -> None:
+    shapes = shape, shape[1:2] if is_for_each else ()
+    only_once(shapes)
+    x, c = operand(name, seed, shapes[0], -2, 2), operand(name, seed + 1, shapes[1], 0.5, 2)
     given = "(cons (sin v) (* v v))" if name == "batch-norm-with" else ""
     made = procedure(session, f"(lambda (x) (lambda (v) ({name} x {given} (exp v) (* v v v))))")
     check(session, made(x), c, seed)

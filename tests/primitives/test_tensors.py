@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import TIERS, printed, refusal
-from slopes import EXAMPLES, check, lengths, operand, procedure, seeds, shapes, words
+from slopes import EXAMPLES, at_shapes, check, lengths, only_once, operand, procedure, seeds, shapes, words
 
 import vlad
 from vlad import VladError
@@ -91,10 +91,10 @@ NOTHING = {"mean", "maximum", "minimum", "logsumexp"}  # of nothing, they are no
 
 
 @pytest.mark.parametrize("text", UNARY)
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data(), seed=seeds)
+@at_shapes(data=st.data(), seed=seeds)
 def test_unary(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
     shape = data.draw(shapes(least=1 if words(text) & NOTHING else 0))
+    only_once(shape)
     check(session, procedure(session, text), operand(text, seed, shape, *UNARY[text]), seed)
 
 
@@ -111,7 +111,7 @@ def test_of_nothing(session: vlad.Session, text: str, shape: Any, place: int) ->
 @st.composite
 def broadcast(draw: st.DrawFn, whole: st.SearchStrategy[Any] | None = None) -> tuple[Any, Any]:
     """Two shapes that broadcast; one of them has all axes."""
-    whole = draw(shapes(most=3) if whole is None else whole)
+    whole = draw(shapes() if whole is None else whole)
     is_repeated = st.sampled_from([False, False, True])
     found = [tuple([1 if draw(is_repeated) else length for length in whole]) for _ in range(2)]
     shorter = draw(st.integers(0, 1))
@@ -121,6 +121,7 @@ def broadcast(draw: st.DrawFn, whole: st.SearchStrategy[Any] | None = None) -> t
 
 def check_both(session: vlad.Session, text: str, shapes: Any, seed: int, low: float, high: float) -> None:
     """By either operand, beside the other."""
+    only_once(shapes)
     a, b = [operand(text, seed + 7 * k, shape, low, high, k) for k, shape in enumerate(shapes)]
     for x, c, order in ((a, b, "x c"), (b, a, "c x")):
         made = procedure(session, f"(lambda (c) (lambda (x) ({text} {order})))")
@@ -128,8 +129,7 @@ def check_both(session: vlad.Session, text: str, shapes: Any, seed: int, low: fl
 
 
 @pytest.mark.parametrize("text", BINARY)
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(shapes=broadcast(), seed=seeds)
+@at_shapes(shapes=broadcast(), seed=seeds)
 def test_binary(session: vlad.Session, text: str, shapes: Any, seed: int) -> None:
     check_both(session, text, shapes, seed, *BINARY[text])
 
@@ -144,10 +144,10 @@ def axes(draw: st.DrawFn, least: int = 0) -> tuple[tuple[int, ...], int]:
 
 
 @pytest.mark.parametrize("text", AXIS)
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data(), seed=seeds)
+@at_shapes(data=st.data(), seed=seeds)
 def test_along_an_axis(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
     shape, axis = data.draw(axes(least=1 if words(text) & {*NOTHING, "gather", "slice"} else 0))
+    only_once(shape)
     f = procedure(session, f"(lambda (x) {text.replace(' A', f' {axis}')})")
     check(session, f, operand(text, seed, shape, *AXIS[text]), seed)
 
@@ -213,10 +213,10 @@ PARTS = {
 
 
 @pytest.mark.parametrize("text", PARTS)
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data(), seed=seeds)
+@at_shapes(data=st.data(), seed=seeds)
 def test_parts(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
     shape, given = data.draw(PARTS[text])
+    only_once(shape or str(given[:1]))  # what is made of a real may be of any shape
     names, body = text[1:-1].split(") ", 1)
     f = procedure(session, f"(lambda {names}) (lambda (x) {body}))")(*given)
     check(session, f, operand(text, seed, shape, -1, 1), seed)
@@ -265,14 +265,14 @@ DRAWN = dict(zip(PRODUCTS, [
 
 @pytest.mark.patient
 @pytest.mark.parametrize("text", PRODUCTS)
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data(), seed=seeds)
+@at_shapes(data=st.data(), seed=seeds)
 def test_products(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
     check_both(session, text, data.draw(DRAWN[text]), seed, -1, 1)
 
 
 def check_einsum(session: vlad.Session, spec: str, shapes: Any, seed: int) -> None:
     """Beside NumPy's; by each of the tensors, which stand behind each other or in a list."""
+    only_once(tuple(shapes))
     operands = [operand(spec, seed + 7 * k, shape, -1, 1) for k, shape in enumerate(shapes)]
     names = [f"x{place}" for place in range(len(operands))]
     given = f"(list {' '.join(names)})" if seed % 2 else " ".join(names)
@@ -289,7 +289,7 @@ def check_einsum(session: vlad.Session, spec: str, shapes: Any, seed: int) -> No
 def sized(draw: st.DrawFn, spec: str) -> list[tuple[int, ...]]:
     """Shapes for a specification: each letter has a length; those of `...` are broadcast."""
     terms = spec.split("->")[0].replace(" ", "").split(",")
-    length = {letter: draw(several) for letter in sorted({*spec} & {*string.ascii_letters})}
+    length = {letter: draw(lengths(most=5)) for letter in sorted({*spec} & {*string.ascii_letters})}
     free = draw(leading)
     shapes = []
     for term in terms:
@@ -318,15 +318,13 @@ def specifications(draw: st.DrawFn) -> str:
 
 @pytest.mark.patient
 @pytest.mark.parametrize("spec", EINSUMS)
-@settings(max_examples=min(5, EXAMPLES), deadline=None)
-@given(data=st.data(), seed=seeds)
+@at_shapes(min(5, EXAMPLES), data=st.data(), seed=seeds)
 def test_einsum(session: vlad.Session, spec: str, data: st.DataObject, seed: int) -> None:
     check_einsum(session, spec, data.draw(sized(spec)), seed)
 
 
 @pytest.mark.patient
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data(), seed=seeds)
+@at_shapes(data=st.data(), seed=seeds)
 def test_einsum_of_any_specification(session: vlad.Session, data: st.DataObject, seed: int) -> None:
     spec = data.draw(specifications())
     check_einsum(session, spec, data.draw(sized(spec)), seed)
