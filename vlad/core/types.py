@@ -138,8 +138,8 @@ class Types:
         # are the tails of what is in a list taken for more of the list? That settles more, and knows less
         self.mixing = False
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
-        # does it from a tensor, whose shape it need not have, from a pair, and from what J has tagged, for what takes it may be a
-        # procedure of a lower order?
+        # does it from a tensor, whose shape it need not have, and from a structure, for what takes it may be something that is of
+        # another kind, as the backpropagator of a lower order?
         self.apart = False
         # does it from numbers? Zero times infinity is `+nan.0`, but for a zero that is known to be one
         self.exact = False
@@ -361,8 +361,7 @@ class Types:
             if type_ is self.zero_real or (type_ is self.constant(0.0) and not self.exact):
                 return type_
             return self.union(self.zero, type_) if self.exact else self.real
-        is_tag = type_.kind == "closure" and type_.of.derived == "tag"
-        if type_.kind in ("tensor", "pair") or is_tag:
+        if type_.kind == "tensor" or type_.parts:
             if self.apart or (self.exact and type_.kind == "tensor"):
                 return self.union(self.zero, type_)
             self.filled = True
