@@ -14,9 +14,11 @@ from slopes import random
 import vlad
 from vlad.primitives import (
     contractions,
+    determinants,
     indexing,
     linear_algebra,
     networks,
+    norms,
     numbers,
     reductions,
     shaping,
@@ -265,6 +267,8 @@ def test_every_row_of_tensors_is_compared() -> None:
         indexing,
         reductions,
         linear_algebra,
+        determinants,
+        norms,
         contractions,
         networks,
         primitives_random,

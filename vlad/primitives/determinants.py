@@ -1,0 +1,416 @@
+"""The rows of determinants, which have derivatives of every order at matrices of every rank (arrays.py has the conventions).
+
+The slope of det is the matrix of the cofactors, which is there where the inverse is not: `cofactor` makes it of the singular
+values, and its own derivatives are those of `cofactors`, the same of matrices over nilpotent numbers.
+
+Numbers a + b e, where e e = 0, have derivatives as their second parts; those of second order are numbers whose a and b are such
+numbers with another e, and so on: 2 to the p parts for p derivatives. `cofactors` takes matrices of such numbers, their parts
+on a first axis, and answers the same. So its derivative along E is the second half of what it answers for twice as many parts,
+its operand's and E's, and that is all there is to say. It is symmetrical, as the cofactors are the slope of det, under the
+product of numbers that is the last part of (x y): s is what is summed with the parts of x in reverse.
+
+Of a matrix B, turned so that its first part is diagonal and falls, let Z be the last p + 1 rows and columns, R the others.
+What is in R has an inverse, a finite series. With the Schur complement C = B_ZZ - B_ZR inv(B_RR) B_RZ
+    adjugate of B = det(B_RR) (det C inv(B_RR) + (1 - inv(B_RR) B) adjugate(C) (1 - B inv(B_RR)))
+and nothing divides by C: its determinant and adjugate are polynomials, here by Faddeev and LeVerrier. So it does not matter
+what is 0 in it, or nearly. If there are zeros in R, too, all is 0, and det(B_RR) says so; of what is nearly 0 there, each term
+has more factors than divisors, as it is differentiated p times only.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from vlad.core.kernels import Access, Output, Routine, contiguous
+from vlad.devices import device_of
+from vlad.errors import VladError
+from vlad.primitives.arrays import array_of, row
+from vlad.primitives.elementwise import unlike
+from vlad.primitives.kernels import (
+    Shape,
+    copied,
+    filled,
+    known,
+    loops,
+    put_together,
+    reduced,
+    repeated,
+    reshaped,
+    shape_of,
+    unfit,
+)
+from vlad.primitives.linear_algebra import (
+    EFFORTS,
+    expect_few_rows,
+    expect_work,
+    factors_of,
+    in_doubles,
+    square_matrix,
+    square_shape,
+    unit_matrix,
+)
+from vlad.tensors import Array, made, namespace, quiet, shape_text
+from vlad.values import Primitive, Value
+
+
+def _det(a: Value) -> Value:
+    x = square_matrix("det", a)
+    with quiet():
+        return made(namespace(x).linalg.det(x))
+
+
+def _abstract_det(w: Any, a: Any) -> Any:
+    shape = square_shape(w, "det", a)
+    if shape is None:
+        return None
+    *batch, n, _ = shape
+    if 0 in shape:
+        return filled(w, tuple(batch), 1.0) if batch else w.constant(1.0)
+    routine = Routine("determinant", (Output(math.prod(batch) if batch else None),), n, 0, tuple(batch))
+    result = w.types.tensor(tuple(batch)) if batch else w.types.real
+    return w.loops(routine, [factors_of(w, a)[0]], [result])[0]
+
+
+def _singular(x: Array) -> tuple[Array, ...]:
+    """U, the singular values and Vᵀ; nan where a library does not find them, as of a matrix in which nan is."""
+    from numpy.linalg import LinAlgError
+
+    xp = namespace(x)
+    expect_work(EFFORTS["singular"], x.shape)
+    try:
+        with quiet():
+            u, sizes, v = xp.linalg.svd(x)
+    except LinAlgError:
+        if x.ndim > 2:  # one of several, and it does not say which
+            found = [_singular(x[index, ...]) for index in range(x.shape[0])]
+            return tuple([xp.stack(parts) for parts in zip(*found, strict=True)])
+        unknown = xp.full_like(x, xp.nan)
+        return unknown, unknown[..., 0], unknown
+    return u, sizes, v
+
+
+def _abstract_singular(w: Any, a: Any) -> tuple[Any, Any, Any]:
+    *batch, n, _ = shape = shape_of(a)
+    expect_few_rows(w, "singular", n)
+    whole, row = Output(math.prod(shape)), Output(math.prod(batch) * n)
+    routine = Routine("singular", (whole, row, whole), n, 0, tuple(batch))
+    tensor = w.types.tensor
+    u, sizes, v = w.loops(routine, [a], [tensor(shape), tensor((*batch, n)), tensor(shape)])
+    return u, sizes, v
+
+
+def _orientation(u: Array, v: Array) -> Array:
+    """det(U) det(V) of orthogonal matrices: 1 or -1, beside matrices."""
+    xp = namespace(u)
+    return (xp.linalg.det(u) * xp.linalg.det(v))[..., None, None]
+
+
+def _abstract_orientation(w: Any, u: Any, v: Any) -> Any:
+    found = w.apply(w.machine.table["*"], [_abstract_det(w, u), _abstract_det(w, v)])
+    *batch, _, _ = shape_of(u)
+    return reshaped(w, found, (*batch, 1, 1)) if batch else found
+
+
+def _cofactor(a: Value) -> Value:
+    """det(U) det(V) U diag(the product of the other singular values, for each) V: exact where a is singular."""
+    x = square_matrix("det", a)
+    xp = namespace(x)
+    u, sizes, v = _singular(x)
+    with quiet():
+        others = xp.prod(xp.where(unit_matrix(x) == 1, 1.0, sizes[..., None, :]), axis=-1)
+        return made(_orientation(u, v) * ((u * others[..., None, :]) @ v))
+
+
+def _abstract_cofactor(w: Any, a: Any) -> Any:
+    shape = square_shape(w, "det", a)
+    if shape is None or 0 in shape:
+        return None if shape is None else filled(w, shape, 0.0)
+    *batch, n, _ = shape
+    apply, table = w.apply, w.machine.table
+    u, sizes, v = _abstract_singular(w, a)
+    unit = apply(table["eye"], [w.constant(float(n))])
+    test = apply(table["="], [unit, w.constant(1.0)])
+    spread = repeated(w, reshaped(w, sizes, (*batch, 1, n)), shape)
+    others = reduced(w, apply(table["where"], [test, w.constant(1.0), spread]), [len(batch) + 1], False, "*")
+    product = apply(table["matmul"], [apply(table["*"], [u, reshaped(w, others, (*batch, 1, n))]), v])
+    return apply(table["*"], [_abstract_orientation(w, u, v), product])
+
+
+def _times(x: Sequence[Any], y: Sequence[Any], product: Callable[[Any, Any], Any]) -> list[Any]:
+    """The product of nilpotent numbers, or matrices of them, by their parts; None is 0."""
+    if len(x) == 1:
+        return [None if x[0] is None or y[0] is None else product(x[0], y[0])]
+    h = len(x) // 2
+    cross = _plus(_times(x[:h], y[h:], product), _times(x[h:], y[:h], product))
+    return _times(x[:h], y[:h], product) + cross
+
+
+def _plus(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [b if a is None else a if b is None else a + b for a, b in zip(x, y, strict=True)]
+
+
+def _adjugates(parts: Sequence[Any], unit: Any, inverses: Any, volume: Any, r: int, of: Any) -> list[Any]:
+    """Of matrices of nilpotent numbers the first part of which is diagonal; R and Z, of r rows, are as at the head of the file.
+    `inverses`: of the diagonal in R, else 0; `volume`: its product there. These are arrays of a library, or what is known of
+    them; `of` is what has no operator."""
+    matmul, scale = operator.matmul, operator.mul
+    inverse, volumes = [unit * inverses], [volume]
+    while len(inverse) < len(parts):
+        relative = _times(inverse, parts[len(inverse) : 2 * len(inverse)], matmul)
+        volumes += _times(volumes, [of.trace(x) for x in relative], scale)
+        inverse += [-x for x in _times(relative, inverse, matmul)]
+    columns, rows = [of.columns(x, r) for x in parts], [of.rows(x, r) for x in parts]
+    left = [-x for x in _times(inverse, columns, matmul)]
+    right = [-x for x in _times(rows, inverse, matmul)]
+    left[0], right[0] = left[0] + of.columns(unit, r), right[0] + of.rows(unit, r)
+    complement = _times(right, columns, matmul)
+    one = of.rows(of.columns(unit, r), r)
+    adjugate, power = [one, *[None] * (len(parts) - 1)], complement
+    for j in range(1, r):
+        adjugate = [x + of.trace(x) * (one / float(-j)) for x in power]
+        power = _times(complement, adjugate, matmul)
+    sign = (-1.0) ** (r - 1)
+    determinant = [of.trace(x) * (sign / r) for x in power]
+    outer = _times(_times(left, [None if x is None else x * sign for x in adjugate], matmul), right, matmul)
+    return _times(volumes, _plus(_times(determinant, inverse, scale), outer), scale)
+
+
+def _is_by_parts(shape: Shape) -> bool:
+    """Is this the shape of matrices by parts? Numbers of parts are powers of two."""
+    return len(shape) >= 3 and shape[0] > 0 and not shape[0] & (shape[0] - 1)
+
+
+def _expect_parts(x: Array) -> None:
+    """Raises VladError where these are no matrices by parts."""
+    if not _is_by_parts(x.shape):
+        raise VladError(
+            "wrong-shape", f"Shapes given to det do not fit: {shape_text(x.shape)}", hint=_AS_PRIMAL
+        )
+
+
+_AS_PRIMAL = "a sensitivity has the shape of its primal"
+
+
+def _cofactors(a: Value) -> Value:
+    x = square_matrix("det", a)
+    _expect_parts(x)
+    if 0 in x.shape:
+        return made(x)
+    xp, n, r = namespace(x), x.shape[-1], min(x.shape[0].bit_length(), x.shape[-1])
+    u, sizes, v = _singular(x[0, ...])
+    with quiet():
+        turned, back = xp.matrix_transpose(u), xp.matrix_transpose(v)
+        sizes, unit = sizes[..., None, :], unit_matrix(x)
+        parts = [unit * sizes, *[turned @ x[k, ...] @ back for k in range(1, x.shape[0])]]
+        regular = device_of(x).make("arange", n) < n - r
+        inverses = xp.where(regular, 1.0 / xp.where(sizes == 0, 1.0, sizes), 0.0)
+        volume = xp.prod(sizes[..., : n - r], axis=-1, keepdims=True)
+        found = _adjugates(parts, unit, inverses, volume, r, _Arrays(xp))
+        orientation = _orientation(u, v)
+        return made(xp.stack([orientation * (u @ xp.matrix_transpose(y) @ v) for y in found]))
+
+
+class _Arrays:
+    """What has no operator, of arrays of a library."""
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+
+    def trace(self, x: Array) -> Array:
+        return self.xp.sum(x * unit_matrix(x), axis=(-2, -1), keepdims=True)
+
+    def columns(self, x: Array, count: int) -> Array:
+        return x[..., x.shape[-1] - count :]
+
+    def rows(self, x: Array, count: int) -> Array:
+        return x[..., x.shape[-2] - count :, :]
+
+
+def _abstract_cofactors(w: Any, a: Any) -> Any:
+    shape = square_shape(w, "det", a)
+    if shape is None:
+        return None
+    if not _is_by_parts(shape):
+        return unfit(w, a, (1, 1, 1))
+    if 0 in shape:
+        return a
+    count, *batch, n, _ = shape
+    if count > 4:  # C compilers take minutes for so many products of parts
+        return w.left_out("fourth derivatives of det are")
+    own, r = (*batch, n, n), min(count.bit_length(), n)
+    apply, table, constant = w.apply, w.machine.table, w.constant
+
+    def by(name: str, *operands: Any) -> Any:
+        return apply(table[name], [constant(x) if type(x) is float else x for x in operands])
+
+    given = [copied(w, a, own, Access(k * math.prod(own), contiguous(own))) for k in range(count)]
+    u, sizes, v = _abstract_singular(w, given[0])
+    orientation = _abstract_orientation(w, u, v)
+    turned, back, sizes = by("swap", u), by("swap", v), reshaped(w, sizes, (*batch, 1, n))
+    unit = by("eye", float(n))
+    parts = [by("*", unit, sizes), *[by("matmul", by("matmul", turned, x), back) for x in given[1:]]]
+    inverses, volume = filled(w, (*batch, 1, n), 0.0), filled(w, (*batch, 1, 1), 1.0)
+    if r < n:
+        own_r = (*batch, 1, n - r)
+        regular = copied(w, sizes, own_r, Access(0, contiguous((*batch, 1, n))))
+        inverse = by("/", 1.0, by("where", by("=", regular, 0.0), 1.0, regular))
+        inverses = put_together(w, (*batch, 1, n), [(inverse, own_r, (0,) * len(own_r))])
+        volume = reduced(w, regular, [len(batch) + 1], True, "*")
+    parts = [_Expression(w, x) for x in parts]
+    unit, inverses, volume = [_Expression(w, x) for x in (unit, inverses, volume)]
+    found = _adjugates(parts, unit, inverses, volume, r, _Expressions())
+    answers = [by("*", orientation, by("matmul", by("matmul", u, by("swap", y.x)), v)) for y in found]
+    return _abstract_stacked(w, answers, own)
+
+
+class _Expression:
+    """What is known of a matrix, with Python's operators."""
+
+    def __init__(self, w: Any, x: Any) -> None:
+        self.w = w
+        self.x = x
+
+    def _by(self, name: str, *operands: Any) -> _Expression:
+        known = [y.x if type(y) is _Expression else self.w.constant(y) for y in operands]
+        return _Expression(self.w, self.w.apply(self.w.machine.table[name], known))
+
+    def __add__(self, other: Any) -> _Expression:
+        return self._by("+", self, other)
+
+    def __rsub__(self, other: Any) -> _Expression:
+        return self._by("-", other, self)
+
+    def __mul__(self, other: Any) -> _Expression:
+        return self._by("*", self, other)
+
+    def __truediv__(self, other: Any) -> _Expression:
+        return self._by("/", self, other)
+
+    def __matmul__(self, other: Any) -> _Expression:
+        return self._by("matmul", self, other)
+
+    def __neg__(self) -> _Expression:
+        return self._by("negate", self)
+
+
+class _Expressions:
+    """What has no operator, of what is known of matrices."""
+
+    def trace(self, y: _Expression) -> _Expression:
+        w, x = y.w, y.x
+        *batch, n, _ = shape_of(x)
+        strides = contiguous(shape_of(x))[:-2]
+        write = Access(0, (*contiguous(tuple(batch)), 0))
+        diagonal = Access(0, (*strides, n + 1))
+        return _Expression(
+            w, loops(w, (*batch, n), [x], [diagonal], (*batch, 1, 1), write=write, combine="+")
+        )
+
+    def columns(self, y: _Expression, count: int) -> _Expression:
+        return self._last(y, shape_of(y.x)[-2], count)
+
+    def rows(self, y: _Expression, count: int) -> _Expression:
+        return self._last(y, count, shape_of(y.x)[-1])
+
+    def _last(self, y: _Expression, rows: int, columns: int) -> _Expression:
+        *batch, n, m = shape = shape_of(y.x)
+        access = Access((n - rows) * m + m - columns, contiguous(shape))
+        return _Expression(y.w, copied(y.w, y.x, (*batch, rows, columns), access))
+
+
+def _abstract_stacked(w: Any, parts: Sequence[Any], own: Shape) -> Any:
+    """Tensors of one shape along a new first axis."""
+    placed = [(reshaped(w, x, (1, *own)), (1, *own), (k, *[0] * len(own))) for k, x in enumerate(parts)]
+    return put_together(w, (len(parts), *own), placed)
+
+
+def _parted(t: Value) -> Array:
+    x = array_of("det", t)
+    _expect_parts(x)
+    return x
+
+
+def _half(t: Value, number: Value) -> Value:
+    x = _parted(t)
+    if number not in (0.0, 1.0) or x.shape[0] < 2:
+        raise unlike("det", (t,), _AS_PRIMAL)
+    h = x.shape[0] // 2
+    return made(x[h:, ...] if number else x[:h, ...])
+
+
+def _placed(t: Value, number: Value) -> Value:
+    x = _parted(t)
+    if number not in (0.0, 1.0):
+        raise unlike("det", (t,), _AS_PRIMAL)
+    zeros = namespace(x).zeros_like(x)
+    return made(namespace(x).concat([zeros, x] if number else [x, zeros], axis=0))
+
+
+def _mirrored(t: Value) -> Value:
+    x = _parted(t)
+    return made(namespace(x).flip(x, axis=0))
+
+
+def _by_parts(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The type rule of a row whose first operand has parts."""
+
+    def abstract(w: Any, t: Any, *more: Any) -> Any:
+        shape = shape_of(t)
+        if not _is_by_parts(shape):
+            return unfit(w, t, (1, 1, 1))
+        if not all(known(w, number) in (0.0, 1.0) for number in more):
+            return w.fail("Shapes given to det do not fit")
+        return rule(w, t, *[int(known(w, number)) for number in more])
+
+    return abstract
+
+
+def _abstract_half(w: Any, t: Any, number: int) -> Any:
+    count, *own = shape_of(t)
+    if count < 2:
+        return unfit(w, t, (2, *own))
+    first = number * (count // 2) * math.prod(own)
+    return copied(w, t, (count // 2, *own), Access(first, contiguous(shape_of(t))))
+
+
+def _abstract_placed(w: Any, t: Any, number: int) -> Any:
+    count, *own = shape = shape_of(t)
+    return put_together(w, (2 * count, *own), [(t, shape, (number * count, *[0] * len(own)))])
+
+
+def _abstract_mirrored(w: Any, t: Any) -> Any:
+    count, *own = shape_of(t)
+    size = math.prod(own)
+    parts = [copied(w, t, tuple(own), Access(k * size, contiguous(own))) for k in reversed(range(count))]
+    return _abstract_stacked(w, parts, tuple(own))
+
+
+# Of cofactors, along E; which is no matrix of nilpotent numbers yet in the case of cofactor.
+_COFACTORS_SLOPE = "(half (cofactors (accumulate (placed A 0) (placed E 1))) 1)"
+_COFACTOR_SLOPE = f"""(let* ((parts (cons 1 (shape a))) (a1 (reshape a parts)) (e1 (reshape E parts)))
+    (reshape {_COFACTORS_SLOPE.replace("A", "a1").replace("E", "e1")} (shape a)))"""
+
+
+ROWS: list[Primitive] = [
+    row("det", "a",
+        "The determinant of a square matrix.\n(round-to 6 (det #[[1 2] [3 4]]))  ⇒ -2\n"
+        "((gradient det) #[[2 0] [0 4]])  ⇒ #[[4 0] [0 2]]", _det, abstract=in_doubles(_abstract_det),
+         forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
+         reverse={"a": "(* (spread s a '(-2 -1)) (cofactor a))"}),
+    row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True,
+         abstract=in_doubles(_abstract_cofactor),
+         forward=_COFACTOR_SLOPE.replace("E", "da"), reverse={"a": _COFACTOR_SLOPE.replace("E", "s")}),
+    row("cofactors", "a", "The same of matrices whose entries have parts, on a first axis.", _cofactors, hidden=True,
+         abstract=in_doubles(_abstract_cofactors),
+         forward=_COFACTORS_SLOPE.replace("A", "a").replace("E", "da"),
+         reverse={"a": f"(mirrored {_COFACTORS_SLOPE.replace('A', 'a').replace('E', '(mirrored s)')})"}),
+    row("half", "t k", "The first or second half of the parts.", _half, linear="t", hidden=True,
+         abstract=_by_parts(_abstract_half), forward="(half dt k)", reverse={"t": "(placed s k)"}),
+    row("placed", "t k", "Twice as many parts, of which one half is 0.", _placed, linear="t", hidden=True,
+         abstract=_by_parts(_abstract_placed), forward="(placed dt k)", reverse={"t": "(half s k)"}),
+    row("mirrored", "t", "The parts in reverse.", _mirrored, linear="t", hidden=True, abstract=_by_parts(_abstract_mirrored),
+         forward="(mirrored dt)", reverse={"t": "(mirrored s)"}),
+]  # fmt: skip
