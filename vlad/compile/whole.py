@@ -209,7 +209,7 @@ class Whole:
         def again(other: Instance) -> Instance:  # what came last may have changed what came before
             return self._solved(lambda: self.analysis.solve(other.callee, other.fields, other.operands), None)
 
-        main = again(self.main)
+        main = again(self.main) if others else self.main
         entries = [again(other) for other in others]
         specializer = Specializer(self.analysis)
         self.layout = specializer.layout
