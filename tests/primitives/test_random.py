@@ -128,6 +128,30 @@ def test_random_integer_is_what_its_definition_says(session: vlad.Session, key: 
     ]
 
 
+COMPILED = vlad.Session(tier="compile")
+KEY_OF = COMPILED.eval("(lambda (seed) (random-key seed))")
+
+
+@given(seed=st.integers(0, 2**53))
+@example(seed=2**53)
+@example(seed=2**32 - 1)
+@example(seed=2**32)
+def test_keys_of_seeds_that_are_computed(seed: int) -> None:
+    assert KEY_OF(float(seed)) == (float(seed % 2**32), float(seed // 2**32))
+    (entry,) = COMPILED.tiers.entries.values()
+    assert entry.variants and entry.reason is None
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("seed", [-1.0, 0.5, 2.0**53 + 2, 1e300, -math.inf, math.nan])
+def test_what_is_computed_and_no_seed(seed: float, tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    with pytest.raises(
+        vlad.VladError, match="given to random-key is out of range|Argument to random-key is invalid"
+    ):
+        session.eval("(lambda (s) (random-key s))")(seed)
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 17, 10_000])
 def test_permutation_is_one(session: vlad.Session, count: int) -> None:
     found = session["permutation"]((5.0, 0.0), count)

@@ -34,11 +34,11 @@ from vlad.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
 
 UNIFORM, NORMAL, INTEGER, PERMUTATION, SPLIT = range(5)  # purposes
 NO_RANGE = "Bounds given to {} make no range"
-# What compiled code finds out of a key that is computed.
+# What compiled code finds out of a key, or a seed, that is computed.
 NO_KEY = {
     name: f"Argument to {name} is no key"
     for name in ("split", "uniform", "normal", "random-integer", "permutation")
-}
+} | {"random-key": "Argument to random-key is no seed"}
 LARGEST_EXACT = 1 << 53  # whole reals up to here are told apart
 _LOW = (1 << 32) - 1
 _FEW = 8  # as many blocks are drawn without arrays, which is 15 times faster for one
@@ -335,9 +335,20 @@ def _of_words(
 
 
 def _abstract_key(w: Any, seed: Any) -> Any:
-    number = known(w, seed)
-    first, second = _random_key(number)
-    return w.pair(w.constant(first), w.constant(second))
+    if not is_real(seed.type):
+        return w.fail("Argument to random-key is invalid")
+    if seed.type.kind == "constant":
+        first, second = _random_key(known(w, seed))
+        return w.pair(w.constant(first), w.constant(second))
+
+    def words(seed: Any) -> Any:
+        """The lower half of it and the upper one; nothing is lost by a power of two."""
+        table, size = w.machine.table, w.constant(float(_LOW + 1))
+        upper = w.apply(table["floor"], [w.apply(table["/"], [seed, size])])
+        return w.pair(w.apply(table["-"], [seed, w.apply(table["*"], [upper, size])]), upper)
+
+    beyond = LARGEST_EXACT + 2  # the next real
+    return whole_places(w, NO_KEY["random-key"], seed, 0, beyond, words)
 
 
 def _abstract_uniform(w: Any, key: Any, dims: Any, low: Any, high: Any) -> Any:
