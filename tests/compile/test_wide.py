@@ -439,7 +439,7 @@ def test_the_text_of_one_that_writes_over_what_it_divides() -> None:
         "if (!far)",
         "{",
         "long i0 = 0, start = 0, begin = start;",
-        "double kept0[1024];",
+        "static double kept0[1024];",
         "while (begin <= 268) {",
         "long first = begin, last = begin + 992;",
         "if (last > 268) last = 268;",

@@ -147,7 +147,7 @@ def test_keys_of_seeds_that_are_computed(seed: int) -> None:
 def test_what_is_computed_and_no_seed(seed: float, tier: str) -> None:
     session = vlad.Session(tier=tier)
     with pytest.raises(
-        vlad.VladError, match="given to random-key is out of range|Argument to random-key is invalid"
+        vlad.VladError, match=r"given to random-key is out of range|Argument to random-key is invalid"
     ):
         session.eval("(lambda (s) (random-key s))")(seed)
 

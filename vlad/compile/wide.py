@@ -43,7 +43,9 @@ FEWEST_WIDE = 256  # in a row: to look at the processor's notes takes as long as
 FEWEST_FETCHED, AHEAD = 1 << 15, 384
 # In rows that are worth it no vector is written across two lines of the cache; then mostly none is read so either.
 FEWEST_ALIGNED = 1 << 11
-BLOCK = 1024  # entries of a block, a multiple of those of a turn
+# Entries of a block, a multiple of those of a turn. They are no part of a procedure's frame, which may be one of many on the
+# stack: a library is called by one thread at a time.
+BLOCK = 1024
 KINDS = ("float64", "float32")
 SUMS = ("+", "-", "*", "negate")
 ODD = ("*", "/")  # of the negative they are the negative, to the last bit
@@ -299,7 +301,7 @@ class Wide:
             turns = ["unsigned before = vlad_wide_begin();", *turns, end]
         if self.kept:
             turns = [
-                *[f"double kept{number}[{BLOCK}];" for number in self.kept],
+                *[f"static double kept{number}[{BLOCK}];" for number in self.kept],
                 f"while (begin <= {extent - taken}) {{",
                 f"  long first = begin, last = begin + {BLOCK - taken};",
                 f"  if (last > {extent - taken}) last = {extent - taken};",
