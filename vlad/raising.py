@@ -23,14 +23,17 @@ _deaf: dict[int, Kind | None] = {}  # threads that are told nothing, and what th
 
 
 def raise_in(thread: int, kind: Kind | None) -> None:
-    """Raise an exception in another thread, at its next step; None takes one back that was not raised yet. One that is in the
-    midst of Python's own import, or of what is called as an object goes, is not told: to be said again, as long as it matters."""
+    """Raise an exception in another thread, at its next step; None, from that thread itself: what was told and is not raised yet
+    is raised now. One that is in the midst of Python's own import, or of what is called as an object goes, is not told: to be
+    said again, as long as it matters."""
     # The main thread runs the handlers of signals that have come when it goes on, and would raise this in the first step of one,
     # which would be lost. So it goes on before it is told, if it can, and again at once.
     time.sleep(0)
     with _raising:
         if thread in _deaf:
             _deaf[thread] = kind
+        elif kind is None:
+            _arrive()
         else:
             _set(thread, kind)
     time.sleep(0)
@@ -48,13 +51,12 @@ _REMOVALS = r"'[^']*weakref(set)?\.py', line \d+, code _?remove>"
 _NOT_TOLD = re.compile(rf"<frame at \w+, file ({_IMPORTS}|{_REMOVALS})")
 
 
-def _set(thread: int, kind: Kind | None) -> None:
+def _set(thread: int, kind: Kind) -> None:
     import ctypes  # 3 ms, only where a limit is reached or a tier is changed
 
+    # (It takes back what was told, too. But then Python 3.11 looks again at each step whether there is something, until something
+    # else is told; and goes no further, where somebody traces it: a debugger that came after a limit was reached hung.)
     tell = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    if kind is None:
-        tell(ctypes.c_ulong(thread), None)
-        return
     # Looking where it is and telling it are one call of C, for between two steps of Python the other may go on into an import.
     frames = filter(None, map(methodcaller("get", thread), map(call, [sys._current_frames])))
     deaf = map(_NOT_TOLD.match, map("{0} {0.f_back}".format, frames))

@@ -277,6 +277,39 @@ def test_a_limit_reaches_who_evaluates_within_an_evaluation() -> None:
     assert sorted(late)[-4] < 0.09  # else it came a tenth of a second later, one time of seven
 
 
+TRACED = """
+import sys, threading, vlad
+
+def reach_a_limit():
+    try:
+        session.eval("(let loop () (loop))", limits=vlad.Limits(seconds=0.1))
+    except vlad.LimitExceeded:
+        print("out of time")
+
+def be_overtaken():
+    f = session.eval("(lambda (n) (let loop ((i 0)) (if (< i n) (loop (+ i 1)) i)))")
+    f(3e7)
+    print(len(session.tiers.entries[id(f.value)].variants))
+
+def follow(*_):
+    return follow
+
+session = vlad.Session(tier=sys.argv[1])
+thread = threading.Thread(target=reach_a_limit if sys.argv[1] == "evaluate" else be_overtaken)
+thread.start()
+thread.join()
+sys.settrace(follow)
+thread.is_alive()
+"""
+
+
+@pytest.mark.parametrize(("tier", "done"), [("evaluate", "out of time\n"), ("auto", "1\n")])
+def test_where_somebody_was_told_programs_can_be_traced(tier: str, done: str) -> None:
+    run = [sys.executable, "-c", TRACED, tier]
+    found = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    assert (found.stdout, found.stderr) == (done, "")
+
+
 def test_the_limit_that_is_told_is_the_one_that_holds() -> None:
     session = vlad.Session(tier="evaluate")
     session["inside"] = lambda: session.eval(

@@ -288,7 +288,7 @@ class Watch:
             if self._thread is not None:
                 self._thread = None
                 if self.reason is not None:
-                    raise_in(get_ident(), None)  # too late: the evaluation has ended
+                    raise_in(get_ident(), None)  # now, and no more: the evaluation has ended
             if self._watcher is None:
                 _interpreter.leave_locked(self._inside)
                 self.active = 0
@@ -318,7 +318,7 @@ class Watch:
                 raise_in(thread, kind)
 
     def take_back(self, thread: int) -> None:
-        """What `tell` told and was not raised yet; not that the evaluation is to end."""
+        """From the thread itself: what `tell` told and was not raised yet is raised now; not that the evaluation is to end."""
         with _interpreter.lock:
             if self.reason is None or self._thread is None:
                 raise_in(thread, None)
