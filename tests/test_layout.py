@@ -29,7 +29,7 @@ ROOMS = (
         "special error_function elementwise kernels numbers data walking numerals strings arrays products shaping tensors "
         "indexing reductions linear_algebra determinants norms contractions networks random files control transforms table",
     ),
-    ("vlad.evaluate", "limits emit_python tail_calls replay miscounted explain calls"),
+    ("vlad.evaluate", "limits emit_python tail_calls replay miscounted explain calls overtaking"),
     (
         "vlad.compile",
         "refusals pace abi cache toolchain identity first_order representation blas interface interrupts border quick "

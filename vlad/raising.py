@@ -2,6 +2,9 @@
 
 In: a thread, and an exception.  Out: nothing; it is raised at the thread's next step. Called where a limit is reached, where an
 evaluation is to end, and where compiled code takes over.
+
+That step may be the first one of a signal's handler, or of a finalizer, which then never happens. Who can wait for a better one
+has the main thread asked where it is, and raises nothing until that suits him (`ask`).
 """
 
 from __future__ import annotations
@@ -12,9 +15,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, partial
 from itertools import compress
 from operator import call, methodcaller, not_
 from threading import get_ident
+from types import FrameType
+from typing import Any
 
 Kind = type[BaseException]
 
@@ -85,6 +92,84 @@ def _arrive() -> None:
     """A call: where Python looks whether something is to be raised."""
 
 
+# Asking. Whether a signal has come, whose handler is what a thread does next, nobody can see from outside. But between two steps
+# Python's main thread, which runs all handlers, calls what was left for it: functions of C, and what they raise is raised there.
+# Whether an object is true is such a function, and the object may have it said in Python.
+
+Question = Callable[[FrameType], object]
+_questions: list[Question] = []
+_asked = False  # is the main thread about to look at them? Where somebody traces it, Python 3.11 hangs if it is asked once more
+
+
+def ask(question: Question) -> None:
+    """Have the main thread call this between its next two steps, with the frame in which it is; what it raises is raised there.
+    It is called again when anybody asks, and when a frame ends that was named to `ask_after`; until `ask_no_more`."""
+    global _asked
+    if question not in _questions:
+        _questions.append(question)
+    if not _asked:
+        _asked = True
+        if _prod()() != 0:  # too many wait there; to be said again, as long as it matters
+            _asked = False
+
+
+def ask_after(frame: FrameType) -> None:
+    """From a question: ask again as soon as a frame has ended, the one that was handed over or one around it. Not where a
+    debugger goes through it: for its use a frame keeps something, and lets go of it when it ends."""
+    if frame.f_trace is None:
+        frame.f_trace = _at_the_end()()
+
+
+def ask_no_more(question: Question) -> None:
+    """From here on it is not called."""
+    global _asked
+    with suppress(ValueError):
+        _questions.remove(question)
+    if not _questions:
+        _asked = False  # else for ever, if something was raised before it was looked at
+
+
+class _Answer:
+    def __bool__(self) -> bool:
+        global _asked
+        try:
+            for question in list(_questions):
+                question(sys._getframe(1))
+        except RecursionError:
+            pass  # where there is no room for that, nothing is raised
+        finally:
+            _asked = False
+        return False
+
+
+_ANSWER = _Answer()
+
+
+@cache
+def _prod() -> Callable[[], int]:
+    """What has the main thread ask whether `_ANSWER` is true."""
+    import ctypes
+
+    python = ctypes.pythonapi
+    leave = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.py_object)(("Py_AddPendingCall", python))
+    return partial(leave, ctypes.cast(python.PyObject_IsTrue, ctypes.c_void_p), _ANSWER)
+
+
+@cache
+def _at_the_end() -> Callable[[], Any]:
+    """What makes objects that prod when they go: without a step of Python's, so that the next one is of who called the frame."""
+
+    class Going:
+        __slots__ = ()
+        __del__ = staticmethod(_prod())
+
+        def __call__(self, *_: object) -> Going:
+            """For a debugger that comes while it is there, and takes it for its own."""
+            return self
+
+    return Going
+
+
 def started(thread: threading.Thread) -> threading.Thread:
     """A thread that is started by one that may be told something. (Until it runs, it bears the number of that one in Python 3.11,
     and is told in its place; who waits for its beginning would then wait for ever.)"""
@@ -94,11 +179,13 @@ def started(thread: threading.Thread) -> threading.Thread:
 
 def _alone() -> None:
     """In a process that was forked: the other threads are not there, and a new one may bear the number of one of them."""
-    global _raising
+    global _raising, _asked
     _raising = threading.RLock()
     me = get_ident()
     for thread in [thread for thread in _deaf if thread != me]:
         del _deaf[thread]
+    _questions.clear()
+    _asked = False
 
 
 os.register_at_fork(after_in_child=_alone)

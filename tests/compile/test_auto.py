@@ -7,6 +7,7 @@ import math
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -174,19 +175,105 @@ def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
     assert session.eval("(+ 1 2)") == 3
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # what arrives in a finalizer is dropped
-def test_who_gives_way_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deep recursion takes its time to give way, and is told again meanwhile: then right where it tidies up."""
-    monkeypatch.setattr(tiers, "AGAIN_SECONDS", 0.001)
+# Of what this calls there is C as well.
+SQUARING = "(lambda (n x) (let loop ((i 0) (x x)) (if (= i n) x (loop (+ i 1) (* 0.5 (squared x))))))"
+
+
+def squaring(session: vlad.Session, meanwhile: Callable[[], object]) -> list[int]:
+    """How often the Python function came to its end, and how often it was called."""
+    counts = [0, 0]
+
+    @vlad.primitive(partials="(* 2 x)", c="{x} * {x}")
+    def squared(x: float) -> float:
+        counts[1] += 1
+        meanwhile()
+        counts[0] += 1
+        return x * x
+
+    session["squared"] = squared
+    return counts
+
+
+def long_work() -> None:
+    for turn in range(5000):
+        len([turn])
+
+
+def waiting() -> None:
+    time.sleep(0.001)  # others have Python meanwhile, and never else
+    sum(map(abs, range(100)))
+
+
+class Finalized:
+    begun = ended = 0
+
+    def __del__(self) -> None:
+        Finalized.begun += 1
+        long_work()
+        Finalized.ended += 1
+
+
+@pytest.mark.parametrize("meanwhile", [int, long_work, waiting, Finalized], ids=lambda act: act.__name__)
+def test_what_takes_over_does_not_cut_short_what_the_program_calls(
+    meanwhile: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes when that has ended, at once: it is asked for a single time."""
+    monkeypatch.setattr(tiers, "AGAIN_SECONDS", 1000.0)
     monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    for _ in range(5):
+        session = vlad.Session(tier="auto")
+        counts = squaring(session, meanwhile)
+        assert session.eval(SQUARING)(1e8, 0.5) == 0
+        assert counts[0] == counts[1] < 1e8
+        assert Finalized.ended == Finalized.begun
+        session.close()
+
+
+def test_what_is_evaluated_inside_writes_and_does_not_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a signal's handler evaluates, say: it is no part of what starts again."""
+    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    written: list[str] = []
+    session = vlad.Session(tier="auto", write=written.append)
+    counts = squaring(session, lambda: session.eval("(display 1)"))
+    assert session.eval(SQUARING)(1e8, 0.5) == 0
+    assert len(written) == counts[0] == counts[1] < 1e8
+
+
+def give_way() -> None:
+    """From a deep recursion, which takes its time."""
     for depth in range(100_000, 400_000, 10_000):
         session = vlad.Session(tier="auto")
         f = session.eval("(define (depth n) (if (= n 0) 0 (+ 1 (depth (- n 1))))) depth")
         assert [f(float(depth)) for _ in range(3)] == [depth] * 3
         assert session.tiers._job is None
         session.close()
+
+
+def test_who_gives_way_may_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    give_way()
+
+
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # what arrives in a finalizer is dropped
+def test_who_gives_way_in_another_thread_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be told right where it tidies up."""
+    monkeypatch.setattr(tiers, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    failed: list[BaseException] = []
+
+    def in_thread() -> None:
+        try:
+            give_way()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=in_thread)
+    thread.start()
+    thread.join()
+    assert not failed
 
 
 @pytest.mark.parametrize("ends_by", [None, Abandoned(), ValueError("not at fault")])

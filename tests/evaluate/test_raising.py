@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import pytest
 
 import vlad
 from vlad.evaluate import limits
-from vlad.raising import raise_in, started, undisturbed
+from vlad.raising import Question, ask, ask_after, ask_no_more, raise_in, started, undisturbed
 
 
 class Told(BaseException):
@@ -330,3 +335,163 @@ def test_who_ends_is_told_again_and_leaves_all_the_same(monkeypatch: pytest.Monk
         assert caught.value.code == "out-of-time"
         assert session.machine.watch.active == 0
         assert session.eval("(+ 1 2)") == 3
+
+
+# Asking the main thread, which runs these tests.
+
+
+@contextmanager
+def asking(question: Question, times: float = 1) -> Iterator[None]:
+    """Inside, another thread asks, once or again and again."""
+    done = threading.Event()
+
+    def keep_asking() -> None:
+        asked = 0
+        while asked < times and not done.is_set():
+            ask(question)
+            asked += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=keep_asking)
+    try:
+        thread.start()
+        yield
+    finally:
+        done.set()
+        thread.join()
+        ask_no_more(question)
+
+
+def stay(until: list[object]) -> None:
+    """Until there is something in a list."""
+    end = time.monotonic() + 20
+    while not until and time.monotonic() < end:
+        pass
+
+
+def test_what_a_question_raises_is_raised_where_the_thread_is() -> None:
+    def question(frame: FrameType) -> None:
+        if frame.f_code is stay.__code__:
+            raise Told
+
+    with pytest.raises(Told) as caught, asking(question, math.inf):
+        stay([])
+    assert stay.__code__ in [entry.frame.code.raw for entry in caught.traceback]
+
+
+def test_a_question_waits_for_what_is_to_get_to_its_end() -> None:
+    """It is asked once, and again when that has ended."""
+    begun: list[object] = []
+    met: list[object] = []
+    ended: list[object] = []
+
+    def waited_for() -> None:
+        begun.append(1)
+        stay(met)
+        ended.append(1)
+
+    def caller() -> None:
+        waited_for()
+        stay([])
+
+    def question(frame: FrameType) -> None:
+        around = frame.f_back
+        if frame.f_code is stay.__code__ and around is not None:
+            if around.f_code is caller.__code__:
+                raise Told
+            met.append(1)
+            ask_after(around)
+
+    def ask_once() -> None:
+        stay(begun)
+        time.sleep(0.01)  # others have Python meanwhile
+        ask(question)
+
+    thread = threading.Thread(target=ask_once)
+    thread.start()
+    try:
+        with pytest.raises(Told):
+            caller()
+    finally:
+        thread.join()
+        ask_no_more(question)
+    assert (met, ended) == ([1], [1])
+
+
+def test_no_handler_is_lost_to_what_a_question_raises() -> None:
+    """A signal comes, and then the question: the first step of the handler is the next one at which anything is raised."""
+    begun, ended, told = 0, 0, 0
+    enough: list[object] = []
+
+    def handle(*_: object) -> None:
+        nonlocal begun, ended
+        begun += 1
+        sum(map(abs, range(20)))
+        ended += 1
+
+    def question(frame: FrameType) -> None:
+        if frame.f_code is stay.__code__:
+            raise Told
+        if frame.f_code is handle.__code__:
+            ask_after(frame)
+
+    def signal_and_ask() -> None:
+        for sent in range(300):
+            patience = time.monotonic() + 10
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+            ask(question)
+            while ended <= sent and time.monotonic() < patience:
+                time.sleep(1e-5)
+        enough.append(1)
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    thread = threading.Thread(target=signal_and_ask)
+    try:
+        thread.start()
+        while not enough:
+            try:
+                stay(enough)
+            except Told:
+                told += 1
+    finally:
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
+        ask_no_more(question)
+    assert begun == ended == 300 and told > 0
+
+
+def test_who_goes_through_frames_is_not_disturbed_by_a_question() -> None:
+    """A frame that is waited for bears that where debuggers have what follows its lines."""
+    met: list[object] = []
+    lines: list[str] = []
+
+    def question(frame: FrameType) -> None:
+        around = frame.f_back
+        if frame.f_code is stay.__code__ and around is not None:
+            ask_after(around)
+            met.append(around.f_trace)
+
+    def follow(frame: FrameType, event: str, _: object) -> Any:
+        lines.append(event)
+        return follow
+
+    def waited_for() -> None:
+        stay(met)
+        before = sys.gettrace()
+        sys.settrace(follow)  # what follows comes while it is waited for, or again
+        try:
+            sum([1])
+        finally:
+            sys.settrace(before)
+
+    with asking(question, math.inf):
+        waited_for()
+        assert met[0] not in (None, follow)
+        met.clear()
+        before = sys.gettrace()
+        sys.settrace(follow)
+        try:
+            waited_for()
+        finally:
+            sys.settrace(before)
+    assert met[0] is follow and lines.count("return") >= 2

@@ -29,6 +29,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from vlad.budget import NoRoom, NoTime, budget, on_behalf
@@ -38,7 +39,9 @@ from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, 
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.explain import tell
 from vlad.evaluate.limits import AGAIN_SECONDS, Told, too_deep
+from vlad.evaluate.overtaking import called, is_own_step
 from vlad.imports import package_of, whole
+from vlad.raising import ask, ask_after, ask_no_more
 from vlad.source import Span
 from vlad.values import Code, Global, Value, is_procedure, look
 
@@ -103,7 +106,7 @@ class Job:
 
     __slots__ = (
         "tiers", "entry", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
-        "budget",
+        "budget", "nesting", "is_asked",
     )  # fmt: skip
 
     def __init__(
@@ -119,8 +122,10 @@ class Job:
         self.active = False  # may it be overtaken?
         self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
+        self.is_asked = False  # to switch, or only told: raising.py
         self.compiled: Any = None
         self.budget = budget()  # what is done for it counts as its own
+        self.nesting: object = None
 
     def look(self) -> float | None:
         """It takes longer than a moment: compile it."""
@@ -139,7 +144,23 @@ class Job:
 
     def begin(self) -> None:
         """From here on Switch may be raised."""
+        self.nesting = self.tiers.machine.watch.nesting(self.thread)
         self.active = True
+
+    def is_innermost(self) -> bool:
+        """Does no other evaluation go on inside it, by a signal's handler, a finalizer or a Python function?"""
+        return self.tiers.machine.watch.nesting(self.thread) == self.nesting
+
+    def asked(self, frame: FrameType) -> None:
+        """Of the thread that evaluates, in the frame to which it has come. Raises Switch where that cuts nothing short but the
+        evaluation."""
+        if not self.active or self.tiers.machine.watch.reason is not None:
+            return
+        if is_own_step(frame) and self.is_innermost():
+            raise Switch
+        waits_for = called(frame)
+        if waits_for is not None:
+            ask_after(waits_for)
 
     def end(self) -> None:
         """From here on nobody raises Switch: the answer is there."""
@@ -227,10 +248,12 @@ class Tiers:
                 return effects.words.get(effects.at, "")
             job = self._job
             if job is not None:
+                # a signal's handler, say, that is evaluated inside does not give way
+                gives_way = job.is_innermost()
                 with self._lock:
-                    if job.switching:
+                    if job.switching and gives_way:
                         raise Switch
-                    job.acting = True
+                    acting, job.acting = job.acting, True
             try:
                 answer = act(*operands)
                 effects.at += 1
@@ -240,9 +263,9 @@ class Tiers:
             finally:
                 if job is not None:
                     with self._lock:
-                        job.acting = False
+                        job.acting = acting
                         switching = job.switching
-            if job is not None and switching:
+            if job is not None and switching and gives_way:
                 raise Switch
             return answer
 
@@ -596,7 +619,10 @@ class Tiers:
         """It is too late to take over."""
         with self._lock:
             if job.switching:
-                self.machine.watch.take_back(job.thread)
+                if job.is_asked:
+                    ask_no_more(job.asked)
+                else:
+                    self.machine.watch.take_back(job.thread)
             job.active = False
 
     # In the compiler's thread.
@@ -605,8 +631,10 @@ class Tiers:
         """What was compiled takes over from tier 0; False where that has not begun."""
         with self._lock:
             if job.active:
-                job.switching = True
-                if not job.acting:  # else it gives way itself, when it is done
+                job.switching, job.is_asked = True, job.thread == threading.main_thread().ident
+                if job.is_asked:
+                    ask(job.asked)
+                elif not job.acting:  # else it gives way itself, when it is done
                     self.machine.watch.tell(job.thread, Switch)
             return job.active
 

@@ -323,6 +323,10 @@ class Watch:
             if self.reason is None or self._thread is None:
                 raise_in(thread, None)
 
+    def nesting(self, thread: int) -> tuple[int, Depths | None]:
+        """In that thread: another value while evaluations, on whatever machine, go on inside the one that asked."""
+        return self.active, evaluating.get(thread)
+
     def heed(self) -> None:
         """Raises Interrupted where the evaluation is to end: for who let pass what he was told."""
         if self.reason is not None and self._thread is not None:
