@@ -593,6 +593,15 @@ class TestPolicy:
             except tiers.Switch as switch:
                 tiers._give_way(switch)
 
+    def test_an_interrupt_that_was_caught_before_does_not_go_on(self) -> None:
+        session = vlad.Session(tier="auto")
+        f = session.eval("(lambda (n) (let loop ((i 0)) (if (< i n) (loop (+ i 1)) i)))")
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            assert f(1e8) == 1e8
+        assert session.tiers.entries[id(f.value)].variants
+
     def test_auto_leaves_what_is_short_alone(self) -> None:
         session = vlad.Session(tier="auto")
         assert session.eval("(+ 1 2)") == 3.0

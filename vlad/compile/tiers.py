@@ -576,6 +576,7 @@ class Tiers:
         if self._job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
         begun, effects = time.monotonic(), self._effects.at
+        handled = sys.exception()  # by whoever evaluates: it is not on its way out
         waiting = A_MOMENT if entry.seconds <= A_MOMENT else 0.0
         job = Job(self, entry, operands, self.machine.steps[0], begun + waiting)
         try:
@@ -597,7 +598,7 @@ class Tiers:
             self.machine.watch.heed()
             return answer
         except Switch as switch:
-            _give_way(switch)
+            _give_way(switch, handled)
             self.machine.watch.heed()
             assert job.compiled is not None
             self._effects.again(effects)
@@ -639,10 +640,10 @@ class Tiers:
             return job.active
 
 
-def _give_way(switch: Switch) -> None:
+def _give_way(switch: Switch, handled: BaseException | None = None) -> None:
     """Where an interrupt or a limit was on its way out already, it goes on."""
     context: BaseException | None = switch.__context__
-    while context is not None:
+    while context is not None and context is not handled:
         if isinstance(context, KeyboardInterrupt | LimitExceeded):
             raise context
         context = context.__context__
