@@ -417,6 +417,7 @@ ERRORS = {
     "(tensor-ref #[1 2] 0 0)": "Too many indices given to tensor-ref: 2",
     "(slice #[1 2] 1 3)": "Slice given to slice is out of range: from 1 to 3 by 1",
     "(gather #[1 2] #[0 2])": "Index given to gather is out of range",
+    "(gather #[1 2] #[0 1e20])": "Index given to gather is out of range",
     "(scatter-add #[1 2] #[0 1] #[1])": "Shapes given to scatter-add do not fit: (2) and (1)",
     "(sum #[1 2] #:axis 1)": "Axis given to sum is out of range: 1",
     "(maximum (zeros 0))": "maximum of nothing",

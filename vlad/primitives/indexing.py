@@ -310,16 +310,13 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
         raise apart(name, array, found)
     xp, length = namespace(array), array.shape[axis]
     if SORT[found.dtype] == "f":
-        with quiet():
-            rounded = xp.astype(found, xp.int64)
-        is_broken = xp.astype(rounded, found.dtype) != found
+        is_broken = ~xp.isfinite(found) | (xp.floor(found) != found)
         if bool(xp.any(is_broken)):
             raise VladError(
                 "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers",
                 irritants=(first_entry(found, is_broken),),
             )  # fmt: skip
-        found = rounded
-    if SORT[found.dtype] not in "iu":
+    elif SORT[found.dtype] not in "iu":
         raise invalid(name, "whole numbers as indices", indices)
     is_outside = (found < -length) | (found >= length)
     if bool(xp.any(is_outside)):
@@ -327,7 +324,7 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
             "out-of-range", OUT_OF_RANGE[name], irritants=(first_entry(found, is_outside),),
             hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
         )  # fmt: skip
-    return found
+    return xp.astype(found, xp.int64) if SORT[found.dtype] == "f" else found
 
 
 def _gather(t: Value, indices: Value, axis: Value) -> Value:
