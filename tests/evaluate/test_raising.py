@@ -350,7 +350,7 @@ def asking(question: Question, times: float = 1) -> Iterator[None]:
         while asked < times and not done.is_set():
             ask(question)
             asked += 1
-            time.sleep(0.001)
+            time.sleep(0.001)  # the one that is asked has Python meanwhile
 
     thread = threading.Thread(target=keep_asking)
     try:
@@ -441,7 +441,7 @@ def test_no_handler_is_lost_to_what_a_question_raises() -> None:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
             ask(question)
             while ended <= sent and time.monotonic() < patience:
-                time.sleep(1e-5)
+                time.sleep(1e-5)  # the handler has Python meanwhile
         enough.append(1)
 
     before = signal.signal(signal.SIGUSR1, handle)
