@@ -47,7 +47,7 @@ from vlad.compile.sides import (
     in_lanes,
     in_parts,
 )
-from vlad.compile.wide import SUMS, WIDE, Wide, called, is_wide, kept_entry, nonnegative
+from vlad.compile.wide import SUMS, WIDE, Wide, called, is_of_host, is_wide, kept_entry, nonnegative
 from vlad.core.kernels import Choice, Kernel, Output, Read, Step, Write, start, words
 from vlad.core.types import is_of_reals
 
@@ -361,13 +361,12 @@ class _Emitter:
             return
         is_innermost = depth == len(self.axes) - 1
         if is_innermost and self._is_long_sum() and is_wide(kernel, self.levels, self.axes):
-            self._line(0, f"#if {WIDE}")
-            self._wide(depth)
-            self._line(0, "#else")
-            self._plain(depth)
-            self._line(0, "#endif")
+            self._either(depth)
             return
         if is_innermost and self._calls_vectors() and is_wide(kernel, self.levels, self.axes, self.quotients):
+            if not any(map(is_of_host, self._inner_steps())):
+                self._either(depth)
+                return
             has_vectors = "if (vlad_has_vectors())"
             self.expressions.append(has_vectors)
             self._line(0, f"#if {WIDE}")
@@ -380,6 +379,14 @@ class _Emitter:
             self._line(depth + 1, "}")
             return
         self._plain(depth)
+
+    def _either(self, depth: int) -> None:
+        """The loop in vectors, where there are such."""
+        self._line(0, f"#if {WIDE}")
+        self._wide(depth)
+        self._line(0, "#else")
+        self._plain(depth)
+        self._line(0, "#endif")
 
     def _plain(self, depth: int) -> None:
         """The loop as C has loops."""
@@ -555,7 +562,7 @@ class _Emitter:
         return is_long and all(type(step) is Step and step.row.name in SUMS for step in inner)
 
     def _calls_vectors(self) -> bool:
-        """Does it call functions of which the host may know better ones?"""
+        """Does it call functions of which there are better ones, for vectors?"""
         return any(
             called(step) and not self._is_root(step) for step in self._inner_steps() if type(step) is Step
         )

@@ -23,7 +23,7 @@ OTHER = {
     "cosl": "long double cosl(long double);",
     "sinl": "long double sinl(long double);",
 }
-RESULTS = "long double|double|int|long|unsigned|vlad_wide"
+RESULTS = "long double|double|int|long|unsigned|vlad_widef?"
 HOSTS = {"snprintf", "strtod", "vlad_argument_character"}
 _NAME = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
 
@@ -39,7 +39,7 @@ def _definitions() -> dict[str, str]:
         names = re.findall(rf"static inline (?:{RESULTS}) (vlad_\w+)\(", part)
         assert names and found.keys().isdisjoint(names), part
         found.update(dict.fromkeys(names, part.strip()))
-        if names[0] in SINGLE:
+        if names[0] in SINGLE and names[0] not in OTHERWISE:
             found.update(dict.fromkeys([f"{name}f" for name in names], single(part.strip())))
     return found
 
@@ -47,9 +47,10 @@ def _definitions() -> dict[str, str]:
 # What the GNU C library computes for several numbers at once, to 4 units in the last place, from version 2.35 on.
 VECTOR = """acos acosh asin asinh atan atanh cos cosh erf erfc exp expm1 log log10 log1p log2 sin sinh tan tanh atan2 hypot
 pow""".split()  # noqa: SIM905
-# Those of them for which the host may know others (vectors.py), in the order that functions.c has. They take 0.87, 0.65 and 0.49
-# of the time (Zen 4, glibc 2.36); for the rest, the others took as long.
+# Those of them of which there are better ones, for eight reals or sixteen floats: functions.c's own, and those of which the host
+# may know (vectors.py). They take 0.60, 0.65 and 0.49 of the time (Zen 4, glibc 2.36); for the rest, the host's took as long.
 BETTER = ("exp", "log", "pow")
+OWN = {("exp", "float64")}
 MARK = """#ifdef VLAD_VECTOR_MATH
 #define VLAD_VECTOR __attribute__((simd("notinbranch")))
 #else
@@ -68,6 +69,7 @@ SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_sum_error vlad_
 vlad_gaussian vlad_root vlad_product vlad_divided vlad_is_far vlad_is_far_divisor vlad_wide_at vlad_wide_moved vlad_wide_start
 vlad_wide_add vlad_wide_less vlad_wide_rest vlad_wide_reciprocal_of_positive vlad_wide_divided_by_positive vlad_wide_signed
 vlad_wide_reciprocal vlad_wide_divided vlad_wide_exp vlad_wide_log vlad_wide_pow""".split()  # noqa: SIM905 (a list of so many words would be longer)
+OTHERWISE = ("vlad_wide_exp",)  # of these: functions.c has a definition for floats, too
 _SINGLE = re.compile(
     rf"\b(?:(?:{'|'.join([*ONE, *TWO, 'fma', *SINGLE])})(?=\()|\d+\.\d*(?:e[-+]?\d+)?(?![\w.])|vlad_wide\b)"
     r"|\bdouble\b|(?<=\dp)d\b"

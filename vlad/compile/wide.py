@@ -1,5 +1,5 @@
 """Innermost loops of sums, products and quotients, in vectors that C is given as such, four at a time: of eight reals or sixteen
-floats. Or of functions of which the host knows better ones than the C compiler (vectors.py), and of sums of what they answer.
+floats. Or of functions of which there are better ones than the C library's (functions.py), and of sums of what they answer.
 
 In: a kernel, its quotients (quotients.py) if it has any, and the C of its entries.  Out: the lines of its loop.
 
@@ -30,7 +30,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
-from vlad.compile.functions import BETTER, single
+from vlad.compile.functions import BETTER, OWN, single
 from vlad.compile.kernel_text import SIMD, operand_texts
 from vlad.compile.quotients import Quotients
 from vlad.core.kernels import SIZES, Access, Choice, Kernel, Step, Write, words
@@ -62,6 +62,11 @@ def called(step: Step | Choice) -> str:
     """The function of vectors that is a step, "" if none."""
     found = _CALL.fullmatch(step.row.c) if type(step) is Step else None
     return "" if found is None else found[1]
+
+
+def is_of_host(step: Step | Choice) -> bool:
+    """Is that function the host's, if it knows one?"""
+    return type(step) is Step and bool(called(step)) and (called(step), step.kind) not in OWN
 
 
 def is_wide(
