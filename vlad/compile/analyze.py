@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from vlad.compile.fixed import Fixed
 from vlad.compile.pace import make_way
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.core.kernels import SIZES, Kernel, Routine
@@ -308,6 +309,8 @@ class Walker:
     def _type_of_atom(self, value: Value, general: bool) -> Type:
         if general and type(value) is float:
             return self.types.real
+        if type(value) is Fixed:
+            return self.types.constant(float(value))
         if general and type(value) is Boolean:
             return self.types.boolean
         if general and type(value) is String:
@@ -600,8 +603,8 @@ class Walker:
         """This is for tier 0."""
         raise Unbounded(f"{what} not compiled yet", self.span)
 
-    def unbounded(self, reason: str) -> Result:
-        raise Unsettled(reason, self.span)
+    def unbounded(self, reason: str, for_number: bool = False) -> Result:
+        raise Unsettled(reason, self.span, for_number)
 
     def folded(self, row: Primitive, operands: list[Known]) -> Result:
         """A row that is only known on constants: strings, symbols."""
@@ -839,7 +842,7 @@ class Analysis(Walker):
             if type(instance.callee) is Code:
                 is_sure = self.patient and self._open == 0
                 if instance.callee.derived.count(" of ") > (MOST_ORDERS_FOLLOWED if is_sure else MOST_ORDERS):
-                    raise Unsettled("the order of its derivatives is not known before it runs", self.span)
+                    self.unbounded("the order of its derivatives is not known before it runs", True)
                 answer = self.enter(instance.callee, [Known(field) for field in instance.fields], operands)
             else:
                 assert type(instance.callee) is Recursion

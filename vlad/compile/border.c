@@ -21,7 +21,7 @@ enum { ALONE, LIST, TUPLE, LEAVES };  /* what parts of the answer make: the only
 
 struct part {
   int kind, rank;
-  PyObject *object;    /* a constant, or a tensor's dtype */
+  PyObject *object;    /* a constant, which among the operands is a float, or a tensor's dtype */
   npy_intp *shape;
   npy_intp bytes;
   Py_ssize_t number;   /* of its word among the answers, */
@@ -71,13 +71,17 @@ static int is_of(PyObject *x, struct part const *part) {
 }
 
 static int put_operands(Call *call, PyObject *const *arguments) {
+  union word *word = call->words;
+  double real;
   for (Py_ssize_t i = 0; i < call->operands; i++) {
     struct part const *part = &call->parts[i];
     if (part->kind == REAL) {
-      if (!as_real(arguments[i], &call->words[i].d)) return 0;
+      if (!as_real(arguments[i], &word++->d)) return 0;
+    } else if (part->kind == CONSTANT) { /* it has no word; another one is for other machine code */
+      if (!as_real(arguments[i], &real) || real != PyFloat_AS_DOUBLE(part->object)) return 0;
     } else {
       if (!is_of(arguments[i], part)) return 0;
-      call->words[i].p = PyArray_DATA((PyArrayObject *)arguments[i]);
+      word++->p = PyArray_DATA((PyArrayObject *)arguments[i]);
     }
   }
   return 1;

@@ -19,9 +19,10 @@ from vlad.budget import has_room
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.first_order import Member
+from vlad.compile.fixed import Places, needed, whole_numbers, with_fixed
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
-from vlad.compile.quick import Quick, arguments_of, quick
+from vlad.compile.quick import Quick, arguments_of, is_fixed, quick
 from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Unbounded
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor, value_of
@@ -95,7 +96,9 @@ def outside_of(machine: Any) -> Outside:
 
 
 class Crossing:
-    """How values of known types become leaves, and leaves values."""
+    """How values of known types become leaves, and leaves values. `fixed`: the places of the numbers that are constants to it."""
+
+    fixed: Places = ()
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
@@ -365,6 +368,8 @@ class Compiled(Crossing):
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
         self.entry: Any = None  # from reals and entries of tensors to a real, without state
         arguments = arguments_of(interface)
+        if arguments is not None:
+            arguments = [type_ for type_ in arguments if not is_fixed(type_)]
         result = interface.result
         # of a pair of which one half is known, machine code answers the other alone, a real, too
         is_real = result is not None and interface.layout.types.canonical(result).kind == "real"
@@ -545,17 +550,55 @@ def compile_call(
     fast_math: bool = False,
     variants: int = 0,
     tell_where: bool = False,
+    fixed: Places = (),
 ) -> Compiled | Launched:
-    """Compile a procedure for operands like these, when there are so many variants of it. Raises Unbounded, with a place where
-    somebody wants to be told, or toolchain.Unavailable."""
+    """Compile a procedure for operands like these, when there are so many variants of it; `fixed`: the places of numbers that an
+    earlier one took for constants. Raises Unbounded, with a place where somebody wants to be told, or toolchain.Unavailable."""
     with deep_recursion():
         known: dict[int, int] = {}
         length = max([longest_chain(operand, known) for operand in operands], default=0)
     *first, last = _limits(length, variants)
-    for limit in first:
-        with contextlib.suppress(Unbounded):
-            return with_room(_compile, machine, f, operands, limit, optimize, fast_math)
-    return with_room(_compile, machine, f, operands, last, optimize, fast_math, tell_where)
+
+    def compiled(places: Places) -> Compiled | Launched:
+        given = with_fixed(operands, places)
+        for limit in first:
+            with contextlib.suppress(Unbounded):
+                return with_room(_compile, machine, f, given, limit, optimize, fast_math)
+        return with_room(_compile, machine, f, given, last, optimize, fast_math, tell_where)
+
+    try:
+        found = compiled(fixed)
+    except Unbounded as unbounded:
+        fixed = _shaping(machine, f, operands, last, fixed) if unbounded.for_number else ()
+        if not fixed:
+            raise
+        found = compiled(fixed)
+    found.fixed = fixed
+    return found
+
+
+def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, but: Places) -> Places:
+    """The places of numbers that have to be known for shapes to be, if that is all that is wanting; not those that were tried."""
+    key: str | None = None
+    with contextlib.suppress(Nameless):
+        if not cache.is_off():
+            key, _ = identity(machine, f, operands, longest, "shaping", machine.device)
+    kept = None if key is None else cache.lookup(key, cache.CALL)
+    if kept is not None:
+        found = tuple(json.loads(kept))
+    else:
+        settles = whole("vlad.compile.unit").settles
+        environment = f[1 : 1 + len(f[0].environment)]
+
+        def is_enough(places: Places) -> bool:
+            given = with_fixed(operands, places)
+            return bool(with_room(settles, machine, f[0], environment, given, longest))
+
+        places = whole_numbers(operands)
+        found = needed(places, is_enough) if places and is_enough(places) else ()
+        if key is not None:
+            cache.store(key, json.dumps(found).encode(), cache.CALL)
+    return found if found != but else ()
 
 
 def longest_chain(value: Value, known: dict[int, int]) -> int:
@@ -626,7 +669,8 @@ def _compile(
         unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest)
     except Unbounded as unbounded:
         if key is not None:
-            cache.store(key, json.dumps({"unbounded": unbounded.reason}).encode(), cache.CALL)
+            entry = {"unbounded": unbounded.reason, "for_number": unbounded.for_number}
+            cache.store(key, json.dumps(entry).encode(), cache.CALL)
         raise
     if unit.cuda is not None:
         xp = device_named(machine.device).xp
@@ -648,7 +692,7 @@ def _kept(machine: Any, key: str, cells: list[Global]) -> Compiled | None:
         return None
     entry = json.loads(data)
     if "unbounded" in entry:
-        raise Unbounded(entry["unbounded"])
+        raise Unbounded(entry["unbounded"], for_number=entry["for_number"])
     library = toolchain.loaded(entry["library"], entry["digest"])
     if library is None:
         return None

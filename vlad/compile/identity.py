@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from vlad.compile.fixed import Fixed
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -122,7 +123,9 @@ def _kind(walk: _Walk, value: Value, longest: int, known: dict[int, str]) -> str
                 f"[{walk.code(value[0])} {' '.join([_kind(walk, part, longest, known) for part in value[1:width]])}"
             )
             value = value[width]
-    if type(value) is float:
+    if type(value) is Fixed:
+        end = value.hex()
+    elif type(value) is float:
         end = "real"
     elif type(value) is Boolean:
         end = "boolean"

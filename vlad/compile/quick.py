@@ -1,6 +1,7 @@
 """Arrays and floats of Python straight to machine code, and back.
 
-In: a compiled procedure whose operands are reals and tensors, and whose answer is one, a list or a tuple of such.
+In: a compiled procedure whose operands are reals and tensors, and whose answer is one, a list or a tuple of such. An operand that
+gave a shape (fixed.py) is to be the very number.
 Out: `Quick`, which Python's `Procedure` asks first. Its `leaves` answers NotImplemented for whatever it is not made for, errors
 included: then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept
 there only (tiers.py asks). It is called in C, by border.py, or where that cannot be by text of Python's that is written here.
@@ -75,7 +76,7 @@ def _described(
     addresses = [ffi.addressof(compiled.handle, "vlad_call"), words, answers]
     return (
         *[int(ffi.cast("long", address)) for address in addresses], compiled.busy, form,
-        tuple([(*_part(type_), NOWHERE, NOWHERE) for type_ in types]), tuple(results),
+        tuple([_operand(type_) for type_ in types]), tuple(results),
         (compiled.handle, words, answers, *compiled.held), () if _ends_soon(compiled, [*types, *elements]) else _turn(compiled),
     )  # fmt: skip
 
@@ -87,6 +88,11 @@ def _turn(compiled: Any) -> tuple[Any, ...]:
     return compiled.lock.acquire, compiled.lock.release, stop, stopped, Interruptible
 
 
+def _operand(type_: Type) -> tuple[Any, ...]:
+    what = (CONSTANT, value_of(type_), ()) if _is_constant(type_) else _part(type_)
+    return *what, NOWHERE, NOWHERE
+
+
 def _part(type_: Type) -> tuple[Any, ...]:
     if not is_tensor(type_):
         return REAL, None, ()
@@ -96,14 +102,19 @@ def _part(type_: Type) -> tuple[Any, ...]:
 
 
 def arguments_of(interface: Interface) -> list[Type] | None:
-    """The types of the reals and tensors, a word each, that Python calls it with; by the tuple rule the last operand may be
-    several. None where there are others."""
+    """The types of the reals and tensors that Python calls it with, a word each but for what is fixed; by the tuple rule the last
+    operand may be several. None where there are others."""
     *found, last = [interface.layout.types.canonical(type_) for type_ in interface.operands]
     while last.kind == "pair":
         found.append(interface.layout.types.canonical(last.parts[0]))
         last = interface.layout.types.canonical(last.parts[1])
     found.append(last)
-    return found if all(_is_number(type_) for type_ in found) else None
+    return found if all(_is_number(type_) or is_fixed(type_) for type_ in found) else None
+
+
+def is_fixed(type_: Type) -> bool:
+    """Is it a number that is not handed over? Zeros of both signs are equal, and are for who tells them apart."""
+    return _is_constant(type_) and value_of(type_) != 0
 
 
 class _Writer:
@@ -114,10 +125,12 @@ class _Writer:
     ) -> None:
         self.compiled = compiled
         self.words, self.answers = words, answers
-        self.types, self.elements = types, elements
+        self.elements = elements
         # what the text speaks of; and what the addresses belong to, for as long as somebody calls it
         self.names: dict[str, Any] = {"kept": (compiled.handle, words, answers, *compiled.held)}
-        self.operands = [f"x{index}" for index in range(len(types))]
+        self.given = [(f"x{index}", type_) for index, type_ in enumerate(types)]
+        words_for = [(x, type_) for x, type_ in self.given if not is_fixed(type_)]
+        self.operands, self.types = [x for x, _ in words_for], [type_ for _, type_ in words_for]
 
     def leaves(self) -> Leaves:
         """From reals and arrays of the types to the reals and arrays of the elements."""
@@ -127,7 +140,7 @@ class _Writer:
             body = self._in_turn(*self._word_by_word())
         else:
             body = self._in_turn(*self._at_once())
-        count = len(self.types)
+        count = len(self.given)
         lines = [f"if len(arguments) != {count}: return NotImplemented", *self._checks(), *body]
         text = "\n    ".join(["def leaves(arguments):", *lines])
         exec(text, self.names)
@@ -136,8 +149,11 @@ class _Writer:
 
     def _checks(self) -> list[str]:
         """Are the arguments of the types? Those that are arrays then are where their entries lie; whoever called holds them."""
-        lines = [f"{''.join([f'{x}, ' for x in self.operands])}= arguments"] if self.operands else []
-        for x, type_ in zip(self.operands, self.types, strict=True):
+        lines = [f"{''.join([f'{x}, ' for x, _ in self.given])}= arguments"] if self.given else []
+        for x, type_ in self.given:
+            if is_fixed(type_):
+                lines.append(f"if type({x}) is not float or {x} != {value_of(type_)!r}: return NotImplemented")
+                continue
             if not is_tensor(type_):
                 lines.append(f"if type({x}) is not float: return NotImplemented")
                 continue

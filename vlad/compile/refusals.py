@@ -10,12 +10,14 @@ MOST_VARIANTS, MOST_LENGTHS = 16, 3
 
 
 class Unbounded(Exception):
-    """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0. `reason` is for people."""
+    """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0. `reason` is for people;
+    `for_number`: is it for want of a number, of a length or an axis, say, which one of the operands may be?"""
 
-    def __init__(self, reason: str, span: Span | None = None) -> None:
+    def __init__(self, reason: str, span: Span | None = None, for_number: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.span = span
+        self.for_number = for_number
 
 
 class Unsettled(Unbounded):

@@ -63,13 +63,14 @@ class Entry:
     stays its own. `options`: how hard the C compiler tries, and whether it may reorder sums."""
 
     __slots__ = (
-        "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks",
+        "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
         self.f = f
         self.options = options
         self.variants: list[Any] = []
+        self.fixed: tuple[int, ...] = ()  # which numbers among the operands the last one takes for constants
         self.reason: str | None = None  # why it is not compiled,
         self.place: Span | None = None  # and where that is
         self.disagrees = False  # did tier 0 know better?
@@ -84,6 +85,7 @@ class Entry:
         """One more variant."""
         self.cells.update(compiled.cells)
         self.variants.append(compiled)
+        self.fixed = compiled.fixed
 
     def connect(self, procedure: Any) -> None:
         """Let a callable of Python's call the variants that it may, those that there will be as well."""
@@ -401,6 +403,7 @@ class Tiers:
                 *entry.options,
                 variants=len(entry.variants),
                 tell_where=tell_where,
+                fixed=entry.fixed,
             )
         except Unbounded as unbounded:
             entry.reason, entry.place = unbounded.reason, unbounded.span
@@ -492,7 +495,8 @@ class Tiers:
         try:
             unit = made(self.machine, code, f[1 : 1 + len(code.environment)], operands)
         except Unbounded as unbounded:
-            return f"; {takes} -> not compiled: {unbounded.reason}"
+            otherwise = ", but it may be for a number that is known" if unbounded.for_number else ""
+            return f"; {takes} -> not compiled: {unbounded.reason}{otherwise}"
         if stage == "c":
             return f"/* {code.name} */\n{unit.text}"
         result = "never answers" if unit.interface.result is None else described(unit.interface.result)

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from vlad.compile import cuda, emit_c
-from vlad.compile.analyze import Analysis
+from vlad.compile.analyze import Analysis, Instance
 from vlad.compile.first_order import Each, Fail, Function, Program, blocks, statements
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
@@ -99,10 +99,14 @@ def made(
     def settled(apart: bool) -> Unit:
         try:
             return Unit(machine, code, environment, operands, longest, apart=apart)
-        except Unsettled:
+        except Unsettled as unsettled:
             if longest > LONGEST_CHAIN:
                 raise
-            unit = Unit(machine, code, environment, operands, longest, patient=True, apart=apart)
+            try:
+                unit = Unit(machine, code, environment, operands, longest, patient=True, apart=apart)
+            except Unbounded as unbounded:
+                unbounded.for_number |= unsettled.for_number
+                raise
             if unit.text.count("\n") > MOST_PATIENT_LINES:
                 raise
             return unit
@@ -112,6 +116,29 @@ def made(
         with contextlib.suppress(Unbounded):
             return settled(apart=True)
     return unit
+
+
+def settles(
+    machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...], longest: int
+) -> bool:
+    """Are the types of a call bounded? With as much patience as is needed."""
+    for patient in (False, True):
+        try:
+            with deep_recursion():
+                _solved(Analysis(machine, longest, patient), code, environment, operands)
+            return True
+        except (Unsettled, TooLarge, RecursionError):
+            continue
+        except Unbounded:
+            return False
+    return False
+
+
+def _solved(
+    analysis: Analysis, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
+) -> Instance:
+    fields = tuple([analysis.value(value).type for value in environment])
+    return analysis.solve(code, fields, tuple([analysis.argument_type(value) for value in operands]))
 
 
 class Unit:
@@ -140,9 +167,7 @@ class Unit:
     ) -> None:
         with deep_recursion():
             self.analysis = analysis
-            fields = tuple([self.analysis.value(value).type for value in environment])
-            types = tuple([self.analysis.argument_type(value) for value in operands])
-            root = self.analysis.solve(code, fields, types)
+            root = _solved(analysis, code, environment, operands)
             if root.result is None and not root.operands:
                 raise Unbounded("it never answers")
             specializer = Specializer(self.analysis)

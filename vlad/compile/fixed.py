@@ -1,0 +1,79 @@
+"""Numbers among the operands of a call that give shapes, or an order of differentiation: they are part of what is compiled, as
+the shapes of its tensors are.
+
+In: the operands.  Out: the same, with some numbers marked as ones that the compiler takes for constants. Which, is found out by
+trying: those without which a shape would be known only when the program runs, and no others, for each choice of numbers takes
+code of its own. So `(f x n)` of `(slice x 0 n)` is compiled anew for another n, and for no other x. Loops, buffers and
+products are of known lengths then, as the C compiler and the vectors like them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, final
+
+from vlad.values import Value, is_pair, look
+
+MOST_NUMBERS = 16  # whole ones among the operands, to find out which give shapes
+MOST_LOOKED_AT = 1_000  # parts of the operands, for that
+LARGEST = 1 << 31  # that is taken for a length
+
+Places: TypeAlias = tuple[int, ...]  # of reals among the operands, counted from 0 in their order
+
+
+@final
+class Fixed(float):
+    """A real of an operand that the compiler takes for a constant."""
+
+
+def whole_numbers(operands: tuple[Value, ...]) -> Places:
+    """The places of those that may give shapes; none where there are too many to find out."""
+    found: list[int] = []
+    work, place = [*reversed(operands)], 0
+    for _ in range(MOST_LOOKED_AT):
+        if not work:
+            return tuple(found) if len(found) <= MOST_NUMBERS else ()
+        value = look(work.pop())
+        if type(value) is float:
+            if value.is_integer() and abs(value) < LARGEST:
+                found.append(place)
+            place += 1
+        elif is_pair(value):
+            work += [value[1], value[0]]
+    return ()
+
+
+def with_fixed(operands: tuple[Value, ...], places: Places) -> tuple[Value, ...]:
+    """The operands with the reals at these places marked."""
+    if not places:
+        return operands
+    last, place = max(places), -1
+
+    def marked(value: Value) -> Value:
+        nonlocal place
+        firsts: list[Value] = []
+        value = look(value)
+        while is_pair(value) and place < last:  # lists are long, not deep
+            firsts.append(marked(value[0]))
+            value = look(value[1])
+        if type(value) is float:
+            place += 1
+            value = Fixed(value) if place in places else value
+        for first in reversed(firsts):
+            value = (first, value)
+        return value
+
+    return tuple([marked(operand) for operand in operands])
+
+
+def needed(places: Places, settles: Callable[[Places], bool], kept: Places = ()) -> Places:
+    """Of places that all together settle a question, as few as do, beside those that are kept anyway: with half of them at a time
+    (U. Junker, QuickXplain, 2004)."""
+    if not places or settles(kept):
+        return ()
+    if len(places) == 1:
+        return places
+    middle = len(places) // 2
+    first, second = places[:middle], places[middle:]
+    these = needed(first, settles, (*kept, *second))
+    return (*these, *needed(second, settles, (*kept, *these)))
