@@ -34,6 +34,11 @@ def array_of(name: str, value: Value, beside: Array | None = None) -> Array:
     raise invalid(name, "a tensor", value)
 
 
+def lengths_of(value: Value) -> tuple[int, ...]:
+    """The shape of a tensor; () of what is none."""
+    return value.shape if type(value) is Tensor else ()
+
+
 def first_entry(array: Array, wrong: Array) -> Value:
     """The first entry of an array at which another, of booleans, holds: for an error."""
     xp = namespace(array)

@@ -391,7 +391,7 @@ def _abstract_mirrored(w: Any, t: Any) -> Any:
 # Of cofactors, along E; which is no matrix of nilpotent numbers yet in the case of cofactor.
 _COFACTORS_SLOPE = "(half (cofactors (accumulate (placed A 0) (placed E 1))) 1)"
 _COFACTOR_SLOPE = f"""(let* ((parts (cons 1 (shape a))) (a1 (reshape a parts)) (e1 (reshape E parts)))
-    (reshape {_COFACTORS_SLOPE.replace("A", "a1").replace("E", "e1")} (shape a)))"""
+    (reshape-like {_COFACTORS_SLOPE.replace("A", "a1").replace("E", "e1")} a))"""
 
 
 ROWS: list[Primitive] = [

@@ -23,7 +23,6 @@ from vlad.primitives.kernels import (
     broadcast_shape,
     filled,
     kind_of,
-    known,
     loops,
     provided,
     repeated,
@@ -33,8 +32,9 @@ from vlad.primitives.kernels import (
 )
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import expect_multiplications, product
-from vlad.tensors import Array, Tensor, expect_together, made, namespace, operands_of, quiet, shape_text
-from vlad.values import TRUE, Primitive, Value, list_of
+from vlad.primitives.shaping import in_shape
+from vlad.tensors import Array, expect_together, made, namespace, operands_of, quiet, shape_text
+from vlad.values import Primitive, Value
 
 
 def _matmul(a: Value, b: Value) -> Value:
@@ -76,24 +76,12 @@ def _as_matrices(a: Shape, b: Shape) -> tuple[Shape, Shape]:
     return a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
 
 
-def _matrix_dims(t: Value, as_row: Value) -> Value:
-    """The shape of a tensor as matmul takes it: a vector is a row or a column."""
-    return list_of([float(length) for length in _matrix_shape(t.shape, as_row)])
-
-
-def _matrix_shape(shape: Shape, as_row: Value) -> Shape:
-    return shape if len(shape) != 1 else (1, *shape) if as_row is TRUE else (*shape, 1)
-
-
-def _product_dims(a: Value, b: Value) -> Value:
-    """The shape of a product, had vectors been matrices."""
-    return list_of([float(length) for length in _product_shape(a.shape, b.shape)])
-
-
 def _product_shape(a: Shape, b: Shape) -> Shape:
+    """The shape of a product, had vectors been matrices. Raises VladError."""
     left, right = _as_matrices(a, b)
     batch = broadcast_shape([left[:-2], right[:-2]])
-    assert batch is not None
+    if batch is None or len(left) < 2 or len(right) < 2:
+        raise VladError("wrong-shape", f"Shapes given to matmul do not fit: {shape_text(a)} and {shape_text(b)}")
     return (*batch, left[-2], right[-1])
 
 
@@ -229,13 +217,8 @@ def _solve(a: Value, b: Value) -> Value:
 _SOLVED = "solve takes square matrices and a vector or matrices of as many rows; leading axes are broadcast"
 
 
-def _column_dims(t: Value, b: Value) -> Value:
-    """The shape of t with columns, where b is a vector and t one or several."""
-    shape = t.shape if type(t) is Tensor else ()
-    return list_of([float(length) for length in _column_shape(shape, b.shape)])
-
-
 def _column_shape(shape: Shape, of_b: Shape) -> Shape:
+    """The shape of t with columns, where b is a vector and t one or several."""
     return (*shape, 1) if len(of_b) == 1 else shape
 
 
@@ -376,17 +359,15 @@ ROWS: list[Primitive] = [
          linear="a b", value=_matmul, abstract=_abstract_matmul,
          forward="(accumulate (matmul da b) (matmul a db))",
          reverse={
-             "a": """(let ((m (reshape s (product-dims a b))))
-                (let ((g (matmul m (swap (reshape b (matrix-dims b #f))))))
-                  (reshape (sum-like g (reshape a (matrix-dims a #t))) (shape a))))""",
-             "b": """(let ((m (reshape s (product-dims a b))))
-                (let ((g (matmul (swap (reshape a (matrix-dims a #t))) m)))
-                  (reshape (sum-like g (reshape b (matrix-dims b #f))) (shape b))))""",
+             "a": """(let ((g (matmul (as-product s a b) (swap (as-column b)))))
+                (reshape-like (sum-like g (as-row a)) a))""",
+             "b": """(let ((g (matmul (swap (as-row a)) (as-product s a b))))
+                (reshape-like (sum-like g (as-column b)) b))""",
          }),
-    constant("matrix-dims", "t as-row", "The shape of a vector as a matrix.", linear="t", value=_matrix_dims, hidden=True,
-             abstract=lambda w, t, as_row: w.value(list_of([float(n) for n in _matrix_shape(shape_of(t), known(w, as_row))]))),
-    constant("product-dims", "a b", "The shape of a product of matrices.", linear="a b", value=_product_dims, hidden=True,
-             abstract=lambda w, a, b: w.value(list_of([float(n) for n in _product_shape(shape_of(a), shape_of(b))]))),
+    in_shape("as-row", "t", "A vector as a matrix of one row.", lambda t: (1, *t) if len(t) == 1 else t),
+    in_shape("as-column", "t", "A vector as a matrix of one column.", lambda t: (*t, 1) if len(t) == 1 else t),
+    in_shape("as-product", "x a b", "A product of a and b in the shape that it has if vectors are matrices.",
+         lambda x, a, b: _product_shape(a, b)),
     row("outer", "a b",
         "The products of all entries of two vectors.\n(outer #[1 2] #[3 4])  ⇒ #[[3 4] [6 8]]",
         linear="a b", value=_outer, abstract=_abstract_outer,
@@ -396,17 +377,14 @@ ROWS: list[Primitive] = [
         "The x for which a x = b, a square matrix.\n(solve #[[2 0] [0 4]] #[2 4])  ⇒ #[1 1]",
         linear="b", value=_solve,
          abstract=in_doubles(_abstract_solve),
-         forward="""(let ((x (reshape r (column-dims r b))))
-            (reshape (solve a (- (reshape db (column-dims b b)) (matmul da x))) (shape r)))""",
+         forward="(reshape-like (solve a (- (as-columns db b) (matmul da (as-columns r b)))) r)",
          reverse={
-             "a": """(let ((g (solve (swap a) (reshape s (column-dims s b)))))
-                (sum-like (negate (matmul g (swap (reshape r (column-dims r b))))) a))""",
-             "b": """(let ((g (solve (swap a) (reshape s (column-dims s b)))))
-                (reshape (sum-like g (reshape b (column-dims b b))) (shape b)))""",
+             "a": """(let ((g (solve (swap a) (as-columns s b))))
+                (sum-like (negate (matmul g (swap (as-columns r b)))) a))""",
+             "b": """(let ((g (solve (swap a) (as-columns s b))))
+                (reshape-like (sum-like g (as-columns b b)) b))""",
          }),
-    constant("column-dims", "t b", "The shape of t as columns, where b is a vector.", linear="t b", value=_column_dims,
-             hidden=True,
-             abstract=lambda w, t, b: w.value(list_of([float(n) for n in _column_shape(shape_of(t), shape_of(b))]))),
+    in_shape("as-columns", "t b", "Columns for solve, a vector or several: as matrices, where b is a vector.", _column_shape),
     row("inverse", "a",
         "The inverse of a square matrix.\n(inverse #[[2 0] [0 4]])  ⇒ #[[0.5 0] [0 0.25]]",
         _inverse, abstract=in_doubles(_abstract_inverse),

@@ -21,10 +21,10 @@ from vlad.errors import VladError
 from vlad.primitives.arrays import (
     array_of,
     constant,
-    dimensions,
     elements,
     first_entry,
     length_of,
+    lengths_of,
     reals,
     row,
     whole,
@@ -249,10 +249,10 @@ def _conv2d(x: Value, w: Value, *geometry: Value) -> Value:
     return made(xp.reshape(answers, (by.images, by.groups * by.filters, *by.windows)))
 
 
-def _conv2d_images(s: Value, w: Value, dims: Value, *geometry: Value) -> Value:
-    """The transpose of a convolution by its images, which have the shape `dims`."""
+def _conv2d_images(s: Value, w: Value, like: Value, *geometry: Value) -> Value:
+    """The transpose of a convolution by its images, which have the shape of `like`."""
     answers, filters = operands_of((s, w))
-    shape = dimensions("conv2d", dims)
+    shape = lengths_of(like)
     by = _convolution(shape, filters.shape, geometry)
     xp = library("conv2d", s, w)
     with quiet():
@@ -261,10 +261,10 @@ def _conv2d_images(s: Value, w: Value, dims: Value, *geometry: Value) -> Value:
         return made(_unpatched(xp.reshape(columns, patches), by.axes))
 
 
-def _conv2d_filters(s: Value, x: Value, dims: Value, *geometry: Value) -> Value:
-    """The transpose of a convolution by its filters, which have the shape `dims`: over all images and windows at once."""
+def _conv2d_filters(s: Value, x: Value, like: Value, *geometry: Value) -> Value:
+    """The transpose of a convolution by its filters, which have the shape of `like`: over all images and windows at once."""
     answers, images = operands_of((s, x))
-    shape = dimensions("conv2d", dims)
+    shape = lengths_of(like)
     by = _convolution(images.shape, shape, geometry)
     xp = library("conv2d", s, x)
     flat = by.images * by.windows[0] * by.windows[1]
@@ -320,16 +320,16 @@ def _abstract_conv2d(w: Any, x: Any, f: Any, *geometry: Any) -> Any:
     return _summed(w, extents, operands, [image, filter_], shape, answer)
 
 
-def _abstract_images(w: Any, s: Any, f: Any, dims: Any, *geometry: Any) -> Any:
-    shape = dimensions("conv2d", known(w, dims))
+def _abstract_images(w: Any, s: Any, f: Any, like: Any, *geometry: Any) -> Any:
+    shape = shape_of(like)
     by = _convolution(shape, shape_of(f), tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
     room = (*shape[:2], *[axis.padded for axis in by.axes])
     return _without_padding(w, _summed(w, extents, [s, f], [answer, filter_], room, image), by.axes)
 
 
-def _abstract_filters(w: Any, s: Any, x: Any, dims: Any, *geometry: Any) -> Any:
-    shape = dimensions("conv2d", known(w, dims))
+def _abstract_filters(w: Any, s: Any, x: Any, like: Any, *geometry: Any) -> Any:
+    shape = shape_of(like)
     by = _convolution(shape_of(x), shape, tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
     operands = [s, _with_padding(w, as_numbers(w, x), by.axes)]
@@ -381,8 +381,8 @@ def _abstract_patches(w: Any, x: Any, fill: Any, *geometry: Any) -> Any:
     return loops(w, extents, [padded], [image], shape, write=Access(0, contiguous(extents)))
 
 
-def _abstract_unpatched(w: Any, y: Any, dims: Any, *geometry: Any) -> Any:
-    shape = dimensions("max-pool", known(w, dims))
+def _abstract_unpatched(w: Any, y: Any, like: Any, *geometry: Any) -> Any:
+    shape = shape_of(like)
     axes = _geometry(w, "max-pool", shape, geometry)
     extents, image = _window_turns(shape, axes)
     return _unpooled(w, y, Access(0, contiguous(extents)), shape, axes, extents, image)
@@ -414,8 +414,8 @@ def _abstract_avg_pool(w: Any, x: Any, *geometry: Any) -> Any:
     return w.apply(w.machine.table["/"], [total, _counted(w, total, axes)])
 
 
-def _abstract_unpool(w: Any, s: Any, dims: Any, *geometry: Any) -> Any:
-    shape = dimensions("avg-pool", known(w, dims))
+def _abstract_unpool(w: Any, s: Any, like: Any, *geometry: Any) -> Any:
+    shape = shape_of(like)
     axes = _geometry(w, "avg-pool", shape, geometry)
     extents, image = _window_turns(shape, axes)
     s = as_numbers(w, s)
@@ -475,8 +475,8 @@ def _pool_patches(x: Value, fill: Value, *geometry: Value) -> Value:
     return made(_patches_of(xp, reals(array), axes, float(fill)))
 
 
-def _pool_unpatched(y: Value, dims: Value, *geometry: Value) -> Value:
-    axes = _pooling("max-pool", dimensions("max-pool", dims), *geometry)
+def _pool_unpatched(y: Value, like: Value, *geometry: Value) -> Value:
+    axes = _pooling("max-pool", lengths_of(like), *geometry)
     return made(_unpatched(numbers(y), axes))
 
 
@@ -488,8 +488,8 @@ def _avg_pool(x: Value, *geometry: Value) -> Value:
         return made(total / _counts(total, axes))
 
 
-def _avg_unpool(s: Value, dims: Value, *geometry: Value) -> Value:
-    axes = _pooling("avg-pool", dimensions("avg-pool", dims), *geometry)
+def _avg_unpool(s: Value, like: Value, *geometry: Value) -> Value:
+    axes = _pooling("avg-pool", lengths_of(like), *geometry)
     xp, array = library("avg-pool", s), numbers(s)
     shares = array / _counts(array, axes)
     repeated = xp.broadcast_to(
@@ -546,9 +546,9 @@ def _product(
     **columns: Any,
 ) -> Primitive:
     """A rule of convolutions: linear in x and in y, whose sensitivities two rules answer from that of the result, `s`."""
-    rest = _GEOMETRY if columns else f"dims {_GEOMETRY}"
+    rest = _GEOMETRY if columns else f"like {_GEOMETRY}"
     return row(
-        name, f"{x} {y} {rest}", doc, value, abstract=abstract, linear=f"{x} {y}" if columns else f"{x} {y} dims",
+        name, f"{x} {y} {rest}", doc, value, abstract=abstract, linear=f"{x} {y}" if columns else f"{x} {y} like",
         forward=f"(accumulate ({name} d{x} {y} {rest}) ({name} {x} d{y} {rest}))",
         reverse={x: f"(sum-like ({x_is} {_GEOMETRY}) {x})", y: f"(sum-like ({y_is} {_GEOMETRY}) {y})"},
         **(columns or {"hidden": True}),
@@ -562,31 +562,31 @@ ROWS: list[Primitive] = [
     _product("conv2d", "x", "w",
         "The sums of the products of filters and the windows of images.\n"
         "(conv2d (ones '(1 1 3 3)) (ones '(1 1 2 2)))  ⇒ #[[[[4 4] [4 4]]]]", _conv2d, _abstract_conv2d,
-             x_is="conv2d-images s w (shape x)", y_is="conv2d-filters s x (shape w)", keywords=_ONCE),
+             x_is="conv2d-images s w x", y_is="conv2d-filters s x w", keywords=_ONCE),
     _product("conv2d-images", "y", "w", "The transpose of conv2d by the images.", _conv2d_images, _abstract_images,
-             x_is="conv2d s w", y_is="conv2d-filters y s (shape w)"),
+             x_is="conv2d s w", y_is="conv2d-filters y s w"),
     _product("conv2d-filters", "y", "x", "The transpose of conv2d by the filters.", _conv2d_filters, _abstract_filters,
-             x_is="conv2d x s", y_is="conv2d-images y s (shape x)"),
+             x_is="conv2d x s", y_is="conv2d-images y s x"),
     row("max-pool", f"x {_POOL}",
         "The largest entry of each window.\n"
         "(max-pool (reshape (arange 16) '(1 1 4 4)) '(2 2))  ⇒ #[[[[5 7] [13 15]]]]",
         _max_pool, abstract=_abstract_max_pool, keywords=_APART,
          forward=f"{_SHARES} (sum (* shares (pool-patches dx 0 {_POOL})) -3 #f))",
-         reverse={"x": f"{_SHARES} (sum-like (pool-unpatched (* (spread s p -3) shares) (shape x) {_POOL}) x))"}),
+         reverse={"x": f"{_SHARES} (sum-like (pool-unpatched (* (spread s p -3) shares) x {_POOL}) x))"}),
     row("pool-patches", f"x fill {_POOL}", "What is in each window.", _pool_patches,
          abstract=_abstract_patches, linear="x", hidden=True,
-         forward=f"(pool-patches dx 0 {_POOL})", reverse={"x": f"(pool-unpatched s (shape x) {_POOL})"}),
-    row("pool-unpatched", f"y dims {_POOL}", "The transpose of pool-patches.", _pool_unpatched,
-         abstract=_abstract_unpatched, linear="y dims", hidden=True,
-         forward=f"(pool-unpatched dy dims {_POOL})", reverse={"y": f"(pool-patches s 0 {_POOL})"}),
+         forward=f"(pool-patches dx 0 {_POOL})", reverse={"x": f"(pool-unpatched s x {_POOL})"}),
+    row("pool-unpatched", f"y like {_POOL}", "The transpose of pool-patches.", _pool_unpatched,
+         abstract=_abstract_unpatched, linear="y like", hidden=True,
+         forward=f"(pool-unpatched dy like {_POOL})", reverse={"y": f"(pool-patches s 0 {_POOL})"}),
     row("avg-pool", f"x {_POOL}",
         "The mean of the entries of each window.\n"
         "(avg-pool (reshape (arange 16) '(1 1 4 4)) '(2 2))  ⇒ #[[[[2.5 4.5] [10.5 12.5]]]]", _avg_pool,
          abstract=_abstract_avg_pool, linear="x", keywords=_APART,
-         forward=f"(avg-pool dx {_POOL})", reverse={"x": f"(sum-like (avg-unpool s (shape x) {_POOL}) x)"}),
-    row("avg-unpool", f"y dims {_POOL}", "The transpose of avg-pool.", _avg_unpool,
-         abstract=_abstract_unpool, linear="y dims", hidden=True,
-         forward=f"(avg-unpool dy dims {_POOL})", reverse={"y": f"(avg-pool s {_POOL})"}),
+         forward=f"(avg-pool dx {_POOL})", reverse={"x": f"(sum-like (avg-unpool s x {_POOL}) x)"}),
+    row("avg-unpool", f"y like {_POOL}", "The transpose of avg-pool.", _avg_unpool,
+         abstract=_abstract_unpool, linear="y like", hidden=True,
+         forward=f"(avg-unpool dy like {_POOL})", reverse={"y": f"(avg-pool s {_POOL})"}),
     constant("one-hot", "labels n",
         "For each label a vector of n entries, 1 at the label and else 0.\n"
         "(one-hot #[2 0] 3)  ⇒ #[[0 0 1] [1 0 0]]", _one_hot,

@@ -296,7 +296,7 @@ _HOLDS = "(let ((m (where (= t (spread r t axis)) 1 0)))"
 
 # For each entry the product of the others: exact where entries are zero, which the product by the entry is not.
 _OTHERS = """(if axis (prod (where (is-own t axis) 1 (repeated t axis)) -1 #f)
-    (let ((u (reshape t -1))) (reshape (prod (where (is-own u 0) 1 (repeated u 0)) -1 #f) (shape t))))"""
+    (let ((u (reshape t -1))) (reshape-like (prod (where (is-own u 0) 1 (repeated u 0)) -1 #f) t)))"""
 
 
 def _extreme(name: str, doc: str, rule: Callable[..., Array]) -> Primitive:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.budget import expect_array
@@ -19,6 +19,7 @@ from vlad.primitives.arrays import (
     constant,
     dimensions,
     elements,
+    lengths_of,
     part_at,
     row,
     too_many_axes,
@@ -69,12 +70,37 @@ def _new_shape(old: tuple[int, ...], dims: Value) -> tuple[int, ...]:
         shape = (*shape[: free[0]], count // size, *shape[free[0] + 1 :])
         size = count
     if size != count or len(free) > 1:
-        wanted = shape_text([int(part) for part in given])
-        raise VladError(
-            "wrong-shape", f"Shapes given to reshape do not fit: {shape_text(old)} and {wanted}",
-            hint=f"the tensor has {count} entries; at most one length may be left open, as -1",
-        )  # fmt: skip
+        raise _other_count(old, [int(part) for part in given])
     return shape
+
+
+def _other_count(old: tuple[int, ...], wanted: Sequence[int]) -> VladError:
+    return VladError(
+        "wrong-shape", f"Shapes given to reshape do not fit: {shape_text(old)} and {shape_text(wanted)}",
+        hint=f"the tensor has {math.prod(old)} entries; at most one length may be left open, as -1",
+    )  # fmt: skip
+
+
+def in_shape(name: str, operands: str, doc: str, shape: Callable[..., Shape]) -> Primitive:
+    """A row of the system: the first operand in the shape that is found from the shapes of all. The others are tensors, and no
+    lists of lengths, for where the compiler knows several shapes of a tensor, it knows no one list."""
+    first, *others = operands.split()
+
+    def value(x: Value, *rest: Value) -> Value:
+        array, wanted = array_of("reshape", x), shape(*map(lengths_of, (x, *rest)))
+        if math.prod(wanted) != array.size:
+            raise _other_count(array.shape, wanted)
+        return made(namespace(array).reshape(array, wanted))
+
+    def abstract(w: Any, x: Any, *rest: Any) -> Any:
+        wanted = shape(*map(shape_of, (x, *rest)))
+        fits = is_number(x) and math.prod(wanted) == math.prod(shape_of(x))
+        return reshaped(w, x, wanted) if fits else unfit(w, x, wanted)
+
+    return row(
+        name, operands, doc, value, hidden=True, linear=operands, abstract=abstract,
+        forward=f"({' '.join([name, f'd{first}', *others])})", reverse={first: f"(reshape-like s {first})"},
+    )  # fmt: skip
 
 
 def _abstract_reshape(w: Any, t: Any, dims: Any) -> Any:
@@ -332,7 +358,8 @@ ROWS: list[Primitive] = [
         "(reshape #[1 2 3 4 5 6] '(2 3))  ⇒ #[[1 2 3] [4 5 6]]\n"
         "(reshape #[1 2 3 4 5 6] '(3 -1))  ⇒ #[[1 2] [3 4] [5 6]]",
          linear="t dims", value=_reshape, abstract=_abstract_reshape,
-         forward="(reshape dt dims)", reverse={"t": "(reshape s (shape t))"}),
+         forward="(reshape dt dims)", reverse={"t": "(reshape-like s t)"}),
+    in_shape("reshape-like", "x t", "The entries of x in the shape of t.", lambda x, t: t),
     row("transpose", "t axes",
         "The axes in another order; without one, backwards.\n"
         "(transpose #[[1 2 3] [4 5 6]])  ⇒ #[[1 4] [2 5] [3 6]]",

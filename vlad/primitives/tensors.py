@@ -472,7 +472,7 @@ ROWS: list[Primitive] = [
         "The entries as nested lists.\n(tensor->list #[[1 2] [3 4]])  ⇒ ((1 2) (3 4))",
         linear="t", value=_tensor_to_list,
          abstract=_abstract_to_list, forward="(tensor->list dt)",
-         reverse={"t": "(reshape (tensor (complete r s)) (shape t))"}),
+         reverse={"t": "(reshape-like (tensor (complete r s)) t)"}),
     constant_row("tensor?", "x",
         "Is x a tensor?\n(tensor? #[1 2])  ⇒ #t\n(tensor? '(1 2))  ⇒ #f",
         lambda x: boolean(type(x) is Tensor), "any -> boolean",

@@ -56,9 +56,10 @@ UNREADABLE = {
 # What can be read: then it is called, differentiated and compiled.
 CALLABLE = {
     "rows of the system with what it never gives": [
-        applied("matrix-dims", "x #t"),
-        applied("product-dims", "x x"),
-        applied("column-dims", "x x"),
+        applied("as-row", "x"),
+        applied("as-product", "x x x"),
+        applied("reshape-like", "x x"),
+        applied("as-columns", "x x"),
         applied("half-lower", "x"),
         applied("tensor-parts", "x x"),
         applied("split-like", "x x 0"),

@@ -116,7 +116,7 @@ UNKNOWN = [
     "(globals)",
     "(compile 1)",
     "(vars)",
-    "(matrix-dims 1 2)",
+    "(as-product 1 2 3)",
     "(tensor-parts 1 2)",
     "(unslice 1 2)",
     "(shape-witness 1 2)",
