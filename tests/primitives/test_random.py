@@ -158,6 +158,19 @@ def test_permutation_is_one(session: vlad.Session, count: int) -> None:
     assert found.dtype == np.int64 and sorted(found.tolist()) == list(range(count))
 
 
+@pytest.mark.parametrize("count", [random.MOST_RANKED, random.MOST_RANKED + 1, 300, 5_000, 70_000])
+def test_a_permutation_that_is_sorted_by_compiled_code(session: vlad.Session, count: int) -> None:
+    """Few by their ranks, many by sorting: the same order."""
+    compiled = vlad.Session(tier="compile")
+    f = compiled.eval(f"(lambda (seed) (permutation (random-key seed) {count}))")
+    for seed in (3, 2**40 + 1):
+        found, expected = f(seed), session["permutation"]((float(seed % 2**32), float(seed >> 32)), count)
+        assert found.dtype == expected.dtype == np.int64
+        np.testing.assert_array_equal(found, expected)
+    (entry,) = compiled.tiers.entries.values()
+    assert entry.reason is None
+
+
 def test_words_that_are_equal_keep_their_order(
     session: vlad.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

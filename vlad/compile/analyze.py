@@ -75,6 +75,7 @@ MOST_FOLLOWED = 40  # instances of one code, each sure to call the next, that pa
 MOST_ORDERS = 6  # transformations of one code, before their number counts as unbounded
 MOST_ORDERS_FOLLOWED = 8  # the same, where it is sure that they are applied
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
+MOST_SHAPES = 4  # that the operands of a call have, for each of which it is made apart
 MOST_GROWTHS = 3  # of the type at a place where paths meet, before it is widened
 MOST_RUNS = 8_000
 MOST_RUNS_FOLLOWED = 32_000  # with patience
@@ -117,6 +118,17 @@ class Instance:
         return f"{self.name}#{self.serial}{list(self.operands)} -> {self.result}"
 
 
+class Variants:
+    """Instances that differ only in constants: how many there were, what all had in common, and how often that became less since
+    it is what counts."""
+
+    __slots__ = ("count", "fields", "growths", "operands")
+
+    def __init__(self, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> None:
+        self.fields, self.operands = fields, operands
+        self.count = self.growths = 0
+
+
 class Walker:
     """Reads core on what is known of values. Rows' abstract rules are called with this as first argument."""
 
@@ -132,6 +144,7 @@ class Walker:
         self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
         self.unknown: frozenset[Global] = frozenset()  # globals that are computed by what is not looked at
         self.devices: tuple[str, ...] = COMPILED  # for which there is a compiler
+        self.looping: set[Code] = set()  # what was called while it was called
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
         self._values: dict[
             int, tuple[Value, Type]
@@ -508,12 +521,12 @@ class Walker:
         ):
             return self.answer(operands[0]) if tail else operands[0]
         if count == arity:
-            return self.invoke(code, tuple(fields), operands, tail)
+            return self._by_shapes(code, tuple(fields), operands, tail)
         if count > arity:
             packed = operands[-1]
             for operand in reversed(operands[arity - 1 : -1]):
                 packed = self.pair(operand, packed)
-            return self.invoke(code, tuple(fields), [*operands[: arity - 1], packed], tail)
+            return self._by_shapes(code, tuple(fields), [*operands[: arity - 1], packed], tail)
         key, span = self.key, self.span
 
         def take_apart(last: Known) -> Result:
@@ -532,6 +545,36 @@ class Walker:
         if type_.kind == "union":
             return self.dispatch((key, "tuple"), Known(type_, last.leaves), take_apart, tail)
         return take_apart(Known(type_, last.leaves))
+
+    def _by_shapes(
+        self,
+        code: Code,
+        fields: tuple[Known, ...],
+        operands: list[Known],
+        tail: bool,
+        at: int = 0,
+        most: int = MOST_SHAPES,
+    ) -> Result:
+        """A call; where an operand from `at` on is a tensor of one of several shapes, a call for each, if these are at most so
+        many: what is found from its shape is known within. Not of what calls itself: that would be a loop for each shape; nor of
+        a way back, in which shapes are those of what it is closed over."""
+        if at == len(operands) or code in self.looping or is_way_back(code):
+            return self.invoke(code, fields, operands, tail)
+        type_ = self.types.canonical(operands[at].type)
+        ways = 0
+        if type_.kind == "union":
+            members = self.types.members(type_, self.instance)
+            ways = len(members) if all(is_tensor(member) for member in members) else 0
+        if not 1 < ways <= most:
+            return self._by_shapes(code, fields, operands, tail, at + 1, most)
+        key, span = self.key, self.span
+
+        def of_one(member: Known) -> Result:
+            self.key, self.span = (key, "shape"), span
+            given = [*operands[:at], member, *operands[at + 1 :]]
+            return self._by_shapes(code, fields, given, tail, at + 1, most // ways)
+
+        return self.dispatch((key, "shape", at), Known(type_, operands[at].leaves), of_one, tail)
 
     # Primitives.
 
@@ -642,7 +685,7 @@ class Analysis(Walker):
         self._of_key: dict[Any, Instance] = {}
         self._key_epoch = 0
         self._active: dict[Callee, list[Instance]] = {}
-        self._variants: dict[Any, int] = {}
+        self._variants: dict[Any, Variants] = {}
         self._dirty: list[Instance] = []
         self._runs = 0
 
@@ -657,13 +700,17 @@ class Analysis(Walker):
         if not root.ran:
             self._settle(root)
         while True:  # once more over all that is reachable, until nothing changes
-            epoch, before = self.types.epoch, len(self.instances)
+            epoch, before, looping = self.types.epoch, len(self.instances), len(self.looping)
             for instance in list(self.instances):
                 if instance.ran:
                     self._run(instance)
             changed = bool(self._dirty)
             self._drain()
-            if not changed and epoch == self.types.epoch and before == len(self.instances):
+            if (
+                not changed
+                and (epoch, before) == (self.types.epoch, len(self.instances))
+                and looping == len(self.looping)
+            ):
                 return self.find(callee, fields, operands)
 
     # Instances.
@@ -716,16 +763,27 @@ class Analysis(Walker):
     def _generalised(
         self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]
     ) -> Instance | None:
-        """Many instances that differ only in constants: one more is for reals that are not known."""
-        general = self.types.general
+        """Many instances that differ only in constants: one more is for reals that are not known, where they differ."""
+        general, common = self.types.general, self.types.common
         key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
-        count = self._variants[key] = self._variants.get(key, 0) + 1
+        seen = self._variants.get(key)
+        if seen is None:
+            seen = self._variants[key] = Variants(fields, operands)
+        seen.count += 1
         # the way back of what is done to tensors has their shapes and places among its constants
-        is_kept = not code.name.endswith(".back") or any(
-            type_.mentions_tensor for type_ in (*fields, *operands)
+        is_kept = not is_way_back(code) or any(type_.mentions_tensor for type_ in (*fields, *operands))
+        now = (
+            tuple([common(a, b) for a, b in zip(seen.fields, fields, strict=True)]),
+            tuple([common(a, b) for a, b in zip(seen.operands, operands, strict=True)]),
         )
-        if count <= (MOST_FOLLOWED if self.patient else MOST_CONSTANTS) and is_kept:
+        most = MOST_FOLLOWED if self.patient else MOST_CONSTANTS
+        if now != (seen.fields, seen.operands) and seen.count > most:
+            seen.growths += 1
+        seen.fields, seen.operands = now
+        if seen.count <= most and is_kept:
             return None
+        if is_kept and seen.growths <= MOST_CONSTANTS:
+            key = (code, *self._now(*now))
         return self._of_key.get(key) or self._new(*key)
 
     def _merged(self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance | None:
@@ -937,6 +995,8 @@ class Analysis(Walker):
         self, callee: Callee, fields: tuple[Known, ...], operands: Sequence[Known], tail: bool
     ) -> Result:
         caller = self.instance
+        if type(callee) is Code and self._active.get(callee):
+            self.looping.add(callee)
         instance = self.find(callee, tuple([f.type for f in fields]), tuple([o.type for o in operands]))
         instance.dependents[caller] = None
         if not instance.ran:
@@ -962,6 +1022,11 @@ class Analysis(Walker):
 
     def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
         return Known(self.types.real) if what == "in" else self.unspecified
+
+
+def is_way_back(code: Code) -> bool:
+    """Is it a backpropagator?"""
+    return code.name.endswith(".back")
 
 
 def _share_environment(code: Code, other: Code | None) -> bool:

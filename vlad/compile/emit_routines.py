@@ -1,4 +1,4 @@
-"""Routine → C text: calls of what runtime.c has around LAPACK.
+"""Routine → C text: calls of what runtime.c has around LAPACK, and of a sort.
 
 In: a routine, the names of its operands and of its outputs.  Out: lines, which declare the outputs.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vlad.core.kernels import Routine, contiguous
+
+ORDER = "vlad_order"
+ROOM = 3  # words that it takes for each that it sorts
 
 
 def routine_lines(routine: Routine, operands: Sequence[str], outputs: Sequence[str]) -> list[str]:
@@ -21,6 +24,10 @@ def routine_lines(routine: Routine, operands: Sequence[str], outputs: Sequence[s
         count *= extent
     given = [f"(const double *){operand}" for operand in operands]
     match routine.name:
+        case "order":
+            (found,) = outputs
+            room = f"vlad_array({ROOM * n}L)"
+            return [*lines, f"{ORDER}({n}L, {', '.join(given)}, (long *){found}, {room});"]
         case "factors" | "triangle":
             name = "vlad_factor" if routine.name == "factors" else "vlad_triangle"
             found, status = outputs

@@ -53,6 +53,7 @@ class Specializer(Walker):
         self.analysis = analysis
         self._values = analysis._values
         self.variables, self.tells = analysis.variables, analysis.tells
+        self.looping = analysis.looping
         self.counting = analysis.counting
         self.layout = Representation(analysis.types)
         self.functions: dict[Instance, Function] = {}

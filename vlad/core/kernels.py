@@ -5,7 +5,7 @@
     Access      where an entry is, as an affine function of the indices. So a transposed, repeated or cut array is not made: who
                 reads it, reads the original elsewhere
     Choice      one value in a box of the indices, another one elsewhere. So what is put together of parts is not made, either
-    Routine     what is no loop of that kind: matrices taken apart, as LAPACK does it
+    Routine     what is no loop of that kind: matrices taken apart, as LAPACK does it, and sorting
 
 Every value has a kind of number, by the name that the array-API standard has for it: one that is read that of its array, one that
 is computed that in which its row is applied, to operands that are made numbers of this kind first. Integers wrap, booleans are 0
@@ -158,6 +158,11 @@ class Routine:
         triangle        the lower triangular L of A = L Lᵀ, of symmetric matrices; a real, not 0 where one is not definite
         singular        U, the singular values and Vᵀ of A = U S Vᵀ; nan where that is not found
 
+    Or on two vectors of so many rows:
+
+        order           of words of 64 bits, of which the first has the upper halves and the second the lower ones: the places of
+                        the words from the least on, equal ones in turn, as integers
+
     `factors` says, for each solution, which of the first operand's matrices it is by: batch i_0, i_1, … of `extents` by the
     matrix Σ factors[k]·i_k."""
 
@@ -172,6 +177,8 @@ class Routine:
     @property
     def turns(self) -> int:
         """Products and sums, about."""
+        if self.name == "order":
+            return 8 * self.rows
         return math.prod(self.extents) * self.rows * self.rows * max(self.rows, self.columns)
 
 

@@ -441,6 +441,15 @@ class Types:
             known = self._general[type_, with_zero] = self.like(type_, tuple(parts))
         return known
 
+    def common(self, a: Type, b: Type) -> Type:
+        """What two types have in common that differ in constant reals only: these are known where they are the same."""
+        a, b = self.canonical(a), self.canonical(b)
+        if a is b:
+            return a
+        if not a.parts or len(a.parts) != len(b.parts):
+            return self.general(a)
+        return self.like(a, tuple([self.common(x, y) for x, y in zip(a.parts, b.parts, strict=True)]))
+
     def contains(self, outer: Type, inner: Type) -> bool:
         """Is `inner` a proper part of `outer`? Cells are not entered."""
         return any(

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import is_real, is_tensor
 from vlad.devices import Device, current, stable_order
 from vlad.errors import VladError
@@ -248,7 +248,8 @@ def _permutation(key: Value, n: Value) -> Value:
 WHOLE, HIGH, LOW = range(
     3
 )  # what of a word: the first 53 bits as a fraction of 1, or one half as a whole number
-MOST_RANKED = 2048  # entries that compiled code permutes, which takes the square of that
+MOST_RANKED = 256  # entries that compiled code permutes by their ranks, which takes the square of that; on a GPU some more
+MOST_RANKED_THERE, MOST_ORDERED = 2048, 1 << 20
 
 
 def _word(k: float, m: float, i: float, purpose: float, part: float) -> float:
@@ -406,14 +407,17 @@ def _abstract_integer(w: Any, key: Any, low: Any, high: Any, dims: Any) -> Any:
 
 
 def _abstract_permutation(w: Any, key: Any, n: Any) -> Any:
-    """Each word's rank is where its number belongs."""
-    count = length_of("permutation", known(w, n))
-    if count > MOST_RANKED:
+    """Each word's rank is where its number belongs; of many words, by sorting them."""
+    count, is_here = length_of("permutation", known(w, n)), w.machine.device == "cpu"
+    if count > (MOST_ORDERED if is_here else MOST_RANKED_THERE):
         return w.left_out("permutations of so many numbers are")
     table = w.machine.table
 
     def drawn(k: Any, m: Any) -> Any:
         high, low = [_of_words(w, k, m, PERMUTATION, (count,), (part,), []) for part in (HIGH, LOW)]
+        if is_here and count > MOST_RANKED:
+            order = Routine("order", (Output(count, kind="int64"),), count, 1, ())
+            return w.loops(order, [high, low], [w.types.tensor((count,), "int64")])[0]
         own, other = Access(0, (1, 0)), Access(0, (0, 1))
         halves = (Read(0, own), Read(0, other), Read(1, own), Read(1, other))
         reads = (*halves, Read(None, own), Read(None, other), Read(2, None), Read(3, None))

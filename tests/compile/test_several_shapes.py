@@ -1,0 +1,160 @@
+"""Tensors of one of several shapes, such as batches of which the last is shorter: one program, compiled for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+from vlad.compile.analyze import MOST_CONSTANTS, MOST_SHAPES, Analysis
+from vlad.compile.unit import Unit
+from vlad.convert import from_python
+from vlad.core.types import Types, described
+
+R = np.random.default_rng(3)
+X, Y = R.normal(size=(23, 4)), R.integers(0, 3, 23).astype(float)
+IMAGES = R.normal(size=(11, 1, 6, 6))
+
+
+def compiled(text: str, *operands: Any) -> Any:
+    """What the last definition's f answers, compiled without patience, as on tier 0."""
+    answers = []
+    for tier in ("compile", "evaluate"):
+        session = vlad.Session(tier=tier)
+        session.run_text(f'(import "data") (import "nn") (import "optimizers")\n{text}')
+        f = session["f"]
+        answers.append(f(*operands))
+        if tier == "compile":
+            code, *environment = f.value
+            values = tuple([from_python(operand) for operand in operands])
+            Unit(session.machine, code, tuple(environment[: len(code.environment)]), values)
+            assert session.tiers.entry(f.value).reason is None
+    return answers
+
+
+def same(found: Any, expected: Any) -> None:
+    if isinstance(expected, list | tuple):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            same(one, other)
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+OF_BATCHES = {
+    "product by a matrix": "(matmul b w)",
+    "product of vectors": "(matmul (sum b #:axis 1) (sum b #:axis 1))",
+    "system": "(solve (+ (matmul (transpose b) b) (* 3 (eye 4))) (sum b #:axis 0))",
+    "reshaped by its shape": "(reshape (* b 2) (list (car (shape b)) 2 -1))",
+    "as long as it is": "(* b (reshape (arange (size b)) (shape b)))",
+    "with noise": "(* b (normal (random-key 1) (shape b)))",
+    "product of all": "(prod b)",
+    "products": "(prod b #:axis 0)",
+    "cut": "(slice b 1 (car (shape b)))",
+    "softmax": "(softmax (matmul b w) #:axis 0)",
+}
+
+
+TWICE = ("product by a matrix", "product of vectors", "reshaped by its shape")
+
+
+@pytest.mark.parametrize("name", OF_BATCHES)
+def test_values_and_derivatives_over_batches(name: str) -> None:
+    """Gradient, and of some the second derivative along a direction, by weights that all batches share."""
+    text = f"""
+      (define (part w b) {OF_BATCHES[name].replace(" b", " (* b (sum w))")})
+      (define (f w x)
+        (let* ((loss (lambda (w) (fold-left (lambda (total b) (+ total (sum (sin (part w b))))) 0 (batches x 7))))
+               (g (gradient loss)))
+          (list (loss w) (g w) {"(jvp g w (ones '(4 2)))" if name in TWICE else ""})))"""
+    same(*compiled(text, R.normal(size=(4, 2)) / 4, X / 2))
+
+
+DENSE = "(dense (dense-parameters (random-key 1) 4 3))"
+TRAINED = {
+    "dense": f"(sequential (list {DENSE} relu (dense (dense-parameters (random-key 2) 3 3))))",
+    "normalised": f"(sequential (list {DENSE} (layer-norm (ones 3) (zeros 3))))",
+    "reshaping": f"""(sequential (list (lambda (x) (reshape x (list (car (shape x)) 2 2)))
+                                       (lambda (x) (reshape x (list (car (shape x)) -1))) {DENSE}))""",
+}
+CASES = [("dense", "(sgd 0.1)"), ("normalised", "(momentum 0.1 0.5)"), ("reshaping", "(adam 0.1)")]
+
+
+@pytest.mark.parametrize(("network", "optimizer"), CASES)
+def test_training_in_batches_of_two_sizes(network: str, optimizer: str) -> None:
+    text = f"""
+      (define (loss network x y) (mean (cross-entropy (network x) y)))
+      (define (f x y)
+        (let ((trained (car (train-epochs {optimizer} loss (cons {TRAINED[network]} '()) (cons x y) 5 (random-key 3) 6))))
+          (trained x)))"""
+    same(*compiled(text, X, Y))
+
+
+def test_training_a_network_of_convolutions() -> None:
+    text = """
+      (define network
+        (sequential (list (convolution (convolution-parameters (random-key 1) 1 2 3)) relu
+                          (lambda (x) (max-pool x '(2 2))) (lambda (x) (avg-pool x '(2 2)))
+                          (lambda (x) (reshape x (list (car (shape x)) -1))) (dense (dense-parameters (random-key 2) 2 3)))))
+      (define (loss network x y) (mean (cross-entropy (network x) y)))
+      (define (f x y) ((car (train-epochs (sgd 0.1) loss (cons network '()) (cons x y) 4 (random-key 3) 3)) x))"""
+    same(*compiled(text, IMAGES, Y[:11]))
+
+
+def test_a_call_for_each_shape() -> None:
+    """Within it the shape is known, and the other one's error is not there."""
+    text = """
+      (define (area x) (reshape x (list (size x))))
+      (define (f a b first) (area (if first a b)))"""
+    for first in (True, False):
+        same(*compiled(text, np.ones((2, 3)), np.ones((4, 2)), first))
+
+
+def test_no_more_than_so_many_shapes() -> None:
+    session = vlad.Session(tier="compile")
+    session.run_text(
+        "(define (area x) (reshape x (list (size x)))) (define (f a b c d e i) (area (list-ref (list a b c d e) (floor i))))"
+    )
+    arrays = [np.ones(n) for n in range(1, MOST_SHAPES + 2)]
+    assert len(session["f"](*arrays, 2.5)) == 3
+    assert "a shape or axis" in (session.tiers.entry(session["f"].value).reason or "")
+
+
+def test_what_calls_itself_is_one_loop() -> None:
+    """Not one for each shape that its state may have; nor is there an end to those, where they grow."""
+    text = """
+      (define (f n x)
+        (let loop ((i 0) (x x) (total 0))
+          (if (< i n) (loop (+ i 1) (if (odd? i) (ones 2) (ones '(2 2))) (+ total (sum (* x i)))) total)))"""
+    for n in (0.5, 5.5):
+        same(*compiled(text, n, np.ones(3)))
+
+
+def test_only_the_constants_that_differ_are_forgotten() -> None:
+    """Of many uses of one procedure: here of a length, which is the same for all keys."""
+    text = """
+      (define (draw key n) (sum (normal key n)))
+      (define (f x) (fold-left + x (map (lambda (key) (draw key 7)) (split (random-key 1) 9))))"""
+    same(*compiled(text, 0.5))
+    session = vlad.Session(tier="compile")
+    session.run_text(
+        "(define (g a b c) (* a (+ b c))) (define (f x) (list "
+        + " ".join([f"(* x (g {i} 7 {i % 2}))" for i in range(9)])
+        + "))"
+    )
+    analysis = Analysis(session.machine)
+    analysis.solve(session["f"].value[0], (), (analysis.types.real,))
+    found = [" ".join(map(described, one.operands)) for one in analysis.instances if one.name == "g"]
+    assert found == [f"{i} 7 {i % 2}" for i in range(MOST_CONSTANTS)] + ["real 7 real"]
+
+
+def test_what_types_have_in_common() -> None:
+    types = Types()
+    one, two, three = [types.constant(x) for x in (1.0, 2.0, 3.0)]
+    assert types.common(one, one) is one and types.common(one, two) is types.real
+    assert types.common(types.pair(one, two), types.pair(one, three)) is types.pair(one, types.real)
+    assert types.common(types.pair(types.real, two), types.pair(one, two)) is types.pair(types.real, two)
+    tensor = types.tensor((2, 3))
+    assert types.common(types.pair(tensor, one), types.pair(tensor, one)) is types.pair(tensor, one)
