@@ -427,11 +427,8 @@ class Session(Namespace):
     def _run_file(self, path: Path, show: Callable[[Value], None] | None) -> None:
         with self._lock:
             source = load(self._find(path, [""], None))
-            self._including.append(os.path.realpath(source.name))
-            try:
+            with self._within(source.name):
                 self._run(source, self.module, show)
-            finally:
-                self._including.pop()
 
     def run_text(
         self, text: str, name: str = "<expression>", show: Callable[[Value], None] | None = None
@@ -591,11 +588,8 @@ class Session(Namespace):
                 item.span,
                 hint="remove one of the includes",
             )
-        self._including.append(real)
-        try:
+        with self._within(found):
             self._run(load(found, item.span), module, show)
-        finally:
-            self._including.pop()
 
     def _import(self, item: Import, module: Module) -> None:
         found = self._find_module(item)
@@ -627,11 +621,8 @@ class Session(Namespace):
             raise VladError("import-cycle", f"The module imports itself: {item.path}", item.span)
         imported = Module(item.path, self.library)
         imported.on_redefine = self._redefined
-        self._including.append(found)
-        try:
+        with self._within(found):
             self._run(load(found, item.span), imported, None)
-        finally:
-            self._including.pop()
         self._modules[found] = imported
         return imported
 
@@ -711,21 +702,31 @@ class Session(Namespace):
 
         source = load(self._find(path, [""], None))
         self._steps = Steps([], [])
-        self._including.append(os.path.realpath(source.name))
         try:
-            self._run(source, self.module, self._print)
+            with self._within(source.name):
+                self._run(source, self.module, self._print)
             return source, self._steps
         finally:
-            self._including.pop()
             self._steps = None
 
+    @contextmanager
+    def _within(self, file: str) -> Iterator[None]:
+        """Inside, it is the text of this file that names others."""
+        self._including.append(os.path.realpath(file))
+        try:
+            yield
+        finally:
+            self._including.pop()
+
     def check(self, path: Path) -> tuple[list[str], list[VladError]]:
-        """The types of a file's definitions and expressions, a line each, and the type errors in it. Nothing is run."""
+        """The types of a file's definitions and expressions, a line each, and the type errors in it. Nothing is run; files
+        that it reads are looked at, where they are there."""
         from vlad.compile.whole import check
 
         with self._lock:
-            _, steps = self._read_whole(path)
-            report = check(self.machine, steps)
+            source, steps = self._read_whole(path)
+            with self._within(source.name):
+                report = check(self.machine, steps)
             for error in report.errors:
                 if error.code == "unbound-variable" and error.hint is None:
                     self._suggest(error, None)

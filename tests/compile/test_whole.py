@@ -503,6 +503,51 @@ def test_check_runs_nothing(tmp_path: Path) -> None:
     )
 
 
+FILES = """(define table (load-tensor "table.npy"))
+(define named (load-tensor "named.npz"))
+(define rows (load-csv "rows.csv" #:skip 1))
+(define (fit w) (sum (square (matmul table w))))
+((gradient fit) (ones 3))
+(save-tensor "other.npy" table)
+(define late (load-tensor (if (> (tensor-ref rows 0 0) 0) "a.npy" "b.npy")))
+(define missing (load-tensor "missing.npy"))
+(define broken (load-csv "broken.csv"))
+(sum late)
+"""
+
+
+def test_check_looks_at_files(tmp_path: Path) -> None:
+    """Of those that are there the shapes are known, beside the program, too; none is written."""
+    folder = tmp_path / "beside"
+    folder.mkdir()
+    (folder / "it.vlad").write_text(FILES, encoding="utf-8")
+    numpy.save(folder / "table.npy", numpy.ones((5, 4), "int64"))
+    numpy.savez(tmp_path / "named.npz", w=numpy.ones((2, 3)), b=numpy.ones(3, "float32"))
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,4\n", encoding="utf-8")
+    (tmp_path / "broken.csv").write_text("1,2\n3,x\n", encoding="utf-8")
+    done = command("check", "beside/it.vlad", cwd=tmp_path)
+    assert re.sub(r"\(looked in .*?\)", "(looked in …)", done.stdout).splitlines() == [
+        "table : tensor (5 4) int64",
+        "named : ((w . tensor (2 3)) (b . tensor (3) float32))",
+        "rows : tensor (2 2)",
+        "fit : w -> only its derivatives are used",
+        "5:1 : never answers: Shapes given to matmul do not fit: (5 4) and (3), at 4:30",
+        "late : not known, for files of tensors are not compiled yet",
+        "missing : not known, for Cannot find: missing.npy (looked in …)",
+        "broken : not known, for Line 2 of broken.csv is no row of numbers (`x` is no number)",
+        "10:1 : not known, for `late` is not known",
+    ]
+    assert "it.vlad:4:30: Error: Shapes given to matmul do not fit: (5 4) and (3)" in done.stderr
+    assert done.returncode == 1 and not (tmp_path / "other.npy").exists()
+
+
+def test_what_is_built_reads_no_files(tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text('(load-tensor "table.npy")', encoding="utf-8")
+    numpy.save(tmp_path / "table.npy", numpy.ones(3))
+    done = command("build", "it.vlad", cwd=tmp_path)
+    assert done.returncode == 1 and "files of tensors are not compiled yet" in done.stderr
+
+
 def test_names_of_modules_are_checked(tmp_path: Path) -> None:
     (tmp_path / "part.vlad").write_text(
         "(export twice)\n(define (twice x) (* k (hidden x)))\n(define (hidden x) (unknown x))\n(define k (real 2))",

@@ -146,6 +146,8 @@ class Walker:
         self.devices: tuple[str, ...] = COMPILED  # for which there is a compiler
         self.looping: set[Code] = set()  # what was called while it was called
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
+        # what was found in files, by how it was asked for; None: they are not looked at before the program runs
+        self.files: dict[Any, Value] | None = None
         self._values: dict[
             int, tuple[Value, Type]
         ] = {}  # by id; the value is kept so that its id stays its own
@@ -202,9 +204,11 @@ class Walker:
         """Give such a global its value."""
         raise NotImplementedError
 
-    def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
+    def effect(
+        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+    ) -> Result:
         """Do something to the outside: put a "text", "real", "boolean" or "tensor" into the line that "out" sends off; read a
-        real ("in"). `what` names it."""
+        real ("in"), or a "file", in which something of the type is found. `what` names it."""
         raise NotImplementedError
 
     # Values.
@@ -1020,8 +1024,10 @@ class Analysis(Walker):
             for reader in self._readers.get(cell, ()):
                 self._mark(reader)
 
-    def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
-        return Known(self.types.real) if what == "in" else self.unspecified
+    def effect(
+        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+    ) -> Result:
+        return self.unspecified if answer is None else Known(answer)
 
 
 def is_way_back(code: Code) -> bool:

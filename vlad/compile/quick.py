@@ -152,7 +152,9 @@ class _Writer:
         lines = [f"{''.join([f'{x}, ' for x, _ in self.given])}= arguments"] if self.given else []
         for x, type_ in self.given:
             if is_fixed(type_):
-                lines.append(f"if type({x}) is not float or {x} != {value_of(type_)!r}: return NotImplemented")
+                lines.append(
+                    f"if type({x}) is not float or {x} != {value_of(type_)!r}: return NotImplemented"
+                )
                 continue
             if not is_tensor(type_):
                 lines.append(f"if type({x}) is not float: return NotImplemented")

@@ -53,7 +53,7 @@ class Specializer(Walker):
         self.analysis = analysis
         self._values = analysis._values
         self.variables, self.tells = analysis.variables, analysis.tells
-        self.looping = analysis.looping
+        self.looping, self.files = analysis.looping, analysis.files
         self.counting = analysis.counting
         self.layout = Representation(analysis.types)
         self.functions: dict[Instance, Function] = {}
@@ -291,12 +291,14 @@ class Specializer(Walker):
         assert type_ is not None
         self.block.statements.append(Store(cell, self.coerced(value, type_)))
 
-    def effect(self, what: str, operands: Sequence[Known] = (), text: str = "") -> Result:
+    def effect(
+        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+    ) -> Result:
         kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d", "tensor": "p"}
         leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
-        slots = (Slot("d", self._name()),) if what == "in" else ()
+        slots = self._slots(answer, self._name())
         self.block.statements.append(Effect(what, slots, leaves, text, self.span))
-        return Known(self.types.real, slots) if slots else self.unspecified
+        return self.unspecified if answer is None else Known(answer, slots)
 
     def fail(self, what: str) -> Result:
         return self._end(Fail(what, self.span))

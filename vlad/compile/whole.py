@@ -152,15 +152,21 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
 class Whole:
     """The analysis of a program. Raises Refused where it has no end. `left_out`: what is not looked at; then, too, steps behind
     one that never answers are. `patient`: where the analysis is;
-    `apart`: it is Types.apart."""
+    `apart`: it is Types.apart; `files`: what was found in those that it reads, if they are looked at."""
 
     def __init__(
-        self, machine: Any, steps: Steps, left_out: list[Step] | None, patient: frozenset[Step], apart: bool
+        self,
+        machine: Any,
+        steps: Steps,
+        left_out: list[Step] | None,
+        patient: frozenset[Step],
+        apart: bool,
+        files: dict[Any, Value] | None,
     ) -> None:
         self.machine = machine
         self.steps = steps
         self.analysis = Analysis(machine, patient=bool(patient), apart=apart)
-        self.analysis.tells = True
+        self.analysis.tells, self.analysis.files = True, files
         self.analysis.devices = ("cpu",)
         self.analysis.counting = False  # what stands alone has no limits
         self.analysis.variables = {
@@ -173,12 +179,18 @@ class Whole:
         self.main = self._solved(lambda: self.analysis.solve(main), None)
 
     @staticmethod
-    def of(machine: Any, steps: Steps, left_out: list[Step] | None = None, apart: bool = False) -> Whole:
+    def of(
+        machine: Any,
+        steps: Steps,
+        left_out: list[Step] | None = None,
+        apart: bool = False,
+        files: dict[Any, Value] | None = None,
+    ) -> Whole:
         """With as much patience as is needed."""
         patient: frozenset[Step] = frozenset()
         while True:
             try:
-                return Whole(machine, steps, left_out, patient, apart)
+                return Whole(machine, steps, left_out, patient, apart, files)
             except Refused as refused:
                 if not refused.unsettled or refused.step is None or refused.step in patient:
                     raise
@@ -278,20 +290,21 @@ class Report:
 def check(machine: Any, steps: Steps) -> Report:
     """The types of a program's definitions and expressions, and the errors that will happen wherever it comes to them. Steps
     whose analysis has no end are left out."""
-    report, may_differ = _checked(machine, steps, False)
+    files: dict[Any, Value] = {}
+    report, may_differ = _checked(machine, steps, False, files)
     if may_differ:
-        second, _ = _checked(machine, steps, True)
+        second, _ = _checked(machine, steps, True, files)
         return second if second.left_out <= report.left_out else report
     return report
 
 
-def _checked(machine: Any, steps: Steps, apart: bool) -> tuple[Report, bool]:
+def _checked(machine: Any, steps: Steps, apart: bool, files: dict[Any, Value]) -> tuple[Report, bool]:
     """And whether more may answer where zeros are not taken for others (`Types.filled`)."""
     at: list[tuple[Span, str]] = []
     bounded, left_out = list(steps.steps), list[Step]()
     while True:
         try:
-            whole = Whole.of(machine, Steps(bounded, steps.defined), left_out, apart)
+            whole = Whole.of(machine, Steps(bounded, steps.defined), left_out, apart, files)
             break
         except Refused as refused:
             assert refused.step is not None

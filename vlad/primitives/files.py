@@ -11,6 +11,7 @@ import struct
 import warnings
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from vlad.core.types import value_of
 from vlad.devices import current
 from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, elements, whole
@@ -18,6 +19,7 @@ from vlad.primitives.numbers import invalid
 from vlad.source import Source
 from vlad.tensors import Array, made, on_host, quiet
 from vlad.values import UNSPECIFIED, Primitive, String, Symbol, Value, is_pair, list_of, look, symbol
+from vlad.write import atom_text
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -211,14 +213,35 @@ def _is_number(field: str) -> bool:
     return field.isascii() and "_" not in field
 
 
-def _left_out(w: Any, *operands: Any) -> Any:
-    return w.left_out("files of tensors are")
+def _looked_at(read: Any) -> Any:
+    """Who checks a program looks at the files that it reads, for these may well be there: then the shapes of what comes of them
+    are known. What is compiled reads none."""
+
+    def abstract(w: Any, *operands: Any) -> Any:
+        if w.files is None or any(x.type.kind != "constant" for x in operands):
+            return w.left_out("files of tensors are")
+        given = [value_of(x.type) for x in operands]
+        key = (read, *[atom_text(value, True) for value in given])
+        if key not in w.files:
+            try:
+                w.files[key] = read(w.machine, *given)
+            except VladError as error:
+                if error.code == "invalid-argument":
+                    return w.fail(error.message)
+                return w.unbounded(f"{error.message}{f' ({error.hint})' if error.hint else ''}")
+        return w.effect("file", answer=w.argument_type(w.files[key]))
+
+    return abstract
+
+
+def _written(w: Any, *operands: Any) -> Any:
+    return w.left_out("files of tensors are") if w.files is None else w.effect("file")
 
 
 def _effect(name: str, operands: str, doc: str, value: Any, type: str, **columns: Any) -> Primitive:
     return Primitive(
         name, operands, doc, value=value, type=type, forward="zero", reverse={}, effect=True, needs_machine=True,
-        abstract=_left_out, **columns,
+        abstract=_written if type.endswith("unspecified") else _looked_at(value), **columns,
     )  # fmt: skip
 
 

@@ -81,7 +81,9 @@ def _product_shape(a: Shape, b: Shape) -> Shape:
     left, right = _as_matrices(a, b)
     batch = broadcast_shape([left[:-2], right[:-2]])
     if batch is None or len(left) < 2 or len(right) < 2:
-        raise VladError("wrong-shape", f"Shapes given to matmul do not fit: {shape_text(a)} and {shape_text(b)}")
+        raise VladError(
+            "wrong-shape", f"Shapes given to matmul do not fit: {shape_text(a)} and {shape_text(b)}"
+        )
     return (*batch, left[-2], right[-1])
 
 
