@@ -531,7 +531,10 @@ static inline int vlad_is_far(double a, double limit) {
 static inline long vlad_order(long n, const double *high, const double *low, long *order, unsigned long *room) {
   unsigned long *words = room, *sorted = room + n, *before;
   long *places = order, *moved = (long *)(room + 2 * n), *unmoved;
-  for (long i = 0; i < n; i++) words[i] = (unsigned long)((long)high[i] << 32 | (long)low[i]), places[i] = i;
+  for (long i = 0; i < n; i++) { /* by signed integers, for tcc makes a call of it otherwise */
+    words[i] = (unsigned long)(long)high[i] << 32 | (unsigned long)(long)low[i];
+    places[i] = i;
+  }
   for (int bits = 0; bits < 64; bits += 8) { /* an even number of times: it ends where it began */
     long begins[256] = {0}, begin = 0, count;
     for (long i = 0; i < n; i++) begins[words[i] >> bits & 255]++;
