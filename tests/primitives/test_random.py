@@ -17,6 +17,10 @@ from hypothesis import strategies as st
 from running import TIERS, printed, refusal
 
 import vlad
+from vlad.compile.abi import ffi
+from vlad.compile.emit_routines import ORDER, ROOM
+from vlad.compile.functions import needed
+from vlad.compile.toolchain import build
 from vlad.devices import device_named
 from vlad.primitives import random
 from vlad.primitives.random import _normals, _scaled, philox
@@ -171,11 +175,33 @@ def test_a_permutation_that_is_sorted_by_compiled_code(session: vlad.Session, co
     assert entry.reason is None
 
 
-def test_words_that_are_equal_keep_their_order(
-    session: vlad.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_that_are_equal_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random, "_few_words", lambda key, purpose, count: [7, 3, 7, 3, 7][:count])
+    session = vlad.Session(tier="evaluate")
     assert session["permutation"]((5.0, 0.0), 5).tolist() == [1, 3, 0, 2, 4]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 1000])
+def test_so_they_do_where_compiled_code_sorts_them(count: int) -> None:
+    """Words with all bits, with few that differ, in the upper half or in the lower one, and with the highest bit."""
+    text = f"""union vlad_word {{ double d; long i; void *p; }};
+{needed([f"{ORDER}()"])}
+int vlad_call(union vlad_word const *in, union vlad_word *out) {{
+  {ORDER}(in[4].i, in[0].p, in[1].p, in[2].p, in[3].p);
+  return 0;
+}}"""
+    library, r = build(text), np.random.default_rng(count)
+    for most in (1, 2, 3, 1 << 20, 1 << 63):
+        for shift in (0, 31, 63):
+            words = r.integers(0, most, count, dtype=np.uint64) << np.uint64(shift)
+            high, low = ((words >> np.uint64(32)) + 0.0, (words & np.uint64(2**32 - 1)) + 0.0)
+            found, room = np.empty(count, np.int64), np.empty(ROOM * count, np.uint64)
+            given = ffi.new("union vlad_word[5]")
+            for word, array in zip(given, (high, low, found, room), strict=False):
+                word.p = ffi.from_buffer(array)
+            given[4].i = count
+            assert library.vlad_call(given, ffi.new("union vlad_word[1]")) == 0
+            np.testing.assert_array_equal(found, np.argsort(words, kind="stable"))
 
 
 def chi_square(found: np.ndarray[Any, Any], cells: int) -> float:

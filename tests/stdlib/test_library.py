@@ -248,6 +248,20 @@ def test_lbfgs_tells_that_there_is_no_minimum() -> None:
         session.eval("(lbfgs (lambda (x) (- 0 x)) 0 1e-6)")
 
 
+@pytest.mark.parametrize(
+    "f", ["(lambda (x) (sum x))", "(lambda (x) (- (sum (exp x))))", "(lambda (x) (sum (log x)))"]
+)
+def test_lbfgs_tells_that_a_function_falls_without_end(f: str) -> None:
+    """Where it ends before so many steps, for no step is left that it could take."""
+    session = vlad.Session(limits=vlad.Limits(seconds=60))
+    with pytest.raises(
+        vlad.VladError, match="No minimum is found: as far as L-BFGS went, the function falls"
+    ):
+        session.eval(f"(lbfgs {f} #[1 2] 1e-6)")
+    # far away, though not without end
+    assert session.eval("(lbfgs (lambda (x) (square (- x 1e9))) 0 1e-9)") == pytest.approx(1e9)
+
+
 def test_bracket_holds_a_minimum() -> None:
     session = vlad.Session()
     for center in (-1000.0, -3.0, -0.5, 0.0, 0.5, 7.0, 12345.0):

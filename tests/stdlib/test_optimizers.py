@@ -289,7 +289,7 @@ def test_the_minimum_moves_as_the_implicit_function_theorem_says(mode: str) -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "(lbfgs log 1 1e-6)", "(lbfgs abs 3 1e-6)", "(lbfgs (lambda (x) 7) 3 1e-6)",
+        "(lbfgs abs 3 1e-6)", "(lbfgs (lambda (x) 7) 3 1e-6)",
         "(lbfgs (lambda (x) (expt x 4)) 3 1e-12)", "(lbfgs (lambda (x) (sqrt x)) -1 1e-6)", "(lbfgs cube 1 1e-6)",
         "(lbfgs (lambda (x) (if (< x 2) +inf.0 (square (- x 2)))) 4 1e-6)", "(lbfgs (lambda (x) +nan.0) 1 1e-6)",
     ],
@@ -328,12 +328,12 @@ def test_no_step_leaves_anything_behind(optimizer: str) -> None:
     session.eval(f"(define (go x n) (optimize {optimizer} loss x n))")
     session.eval("(define start (list (line #[0.5 0.5] 0) 1))")
     peaks = []
-    for n in (100, 100, 2000):
+    for n in (100, 2000, 100, 2000):  # first all that is loaded on the way
         tracemalloc.start()
         session.eval(f"(define done (go start {n}))")
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[2] < peaks[1] + 200_000  # the list of 2,000 numbers that `optimize` goes along
+    assert peaks[3] < peaks[2] + 200_000  # the list of 2,000 numbers that `optimize` goes along
 
 
 @pytest.mark.parametrize("n", [100, 1000])
