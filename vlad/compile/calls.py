@@ -12,7 +12,7 @@ import json
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from vlad.budget import has_room
@@ -590,12 +590,15 @@ def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, 
         settles = whole("vlad.compile.unit").settles
         environment = f[1 : 1 + len(f[0].environment)]
 
-        def is_enough(places: Places) -> bool:
+        def is_enough(places: Places, patient: bool) -> bool:
             given = with_fixed(operands, places)
-            return bool(with_room(settles, machine, f[0], environment, given, longest))
+            return bool(with_room(settles, machine, f[0], environment, given, longest, patient))
 
-        places = whole_numbers(operands)
-        found = needed(places, is_enough) if places and is_enough(places) else ()
+        places, found = whole_numbers(operands), ()
+        for patient in (False, True) if places else ():
+            if is_enough(places, patient):
+                found = needed(places, partial(is_enough, patient=patient))
+                break
         if key is not None:
             cache.store(key, json.dumps(found).encode(), cache.CALL)
     return found if found != but else ()

@@ -119,19 +119,20 @@ def made(
 
 
 def settles(
-    machine: Any, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...], longest: int
+    machine: Any,
+    code: Code,
+    environment: tuple[Value, ...],
+    operands: tuple[Value, ...],
+    longest: int,
+    patient: bool,
 ) -> bool:
-    """Are the types of a call bounded? With as much patience as is needed."""
-    for patient in (False, True):
-        try:
-            with deep_recursion():
-                _solved(Analysis(machine, longest, patient), code, environment, operands)
-            return True
-        except (Unsettled, TooLarge, RecursionError):
-            continue
-        except Unbounded:
-            return False
-    return False
+    """Are the types of a call bounded?"""
+    try:
+        with deep_recursion():
+            _solved(Analysis(machine, longest, patient), code, environment, operands)
+        return True
+    except (Unbounded, TooLarge, RecursionError):
+        return False
 
 
 def _solved(
