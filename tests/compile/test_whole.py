@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -539,6 +540,44 @@ def test_check_looks_at_files(tmp_path: Path) -> None:
     ]
     assert "it.vlad:4:30: Error: Shapes given to matmul do not fit: (5 4) and (3)" in done.stderr
     assert done.returncode == 1 and not (tmp_path / "other.npy").exists()
+
+
+def test_check_does_not_look_at_what_the_program_writes(tmp_path: Path) -> None:
+    """Whatever is there now, and wherever in the program that is; where it writes is not always known."""
+    numpy.save(tmp_path / "own.npy", numpy.ones((5, 5)))
+    numpy.save(tmp_path / "other.npy", numpy.ones((5, 5)))
+    for name, others in (
+        ('"own.npy"', "tensor (5 5)"),
+        ("(car (list (number->string (read-real))))", "not known"),
+    ):
+        (tmp_path / "it.vlad").write_text(
+            f"""(define t (load-tensor "./own.npy"))
+(define u (load-tensor "other.npy"))
+(define (keep x) (save-tensor {name} x))
+(keep (ones '(2 2)))""",
+            encoding="utf-8",
+        )
+        done = command("check", "it.vlad", cwd=tmp_path)
+        first, second, *_ = done.stdout.splitlines()
+        assert first == "t : not known, for the program itself writes ./own.npy" and done.returncode == 0
+        assert second.startswith(f"u : {others}")
+
+
+def test_check_looks_at_little_files_of_the_disk(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.npy")
+    (tmp_path / "folder.npy").mkdir()
+    with open(tmp_path / "sparse.npy", "wb") as file:
+        file.truncate(1 << 40)
+    numpy.savez(tmp_path / "many.npz", **{f"a{i}": numpy.ones((3, 2)) for i in range(40)})
+    names = ("fifo.npy", "folder.npy", "sparse.npy", "many.npz")
+    text = "\n".join([f'(define t{i} (load-tensor "{name}"))' for i, name in enumerate(names)])
+    (tmp_path / "it.vlad").write_text(f"{text}\n(load-tensor 5)\n(load-csv 'a)", encoding="utf-8")
+    done = command("check", "it.vlad", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert all(line.startswith(f"t{i} : not known, for ") for i, line in enumerate(lines[: len(names)]))
+    assert "is too large to be looked at beforehand" in lines[2] and "too large" in lines[3]
+    assert "5:1: Error: Argument to load-tensor is invalid" in done.stderr
+    assert "6:1: Error: Argument to load-csv is invalid" in done.stderr and done.returncode == 1
 
 
 def test_what_is_built_reads_no_files(tmp_path: Path) -> None:

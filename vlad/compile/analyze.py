@@ -51,6 +51,7 @@ from vlad.core.types import (
 from vlad.devices import COMPILED, name_of
 from vlad.errors import VladError
 from vlad.expand.arity import too_few
+from vlad.primitives.files import Files
 from vlad.primitives.kernels import drawn, entry_by_entry
 from vlad.source import Span
 from vlad.tensors import Tensor, is_on_host, kind_name
@@ -146,8 +147,7 @@ class Walker:
         self.devices: tuple[str, ...] = COMPILED  # for which there is a compiler
         self.looping: set[Code] = set()  # what was called while it was called
         self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
-        # what was found in files, by how it was asked for; None: they are not looked at before the program runs
-        self.files: dict[Any, Value] | None = None
+        self.files: Files | None = None  # None: they are not looked at before the program runs
         self._values: dict[
             int, tuple[Value, Type]
         ] = {}  # by id; the value is kept so that its id stays its own

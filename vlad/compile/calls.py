@@ -552,8 +552,9 @@ def compile_call(
     tell_where: bool = False,
     fixed: Places = (),
 ) -> Compiled | Launched:
-    """Compile a procedure for operands like these, when there are so many variants of it; `fixed`: the places of numbers that an
-    earlier one took for constants. Raises Unbounded, with a place where somebody wants to be told, or toolchain.Unavailable."""
+    """Compile a procedure for operands like these, when there are so many variants of it; `fixed`: the places of numbers that had
+    to be known in operands of the same form. Raises Unbounded, with a place where somebody wants to be told, or
+    toolchain.Unavailable."""
     with deep_recursion():
         known: dict[int, int] = {}
         length = max([longest_chain(operand, known) for operand in operands], default=0)
@@ -566,6 +567,8 @@ def compile_call(
                 return with_room(_compile, machine, f, given, limit, optimize, fast_math)
         return with_room(_compile, machine, f, given, last, optimize, fast_math, tell_where)
 
+    if not set(fixed) <= set(whole_numbers(operands)):
+        fixed = ()
     try:
         found = compiled(fixed)
     except Unbounded as unbounded:
@@ -579,10 +582,15 @@ def compile_call(
 
 def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, but: Places) -> Places:
     """The places of numbers that have to be known for shapes to be, if that is all that is wanting; not those that were tried."""
+    places = whole_numbers(operands)
+    if not places:
+        return ()
     key: str | None = None
     with contextlib.suppress(Nameless):
         if not cache.is_off():
-            key, _ = identity(machine, f, operands, longest, "shaping", machine.device)
+            # with the numbers themselves: one is a length, and another too large, say
+            known = with_fixed(operands, places)
+            key, _ = identity(machine, f, known, longest, "shaping", machine.device)
     kept = None if key is None else cache.lookup(key, cache.CALL)
     if kept is not None:
         found = tuple(json.loads(kept))
@@ -594,8 +602,8 @@ def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, 
             given = with_fixed(operands, places)
             return bool(with_room(settles, machine, f[0], environment, given, longest, patient))
 
-        places, found = whole_numbers(operands), ()
-        for patient in (False, True) if places else ():
+        found = ()
+        for patient in (False, True):
             if is_enough(places, patient):
                 found = needed(places, partial(is_enough, patient=patient))
                 break

@@ -10,8 +10,9 @@ products are of known lengths then, as the C compiler and the vectors like them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
+from vlad.tensors import Tensor
 from vlad.values import Value, is_pair, look
 
 MOST_NUMBERS = 16  # whole ones among the operands, to find out which give shapes
@@ -41,6 +42,22 @@ def whole_numbers(operands: tuple[Value, ...]) -> Places:
         elif is_pair(value):
             work += [value[1], value[0]]
     return ()
+
+
+def form(operands: tuple[Value, ...]) -> Any:
+    """What kinds of value operands consist of, whose numbers then mean the same; None where there are too many parts."""
+    found: list[Any] = []
+    work = [*reversed(operands)]
+    for _ in range(MOST_LOOKED_AT):
+        if not work:
+            return tuple(found)
+        value = look(work.pop())
+        if is_pair(value):
+            work += [value[1], value[0]]
+            found.append(tuple)
+        else:
+            found.append((type(value), value.shape if type(value) is Tensor else None))
+    return None
 
 
 def with_fixed(operands: tuple[Value, ...], places: Places) -> tuple[Value, ...]:

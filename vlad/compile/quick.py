@@ -11,6 +11,7 @@ Others have Python's lock meanwhile, but where it ends soon.
 from __future__ import annotations
 
 import itertools
+import math
 import struct
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -113,8 +114,9 @@ def arguments_of(interface: Interface) -> list[Type] | None:
 
 
 def is_fixed(type_: Type) -> bool:
-    """Is it a number that is not handed over? Zeros of both signs are equal, and are for who tells them apart."""
-    return _is_constant(type_) and value_of(type_) != 0
+    """Is it a number that is not handed over? Zeros of both signs are equal, and nan is no number's equal: they are for who tells
+    them apart."""
+    return _is_constant(type_) and value_of(type_) != 0 and not math.isnan(value_of(type_))
 
 
 class _Writer:
@@ -152,9 +154,8 @@ class _Writer:
         lines = [f"{''.join([f'{x}, ' for x, _ in self.given])}= arguments"] if self.given else []
         for x, type_ in self.given:
             if is_fixed(type_):
-                lines.append(
-                    f"if type({x}) is not float or {x} != {value_of(type_)!r}: return NotImplemented"
-                )
+                number = self._named("number", value_of(type_))
+                lines.append(f"if type({x}) is not float or {x} != {number}: return NotImplemented")
                 continue
             if not is_tensor(type_):
                 lines.append(f"if type({x}) is not float: return NotImplemented")

@@ -34,6 +34,7 @@ from typing import Any
 
 from vlad.budget import NoRoom, NoTime, budget, on_behalf
 from vlad.compile.beside import BESIDE
+from vlad.compile.fixed import form
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
 from vlad.errors import LimitExceeded, VladError
@@ -49,6 +50,7 @@ Options = tuple[int, bool]  # of the C compiler: how hard it tries, and whether 
 POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
 MOST_PROCEDURES = 512
+MOST_MISSES = 4  # of one procedure, for want of a number
 NEVER = "it never answers for arguments of these types"
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
@@ -64,14 +66,18 @@ class Entry:
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
+        "misses", "lasts",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
         self.f = f
         self.options = options
         self.variants: list[Any] = []
-        self.fixed: tuple[int, ...] = ()  # which numbers among the operands the last one takes for constants
+        # which numbers among the operands have to be known, by the operands' form (fixed.py)
+        self.fixed: dict[Any, tuple[int, ...]] = {}
         self.reason: str | None = None  # why it is not compiled,
+        self.lasts = True  # whatever it is called with,
+        self.misses = 0  # or for want of a number that another call may have: how often
         self.place: Span | None = None  # and where that is
         self.disagrees = False  # did tier 0 know better?
         self.seconds = 0.0
@@ -85,7 +91,6 @@ class Entry:
         """One more variant."""
         self.cells.update(compiled.cells)
         self.variants.append(compiled)
-        self.fixed = compiled.fixed
 
     def connect(self, procedure: Any) -> None:
         """Let a callable of Python's call the variants that it may, those that there will be as well."""
@@ -317,7 +322,7 @@ class Tiers:
                 return self._run(compiled, operands, f, argument, entry)
             except Mismatch:
                 continue
-        if entry.reason is not None or len(entry.variants) >= MOST_VARIANTS:
+        if (entry.reason is not None and entry.lasts) or len(entry.variants) >= MOST_VARIANTS:
             return self.machine.apply(f, argument)
         if self.policy == "auto":
             return self._watched(entry, operands, f, argument)
@@ -393,7 +398,8 @@ class Tiers:
         from vlad.compile import toolchain
         from vlad.compile.calls import compile_call
 
-        meanings = self._meanings
+        meanings, form_of = self._meanings, form(operands)
+        entry.lasts = True
         entry.place = None
         try:
             compiled = compile_call(
@@ -403,18 +409,20 @@ class Tiers:
                 *entry.options,
                 variants=len(entry.variants),
                 tell_where=tell_where,
-                fixed=entry.fixed,
+                fixed=entry.fixed.get(form_of, ()),
             )
         except Unbounded as unbounded:
             entry.reason, entry.place = unbounded.reason, unbounded.span
+            entry.misses += unbounded.for_number
+            entry.lasts = not unbounded.for_number or entry.misses >= MOST_MISSES
             return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
             if not (toolchain.ending or self.closed):
                 warn_once(f"running without compiling: {unavailable}")
             return None
-        except (NoRoom, NoTime):
-            entry.reason = "to compile it would take more than the limits of its evaluation allow"
+        except (NoRoom, NoTime, MemoryError):
+            entry.reason = "to compile it would take more time or memory than there is"
             return None
         except Exception as error:
             if RAISING:
@@ -426,6 +434,9 @@ class Tiers:
             if meanings != self._meanings:  # it may have read what a global was before
                 return None
             entry.add(compiled)
+            entry.reason = None
+            if form_of is not None:
+                entry.fixed[form_of] = compiled.fixed
             self._open(entry)
         return compiled
 
@@ -570,7 +581,7 @@ class Tiers:
             answer = self.machine.apply(f, argument)
             # tier 0 knows better: types were joined that do not belong together. Not again
             entry.reason = f"its types are not told apart: {failed.what}"
-            entry.disagrees = True
+            entry.disagrees = entry.lasts = True
             entry.forgotten()
             self.disagreements += 1
             return answer

@@ -50,6 +50,7 @@ from vlad.core.types import Known, Recursion, TooLarge, Type, described
 from vlad.errors import VladError
 from vlad.evaluate.limits import deep_recursion
 from vlad.primitives.control import SHOWING, WRITTEN
+from vlad.primitives.files import Files
 from vlad.primitives.indexing import OUT_OF_RANGE
 from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
 from vlad.primitives.random import NO_KEY, NO_RANGE
@@ -161,7 +162,7 @@ class Whole:
         left_out: list[Step] | None,
         patient: frozenset[Step],
         apart: bool,
-        files: dict[Any, Value] | None,
+        files: Files | None,
     ) -> None:
         self.machine = machine
         self.steps = steps
@@ -184,7 +185,7 @@ class Whole:
         steps: Steps,
         left_out: list[Step] | None = None,
         apart: bool = False,
-        files: dict[Any, Value] | None = None,
+        files: Files | None = None,
     ) -> Whole:
         """With as much patience as is needed."""
         patient: frozenset[Step] = frozenset()
@@ -290,15 +291,19 @@ class Report:
 def check(machine: Any, steps: Steps) -> Report:
     """The types of a program's definitions and expressions, and the errors that will happen wherever it comes to them. Steps
     whose analysis has no end are left out."""
-    files: dict[Any, Value] = {}
-    report, may_differ = _checked(machine, steps, False, files)
+    files = Files()
+    while True:
+        report, may_differ = _checked(machine, steps, False, files)
+        if files.is_consistent():
+            break
+        files.found.clear()  # what the program writes is known now
     if may_differ:
         second, _ = _checked(machine, steps, True, files)
         return second if second.left_out <= report.left_out else report
     return report
 
 
-def _checked(machine: Any, steps: Steps, apart: bool, files: dict[Any, Value]) -> tuple[Report, bool]:
+def _checked(machine: Any, steps: Steps, apart: bool, files: Files) -> tuple[Report, bool]:
     """And whether more may answer where zeros are not taken for others (`Types.filled`)."""
     at: list[tuple[Span, str]] = []
     bounded, left_out = list(steps.steps), list[Step]()

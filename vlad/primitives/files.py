@@ -11,7 +11,7 @@ import struct
 import warnings
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from vlad.core.types import value_of
+from vlad.core.types import LONGEST_CHAIN, value_of
 from vlad.devices import current
 from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, elements, whole
@@ -213,35 +213,88 @@ def _is_number(field: str) -> bool:
     return field.isascii() and "_" not in field
 
 
-def _looked_at(read: Any) -> Any:
+MOST_LOOKED_AT = 1 << 28  # bytes of a file, as it is when it is read
+MOST_PARTS = LONGEST_CHAIN  # of an archive: a longer list is of no known length
+
+
+class Files:
+    """What a check of a program has found in the files that the program reads, by how it asks for them; and the names of those
+    that it writes, none of which is looked at: None where it may be any."""
+
+    def __init__(self) -> None:
+        self.found: dict[Any, tuple[str, Value]] = {}
+        self.written: set[str] | None = set()
+
+    def write(self, name: str | None) -> None:
+        if name is None:
+            self.written = None
+        elif self.written is not None:
+            self.written.add(os.path.basename(name))
+
+    def is_written(self, name: str) -> bool:
+        return self.written is None or os.path.basename(name) in self.written
+
+    def is_consistent(self) -> bool:
+        """Was nothing looked at that the program writes?"""
+        return not any(self.is_written(name) for name, _ in self.found.values())
+
+
+def _looked_at(name: str, read: Any) -> Any:
     """Who checks a program looks at the files that it reads, for these may well be there: then the shapes of what comes of them
     are known. What is compiled reads none."""
 
     def abstract(w: Any, *operands: Any) -> Any:
+        path = operands[0].type
+        if path.kind not in ("string", "union") and (path.kind != "constant" or type(path.of) is not String):
+            return w.fail(f"Argument to {name} is invalid")
         if w.files is None or any(x.type.kind != "constant" for x in operands):
             return w.left_out("files of tensors are")
+        if w.files.is_written(path.of.text):
+            return w.unbounded(f"the program itself writes {path.of.text}")
         given = [value_of(x.type) for x in operands]
-        key = (read, *[atom_text(value, True) for value in given])
-        if key not in w.files:
+        key = (name, *[atom_text(value, True) for value in given])
+        if key not in w.files.found:
             try:
-                w.files[key] = read(w.machine, *given)
+                _expect_little(w.machine.find(path.of.text))
+                w.files.found[key] = path.of.text, read(w.machine, *given)
             except VladError as error:
                 if error.code == "invalid-argument":
                     return w.fail(error.message)
                 return w.unbounded(f"{error.message}{f' ({error.hint})' if error.hint else ''}")
-        return w.effect("file", answer=w.argument_type(w.files[key]))
+        return w.effect("file", answer=w.argument_type(w.files.found[key][1]))
 
     return abstract
 
 
-def _written(w: Any, *operands: Any) -> Any:
-    return w.left_out("files of tensors are") if w.files is None else w.effect("file")
+def _expect_little(path: str) -> None:
+    """Raises VladError where a file is none of the disk's, or more than is worth looking at."""
+    from zipfile import BadZipFile, ZipFile, is_zipfile
+
+    try:
+        if not os.path.isfile(path):
+            raise _cannot_read(path, "it is no file on a disk")
+        size, parts = os.path.getsize(path), 1
+        if is_zipfile(path):
+            with ZipFile(path) as archive:
+                size, parts = sum([part.file_size for part in archive.infolist()]), len(archive.infolist())
+    except (OSError, BadZipFile) as error:
+        raise _cannot_read(path, str(error)) from None
+    if size > MOST_LOOKED_AT or parts > MOST_PARTS:
+        raise VladError("cannot-read", f"{path} is too large to be looked at beforehand")
+
+
+def _written(w: Any, path: Any, *operands: Any) -> Any:
+    if w.files is None:
+        return w.left_out("files of tensors are")
+    is_known = path.type.kind == "constant" and type(path.type.of) is String
+    w.files.write(path.type.of.text if is_known else None)
+    return w.effect("file")
 
 
 def _effect(name: str, operands: str, doc: str, value: Any, type: str, **columns: Any) -> Primitive:
     return Primitive(
         name, operands, doc, value=value, type=type, forward="zero", reverse={}, effect=True, needs_machine=True,
-        abstract=_written if type.endswith("unspecified") else _looked_at(value), **columns,
+        abstract=_written if type.endswith("unspecified") else _looked_at(name, value), **columns,
     )  # fmt: skip
 
 

@@ -207,12 +207,17 @@ def _eye(n: Value) -> Value:
 
 
 def _arange(stop: Value, start: Value, step: Value) -> Value:
+    expect_array((_entries_of_range(stop, start, step),))
+    return made(current().make("arange", start, stop, step))
+
+
+def _entries_of_range(stop: Value, start: Value, step: Value) -> int:
+    """How many entries `arange` has, as NumPy counts them. Raises VladError."""
     if not type(stop) is type(start) is type(step) is float:
         raise invalid("arange", "reals", stop, start, step)
     if step == 0 or not abs((stop - start) / step) < MOST_ENTRIES:
         raise VladError("out-of-range", "Range given to arange has no end", hint="its step leads to its end")
-    expect_array((max(0, math.ceil((stop - start) / step)),))
-    return made(current().make("arange", start, stop, step))
+    return max(0, math.ceil((stop - start) / step))
 
 
 def _linspace(a: Value, b: Value, n: Value) -> Value:
@@ -268,8 +273,8 @@ def _abstract_eye(w: Any, n: Any) -> Any:
 def _abstract_arange(w: Any, stop: Any, start: Any, step: Any) -> Any:
     """start + i·step, with the step that NumPy takes: from the first entry to the second."""
     first, distance = known(w, start), known(w, step)
-    array = numbers(_arange(known(w, stop), first, distance))
-    return _counted(w, array.shape[0], start, w.constant(first + distance - first))
+    count = _entries_of_range(known(w, stop), first, distance)
+    return _counted(w, count, start, w.constant(first + distance - first))
 
 
 def _counted(w: Any, count: int, start: Any, step: Any) -> Any:
