@@ -207,17 +207,19 @@ def _eye(n: Value) -> Value:
 
 
 def _arange(stop: Value, start: Value, step: Value) -> Value:
-    expect_array((_entries_of_range(stop, start, step),))
+    _entries_of_range(stop, start, step)
     return made(current().make("arange", start, stop, step))
 
 
 def _entries_of_range(stop: Value, start: Value, step: Value) -> int:
-    """How many entries `arange` has, as NumPy counts them. Raises VladError."""
+    """How many entries `arange` has, as NumPy counts them. Raises VladError, or NoRoom where there is none for them."""
     if not type(stop) is type(start) is type(step) is float:
         raise invalid("arange", "reals", stop, start, step)
     if step == 0 or not abs((stop - start) / step) < MOST_ENTRIES:
         raise VladError("out-of-range", "Range given to arange has no end", hint="its step leads to its end")
-    return max(0, math.ceil((stop - start) / step))
+    count = max(0, math.ceil((stop - start) / step))
+    expect_array((count,))
+    return count
 
 
 def _linspace(a: Value, b: Value, n: Value) -> Value:
