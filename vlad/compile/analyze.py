@@ -904,7 +904,9 @@ class Analysis(Walker):
             if type(instance.callee) is Code:
                 is_sure = self.patient and self._open == 0
                 if instance.callee.derived.count(" of ") > (MOST_ORDERS_FOLLOWED if is_sure else MOST_ORDERS):
-                    self.unbounded("the order of its derivatives is not known before it runs", True)
+                    self.unbounded(
+                        "the order of its derivatives is not known before it runs", for_number=True
+                    )
                 answer = self.enter(instance.callee, [Known(field) for field in instance.fields], operands)
             else:
                 assert type(instance.callee) is Recursion

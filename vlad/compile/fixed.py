@@ -27,37 +27,33 @@ class Fixed(float):
     """A real of an operand that the compiler takes for a constant."""
 
 
+def _parts(operands: tuple[Value, ...]) -> list[Value] | None:
+    """All that the operands consist of, pairs before what is in them; None where that is too much."""
+    found: list[Value] = []
+    work = [*reversed(operands)]
+    while work:
+        if len(found) == MOST_LOOKED_AT:
+            return None
+        value = look(work.pop())
+        found.append(value)
+        if is_pair(value):
+            work += [value[1], value[0]]
+    return found
+
+
 def whole_numbers(operands: tuple[Value, ...]) -> Places:
     """The places of those that may give shapes; none where there are too many to find out."""
-    found: list[int] = []
-    work, place = [*reversed(operands)], 0
-    for _ in range(MOST_LOOKED_AT):
-        if not work:
-            return tuple(found) if len(found) <= MOST_NUMBERS else ()
-        value = look(work.pop())
-        if type(value) is float:
-            if value.is_integer() and abs(value) < LARGEST:
-                found.append(place)
-            place += 1
-        elif is_pair(value):
-            work += [value[1], value[0]]
-    return ()
+    reals = [part for part in _parts(operands) or () if type(part) is float]
+    found = [place for place, real in enumerate(reals) if real.is_integer() and abs(real) < LARGEST]
+    return tuple(found) if len(found) <= MOST_NUMBERS else ()
 
 
 def form(operands: tuple[Value, ...]) -> Any:
-    """What kinds of value operands consist of, whose numbers then mean the same; None where there are too many parts."""
-    found: list[Any] = []
-    work = [*reversed(operands)]
-    for _ in range(MOST_LOOKED_AT):
-        if not work:
-            return tuple(found)
-        value = look(work.pop())
-        if is_pair(value):
-            work += [value[1], value[0]]
-            found.append(tuple)
-        else:
-            found.append((type(value), value.shape if type(value) is Tensor else None))
-    return None
+    """What kinds of value operands consist of, whose numbers then mean the same; None where there are too many."""
+    parts = _parts(operands)
+    if parts is None:
+        return None
+    return tuple([(type(part), part.shape if type(part) is Tensor else is_pair(part)) for part in parts])
 
 
 def with_fixed(operands: tuple[Value, ...], places: Places) -> tuple[Value, ...]:

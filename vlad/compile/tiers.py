@@ -421,8 +421,8 @@ class Tiers:
             if not (toolchain.ending or self.closed):
                 warn_once(f"running without compiling: {unavailable}")
             return None
-        except (NoRoom, NoTime, MemoryError):
-            entry.reason = "to compile it would take more time or memory than there is"
+        except (NoRoom, NoTime):
+            entry.reason = "to compile it would take more than the limits of its evaluation allow"
             return None
         except Exception as error:
             if RAISING:

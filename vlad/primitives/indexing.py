@@ -246,7 +246,7 @@ def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Calla
     elif part is not None and len(shape_of(part)) == len(shape):
         count = shape_of(part)[at]
     else:
-        return w.unbounded("the length of a slice is known only when the program runs", True)
+        return w.unbounded("the length of a slice is known only when the program runs", for_number=True)
     table, constant = w.machine.table, w.constant
     apart = w.apply(table["-"], [stop, start])
     tests = [

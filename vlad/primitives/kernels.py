@@ -94,7 +94,7 @@ def known(w: Any, x: Any) -> Value:
         return value_of(type_)
     if type_.kind == "pair":
         return tuple([known(w, part) for part in w.parts(x)])
-    return w.unbounded("a shape or axis is known only when the program runs", True)
+    return w.unbounded("a shape or axis is known only when the program runs", for_number=True)
 
 
 def line_of(x: Any) -> tuple[Any, float, float]:
@@ -135,7 +135,8 @@ def list_parts(w: Any, x: Any) -> list[Any] | None:
         found.append(car)
         x = type(x)(w.types.canonical(x.type), x.leaves)
     if x.type.kind == "union":
-        w.unbounded("the length of a list of tensors or reals is known only when the program runs", True)
+        reason = "the length of a list of tensors or reals is known only when the program runs"
+        w.unbounded(reason, for_number=True)
     return found if x.type.of == () else None
 
 
