@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vlad.compile.analyze import Analysis, Callee, Instance, Result, Walker
+from vlad.compile.analyze import Analysis
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -37,6 +37,7 @@ from vlad.compile.first_order import (
 )
 from vlad.compile.pace import make_way
 from vlad.compile.representation import Representation
+from vlad.compile.walker import Callee, Instance, Result, Walker
 from vlad.core.kernels import Kernel, Routine
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type

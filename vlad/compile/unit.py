@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from vlad.compile import cuda, emit_c
-from vlad.compile.analyze import Analysis, Instance
+from vlad.compile.analyze import Analysis
 from vlad.compile.first_order import Each, Fail, Function, Program, blocks, statements
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
@@ -21,6 +21,7 @@ from vlad.compile.rewriting import repeated
 from vlad.compile.sparse import add_in_places
 from vlad.compile.specialize import Specializer
 from vlad.compile.triangles import solve_triangles
+from vlad.compile.walker import Instance
 from vlad.core.kernels import Kernel
 from vlad.core.types import LONGEST_CHAIN, TooLarge, Types
 from vlad.evaluate.limits import deep_recursion

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from vlad.compile import emit_c
-from vlad.compile.analyze import Analysis, Instance, Result, Walker
+from vlad.compile.analyze import Analysis
 from vlad.compile.c_text import identifier
 from vlad.compile.first_order import (
     Block,
@@ -43,6 +43,7 @@ from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.rewriting import callees, leaf_kind
 from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import improved, may_misfit
+from vlad.compile.walker import Instance, Result, Walker
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult

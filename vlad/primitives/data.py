@@ -31,7 +31,7 @@ from vlad.values import (
 )
 from vlad.write import written
 
-# What is known of a value (`k`, with a `type`) is looked at through the compiler's Walker (`w`, compile/analyze.py).
+# What is known of a value (`k`, with a `type`) is looked at through the compiler's Walker (`w`, compile/walker.py).
 
 
 def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:

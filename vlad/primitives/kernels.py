@@ -1,4 +1,4 @@
-"""What the type rules of tensors have in common: `w` is the compiler's Walker (compile/analyze.py), an operand what it knows.
+"""What the type rules of tensors have in common: `w` is the compiler's Walker (compile/walker.py), an operand what it knows.
 
 A rule says of which shape and kind the answer is and by which loops (core/kernels.py) it comes about. Shapes and axes are known
 when a program is compiled; what is known only when it runs is for tier 0. How kinds of number mix is stated nowhere here:

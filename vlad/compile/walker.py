@@ -1,0 +1,645 @@
+"""The one reading of core on what is known of values, which the analysis (analyze.py) and specialize.py share.
+
+In: core, and what is known of the values of its variables.  Out: what is known of its answer. To the one a value is its type
+alone; to the other it has leaves, the machine's numbers, too. What the two do otherwise stands first, as methods that they
+fill in. J needs no rule here: a tag is a closure of a system code, whose lambda is read like any other, and the entries of
+transformed code are made by the machine when the walk comes upon them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from vlad.compile.fixed import Fixed
+from vlad.compile.refusals import Unbounded, Unsettled
+from vlad.core.kernels import SIZES, Kernel, Routine
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Constant,
+    Field,
+    GlobalReference,
+    If,
+    Lambda,
+    Letrec,
+    Record,
+    Rhs,
+    Variable,
+)
+from vlad.core.types import (
+    LONGEST_CHAIN,
+    Known,
+    Recursion,
+    Type,
+    Types,
+    is_known_zero,
+    is_real,
+    is_tensor,
+    value_of,
+)
+from vlad.devices import COMPILED, name_of
+from vlad.errors import VladError
+from vlad.expand.arity import too_few
+from vlad.primitives.files import Files
+from vlad.primitives.kernels import drawn, entry_by_entry
+from vlad.source import Span
+from vlad.tensors import Tensor, is_on_host, kind_name
+from vlad.values import (
+    FALSE,
+    UNSPECIFIED,
+    ZERO,
+    Boolean,
+    Code,
+    Deferred,
+    Global,
+    Opaque,
+    Primitive,
+    String,
+    Value,
+    look,
+)
+
+MOST_SHAPES = 4  # that the operands of a call have, for each of which it is made apart
+
+Callee = Code | Recursion
+Result = Known | None  # None: this path never answers, or (specialising) has already returned
+Env = dict[Variable, Known]
+
+
+class Instance:
+    """One code, or recursion, for one choice of types. `joins` has the types of the values at which its paths meet."""
+
+    __slots__ = (
+        "callee", "fields", "operands", "result", "joins", "dependents", "growths", "active", "dirty", "ran", "serial",
+    )  # fmt: skip
+
+    def __init__(
+        self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...], serial: int
+    ) -> None:
+        self.callee = callee
+        self.fields = fields
+        self.operands = operands
+        self.result: Type | None = None
+        self.joins: dict[Any, Type | None] = {}
+        self.growths: dict[Any, int] = {}
+        self.dependents: dict[Instance, None] = {}
+        self.active = self.dirty = self.ran = False
+        self.serial = serial
+
+    @property
+    def name(self) -> str:
+        return self.callee.name
+
+    def __repr__(self) -> str:
+        return f"{self.name}#{self.serial}{list(self.operands)} -> {self.result}"
+
+
+class Walker:
+    """Reads core on what is known of values. Rows' abstract rules are called with this as first argument."""
+
+    def __init__(self, machine: Any, types: Types) -> None:
+        self.machine = machine
+        self.types = types
+        self.instance: Instance = Instance(Recursion("", lambda w: None), (), (), 0)
+        self.key: Any = None  # what the current operation is called in `joins`
+        self.span: Span | None = None
+        self.variables: dict[Global, Type | None] = {}  # what is computed when the program runs (whole.py)
+        self.longest = LONGEST_CHAIN  # in an operand
+        self.patient = False  # are calls that are sure to happen followed one by one?
+        self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
+        self.unknown: frozenset[Global] = frozenset()  # globals that are computed by what is not looked at
+        self.devices: tuple[str, ...] = COMPILED  # for which there is a compiler
+        self.looping: set[Code] = set()  # what was called while it was called
+        self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
+        self.files: Files | None = None  # None: they are not looked at before the program runs
+        self._values: dict[
+            int, tuple[Value, Type]
+        ] = {}  # by id; the value is kept so that its id stays its own
+
+    # What differs between analysing and specialising.
+
+    def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
+        """A scalar operation whose result is not known."""
+        raise NotImplementedError
+
+    def loops(
+        self, kernel: Kernel | Routine, operands: Sequence[Known], results: Sequence[Type]
+    ) -> list[Known]:
+        """The outputs of a kernel or routine."""
+        raise NotImplementedError
+
+    def branch(
+        self,
+        key: Any,
+        test: Known,
+        consequent: Callable[[], Result],
+        alternative: Callable[[], Result],
+        tail: bool,
+    ) -> Result:
+        """Either arm, by a boolean that is not known."""
+        raise NotImplementedError
+
+    def dispatch(self, key: Any, union: Known, rule: Callable[[Known], Result], tail: bool) -> Result:
+        """The rule for whichever member of the union the value is."""
+        raise NotImplementedError
+
+    def invoke(
+        self, callee: Callee, fields: tuple[Known, ...], operands: Sequence[Known], tail: bool
+    ) -> Result:
+        """A call of an instance."""
+        raise NotImplementedError
+
+    def answer(self, value: Known) -> Result:
+        """The value of a body in tail position."""
+        return value
+
+    def fail(self, what: str) -> Result:
+        """This operation always ends in an error: nothing follows."""
+        return None
+
+    def relied_on(self, cell: Global) -> None:
+        """The result depends on the present value of a global."""
+
+    def load(self, cell: Global) -> Result:
+        """The value of a global that is computed when the program runs."""
+        raise NotImplementedError
+
+    def define(self, cell: Global, value: Known) -> None:
+        """Give such a global its value."""
+        raise NotImplementedError
+
+    def effect(
+        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+    ) -> Result:
+        """Do something to the outside: put a "text", "real", "boolean" or "tensor" into the line that "out" sends off; read a
+        real ("in"), or a "file", in which something of the type is found. `what` names it."""
+        raise NotImplementedError
+
+    # Values.
+
+    def constant(self, value: Value) -> Known:
+        return Known(self.types.constant(value))
+
+    def truth(self, value: bool) -> Known:
+        return Known(self.types.truth(value))
+
+    @property
+    def zero_real(self) -> Known:
+        """The real that is zero because nothing contributed to it."""
+        return Known(self.types.zero_real)
+
+    @property
+    def unspecified(self) -> Known:
+        return Known(self.types.constant(UNSPECIFIED))
+
+    @property
+    def known_zero(self) -> Known:
+        return Known(self.types.zero)
+
+    def pair(self, car: Known, cdr: Known) -> Known:
+        types = self.types
+        type_ = types.pair(types.canonical(car.type), types.canonical(cdr.type))
+        return Known(type_, car.leaves + cdr.leaves)
+
+    def closure(self, code: Code, fields: Iterable[Known]) -> Known:
+        parts: list[Type] = []
+        leaves: list[Any] = []
+        for field in fields:
+            parts.append(self.types.canonical(field.type))
+            leaves += field.leaves
+        return Known(self.types.closure(code, tuple(parts)), tuple(leaves))
+
+    def part(self, value: Known, index: int) -> Known:
+        """A part of a pair or closure whose type is plain."""
+        raise NotImplementedError
+
+    def parts(self, value: Known) -> list[Known]:
+        return [self.part(value, index) for index in range(len(value.type.parts))]
+
+    def rebuilt(self, like: Type, parts: list[Known]) -> Known:
+        return self.pair(parts[0], parts[1]) if like.kind == "pair" else self.closure(like.of, parts)
+
+    def each(self, value: Known, rule: Callable[[Known], Result], label: str = "") -> Result:
+        """The rule on the value; on each member where it is a union. `label` tells two uses in one rule apart."""
+        type_ = self.types.canonical(value.type)
+        if type_.kind != "union":
+            return rule(value if type_ is value.type else Known(type_, value.leaves))
+        return self.dispatch((self.key, label), Known(type_, value.leaves), rule, False)
+
+    def recursive(self, recursion: Recursion, *operands: Known) -> Result:
+        """The recursion on these operands: a call where one is a union, in place where all are plain."""
+        if any(self.types.canonical(operand.type).kind == "union" for operand in operands):
+            return self.invoke(recursion, (), operands, False)
+        answer: Result = recursion.rule(self, *operands)
+        return answer
+
+    def characters(self, string: Known) -> Known:
+        """The list of a string's characters."""
+        return Known(self.types.characters, string.leaves)
+
+    def string(self, characters: Known) -> Known:
+        """The string of a list of characters."""
+        return Known(self.types.string)
+
+    def system(self, name: str) -> Code:
+        code: Code = self.machine.codes[name]
+        return code
+
+    def value(self, value: Value) -> Known:
+        """A value that exists: constants are known, structures part by part, long chains as one recursive type."""
+        if type(value) is float:
+            return Known(self.types.constant(value))
+        kept = self._values.get(id(value))
+        if kept is None:
+            kept = self._values[id(value)] = value, self._type_of(value, False)
+        return Known(self.types.canonical(kept[1]))
+
+    def argument_type(self, value: Value) -> Type:
+        """The type for which to compile a call on this value: its reals and booleans are not known."""
+        return self.types.canonical(self._type_of(value, True))
+
+    def _type_of(self, value: Value, general: bool) -> Type:
+        spine: list[tuple[Any, list[Type]]] = []
+        while True:  # along the last part of each structure, which may be long
+            if type(value) is Deferred:
+                value = look(value)
+            if type(value) is not tuple or len(value) <= 1:
+                break
+            if len(value) == 2:
+                spine.append((None, [self._type_of(value[0], general)]))
+                value = value[1]
+            else:
+                width = len(value[0].environment)
+                parts = [self._type_of(part, general) for part in value[1:width]]
+                spine.append((value[0], parts))
+                value = value[width]
+        types = self.types
+        result = self._type_of_atom(value, general)
+        if len(spine) > (self.longest if general else LONGEST_CHAIN):
+            union = types.union(result)
+            for code, parts in reversed(spine):
+                whole = (*parts, union)
+                types.join_both(union, types.pair(*whole) if code is None else types.closure(code, whole))
+                union = types.canonical(union)
+            return union
+        for code, parts in reversed(spine):
+            whole = (*parts, result)
+            result = types.pair(*whole) if code is None else types.closure(code, whole)
+        return result
+
+    def _type_of_atom(self, value: Value, general: bool) -> Type:
+        if general and type(value) is float:
+            return self.types.real
+        if type(value) is Fixed:
+            return self.types.constant(float(value))
+        if general and type(value) is Boolean:
+            return self.types.boolean
+        if general and type(value) is String:
+            return self.types.string
+        if type(value) is tuple and value:
+            return self.types.closure(value[0], ())
+        if type(value) is Tensor:
+            return self._type_of_tensor(value)
+        if type(value) is Opaque:
+            self.left_out("host objects are")
+        return self.types.constant(value)
+
+    def _type_of_tensor(self, value: Tensor) -> Type:
+        kind, where = kind_name(value.like.dtype), name_of(value.like)
+        if where != self.machine.device:
+            self.left_out(f"tensors on {where} are in a session on {self.machine.device}")
+        self._on_device(where != "cpu" or is_on_host(value))
+        if kind not in SIZES:
+            self.left_out(f"tensors of {kind} are")
+        return self.types.tensor(value.shape, kind)
+
+    def _on_device(self, reached: bool = True) -> None:
+        """Tensors of the session's device come up."""
+        if self.machine.device not in self.devices or not reached:
+            self.left_out(f"tensors on other devices than {' and '.join(self.devices)} are")
+
+    # Core.
+
+    def atom(self, atom: Atom, env: Env) -> Result:
+        if type(atom) is Variable:
+            return env[atom]
+        if type(atom) is Constant:
+            return self.value(atom.value)
+        assert type(atom) is GlobalReference
+        is_variable = atom.cell in self.variables
+        if is_variable or not hasattr(atom.cell, "value"):
+            self.span = atom.span
+        if is_variable:
+            return self.load(atom.cell)
+        if not hasattr(atom.cell, "value"):
+            return self.fail(f"Unbound variable: {atom.cell.name}")
+        self.relied_on(atom.cell)
+        return self.value(atom.cell.value)
+
+    def atoms(self, atoms: Iterable[Atom], env: Env) -> list[Known] | None:
+        found = []
+        for atom in atoms:
+            value = env[atom] if type(atom) is Variable else self.atom(atom, env)
+            if value is None:
+                return None
+            found.append(value)
+        return found
+
+    def enter(self, code: Code, fields: Sequence[Known], operands: Sequence[Known]) -> Result:
+        """The body of a code, in tail position."""
+        lambda_: Lambda = self.machine.core_of(code)
+        env: Env = dict(zip(lambda_.parameters, operands, strict=True))
+        env.update(zip(code.environment, fields, strict=True))
+        for member, member_lambda in code.group:
+            env[member] = self.closure(
+                self.machine.code_of(member_lambda, code.family, code.group, code.environment), fields
+            )
+        return self.body(lambda_.body, env, code, True)
+
+    def body(self, body: Body, env: Env, code: Code, tail: bool) -> Result:
+        for binding in body.bindings:
+            if type(binding) is Letrec:
+                self._letrec(binding, env, code)
+                continue
+            assert type(binding) is Binding
+            value = self._rhs(binding, env, code)
+            if value is None:
+                return None
+            env[binding.variable] = value
+        result = body.result
+        if type(result) is If:
+            return self._if(result, result, env, code, tail)
+        if type(result) is Call:
+            return self._call(result, result, env, tail)
+        assert not isinstance(result, If | Call)
+        value = self.atom(result, env)
+        if value is None:
+            return None
+        return self.answer(value) if tail else value
+
+    def _letrec(self, group: Letrec, env: Env, code: Code) -> None:
+        fields = [env[free] for free in group.free]
+        for member, lambda_ in group.members:
+            env[member] = self.closure(
+                self.machine.code_of(lambda_, code.family, group.members, group.free), fields
+            )
+
+    def _rhs(self, binding: Binding, env: Env, code: Code) -> Result:
+        rhs: Rhs = binding.rhs
+        match rhs:
+            case Apply():
+                operands = self.atoms(rhs.operands, env)
+                self.key, self.span = binding.variable, rhs.span
+                return None if operands is None else self.apply(rhs.primitive, operands)
+            case Call():
+                return self._call(binding.variable, rhs, env, False)
+            case Lambda():
+                return self.closure(self.machine.code_of(rhs, code.family), [env[free] for free in rhs.free])
+            case If():
+                return self._if(binding.variable, rhs, env, code, False)
+            case Record():
+                fields = self.atoms(rhs.fields, env)
+                if fields is None:
+                    return None
+                return self.closure(self.machine.code_of(rhs.owner, code.family), fields)
+            case Field():
+                record = self.atom(rhs.record, env)
+                self.key, self.span = binding.variable, rhs.span
+                return (
+                    None
+                    if record is None
+                    else self.field(record, code.family.codes.get(rhs.owner), rhs.index)
+                )
+        return self.atom(rhs, env)
+
+    def field(self, record: Known, owner: Code | None, index: int) -> Result:
+        """Where a closure is one of several, so is its tangent, and nothing tells which belong together. What is of another comes
+        here as the zero only, written out where it met that one's. `owner` is None where nobody has made such a closure."""
+
+        def of_one(record: Known) -> Result:
+            if record.type.kind == "closure":
+                mine = _share_environment(record.type.of.base, owner)
+                return self.part(record, index) if mine else self.known_zero
+            return self.known_zero if record.type.of is ZERO else self.fail("a record was expected")
+
+        return self.each(record, of_one)
+
+    def _if(self, key: Any, branch: If, env: Env, code: Code, tail: bool) -> Result:
+        test = self.atom(branch.test, env)
+        if test is None:
+            return None
+        self.key, self.span = (key, "test"), branch.span
+        test = self.each(test, self._as_boolean)
+        if test is None:
+            return None
+        if test.type.kind == "constant":
+            return self.body(
+                branch.alternative if test.type.of is FALSE else branch.consequent, env, code, tail
+            )
+        return self.branch(
+            key,
+            test,
+            lambda: self.body(branch.consequent, env, code, tail),
+            lambda: self.body(branch.alternative, env, code, tail),
+            tail,
+        )
+
+    def _as_boolean(self, value: Known) -> Result:
+        """Only #f is false; a tensor of booleans is none."""
+        if is_tensor(value.type) and value.type.of.kind == "bool":
+            return self.fail("A tensor of booleans is no condition")
+        return value if value.type.head == "boolean" else self.truth(True)
+
+    # Calls.
+
+    def _call(self, key: Any, call: Call, env: Env, tail: bool) -> Result:
+        operator = self.atom(call.operator, env)
+        operands = self.atoms(call.operands, env)
+        if operator is None or operands is None:
+            return None
+        self.key, self.span = key, call.span
+        return self.call(operator, operands, tail)
+
+    def call(self, operator: Known, operands: list[Known], tail: bool) -> Result:
+        type_ = self.types.canonical(operator.type)
+        if type_.kind == "union":
+            key, span = self.key, self.span
+
+            def call_member(member: Known) -> Result:
+                self.key, self.span = key, span
+                return self.call(member, operands, tail)
+
+            return self.dispatch((key, "operator"), Known(type_, operator.leaves), call_member, tail)
+        if type_.kind != "closure":
+            return self.fail("The object is not applicable")
+        operator = Known(type_, operator.leaves)
+        return self._fit(type_.of, self.parts(operator), operands, tail)
+
+    def _fit(
+        self, code: Code, fields: list[Known], operands: list[Known], tail: bool, given: int = 0
+    ) -> Result:
+        """The tuple rule: take the last operand apart, or pack those that are too many. `given`: how many there were at first."""
+        count, arity = len(operands), code.arity
+        given = given or count
+        if (
+            count == arity == 1
+            and not self.counting
+            and code.name == "identity"
+            and code is self.system("identity")
+        ):
+            return self.answer(operands[0]) if tail else operands[0]
+        if count == arity:
+            return self._by_shapes(code, tuple(fields), operands, tail)
+        if count > arity:
+            packed = operands[-1]
+            for operand in reversed(operands[arity - 1 : -1]):
+                packed = self.pair(operand, packed)
+            return self._by_shapes(code, tuple(fields), [*operands[: arity - 1], packed], tail)
+        key, span = self.key, self.span
+
+        def take_apart(last: Known) -> Result:
+            self.key, self.span = (key, "tuple"), span
+            if last.type.of is ZERO:
+                parts = [last, last]
+            elif last.type.kind == "pair":
+                parts = self.parts(last)
+            else:
+                error = too_few(self.machine, code, count, given, last.type.of == ())
+                return self.fail(f"{error.message}; {error.hint}")
+            return self._fit(code, fields, [*operands[:-1], *parts], tail, given)
+
+        last = operands[-1]
+        type_ = self.types.canonical(last.type)
+        if type_.kind == "union":
+            return self.dispatch((key, "tuple"), Known(type_, last.leaves), take_apart, tail)
+        return take_apart(Known(type_, last.leaves))
+
+    def _by_shapes(
+        self,
+        code: Code,
+        fields: tuple[Known, ...],
+        operands: list[Known],
+        tail: bool,
+        at: int = 0,
+        most: int = MOST_SHAPES,
+    ) -> Result:
+        """A call; where an operand from `at` on is a tensor of one of several shapes, a call for each, if these are at most so
+        many: what is found from its shape is known within. Not of what calls itself: that would be a loop for each shape; nor of
+        a way back, in which shapes are those of what it is closed over."""
+        if at == len(operands) or code in self.looping or is_way_back(code):
+            return self.invoke(code, fields, operands, tail)
+        type_ = self.types.canonical(operands[at].type)
+        ways = 0
+        if type_.kind == "union":
+            members = self.types.members(type_, self.instance)
+            ways = len(members) if all(is_tensor(member) for member in members) else 0
+        if not 1 < ways <= most:
+            return self._by_shapes(code, fields, operands, tail, at + 1, most)
+        key, span = self.key, self.span
+
+        def of_one(member: Known) -> Result:
+            self.key, self.span = (key, "shape"), span
+            given = [*operands[:at], member, *operands[at + 1 :]]
+            return self._by_shapes(code, fields, given, tail, at + 1, most // ways)
+
+        return self.dispatch((key, "shape", at), Known(type_, operands[at].leaves), of_one, tail)
+
+    # Primitives.
+
+    def apply(self, row: Primitive, operands: list[Known]) -> Result:
+        if row.abstract is not None:
+            answer: Result = row.abstract(self, *operands)
+            return answer
+        if row.c:
+            return self.scalar(row, operands)
+        if row.effect or row.needs_machine:
+            raise Unbounded(f"`{row.name}` is not compiled yet", self.span)
+        return self.folded(row, operands)
+
+    def scalar(self, row: Primitive, operands: list[Known], at: int = 0) -> Result:
+        """A row on reals: folded where all are known, by the laws of the known zero where one is that; on tensors entry by
+        entry."""
+        has_tensors = any(is_tensor(operand.type) for operand in operands[:at])
+        for index in range(at, len(operands)):
+            operand = operands[index]
+            type_ = self.types.canonical(operand.type)
+            if type_.kind == "union":
+                return self._scalar_by_member(row, operands, index, Known(type_, operand.leaves))
+            if is_tensor(type_) and row.type.startswith("number"):
+                has_tensors = True
+            elif not is_real(type_):
+                return self.fail(f"Argument to {row.name} is invalid")
+        types = [operand.type for operand in operands]
+        if row.with_zero is not None and any(is_known_zero(type_) for type_ in types):
+            answer: Result = row.with_zero(self, *operands)
+            if answer is not None and not (has_tensors and is_known_zero(answer.type)):
+                return answer
+            if answer is not None and any(type_.of is ZERO for type_ in types):
+                return self.known_zero
+        if has_tensors:
+            return entry_by_entry(self, row, operands)
+        if all(type_.kind == "constant" for type_ in types):
+            try:
+                return self.constant(row.value(*[value_of(type_) for type_ in types]))
+            except VladError:  # of a Python function; tier 0 says it
+                return self.fail(f"Argument to {row.name} is invalid")
+        is_test = row.type.endswith("boolean")
+        found = self.compute(row, operands, self.types.boolean if is_test else self.types.real)
+        found.line = drawn(row, operands)
+        return found
+
+    def _scalar_by_member(self, row: Primitive, operands: list[Known], index: int, union: Known) -> Result:
+        return self.dispatch(
+            (self.key, index),
+            union,
+            lambda member: self.scalar(row, [*operands[:index], member, *operands[index + 1 :]], index),
+            False,
+        )
+
+    def as_real(self, boolean: Known) -> Known:
+        """1 for true, 0 for false, to compute with in loops."""
+        return Known(self.types.real, boolean.leaves)
+
+    def unknown_real(self, value: Known) -> Result:
+        """A real, of which nothing more is to be known."""
+        if not is_real(value.type):
+            return self.fail("Argument to real is invalid")
+        return (
+            value
+            if value.type.kind == "real"
+            else self.compute(self.machine.table["real"], [value], self.types.real)
+        )
+
+    def left_out(self, what: str) -> Result:
+        """This is for tier 0."""
+        raise Unbounded(f"{what} not compiled yet", self.span)
+
+    def unbounded(self, reason: str, for_number: bool = False) -> Result:
+        raise Unsettled(reason, self.span, for_number)
+
+    def folded(self, row: Primitive, operands: list[Known]) -> Result:
+        """A row that is only known on constants: strings, symbols."""
+        values = []
+        for operand in operands:
+            type_ = self.types.canonical(operand.type)
+            if type_.kind != "constant":
+                raise Unbounded(f"`{row.name}` is not compiled yet", self.span)
+            values.append(value_of(type_))
+        try:
+            value = row.value(*values)
+        except Exception:  # whatever it is, tier 0 says it
+            return self.fail(f"Argument to {row.name} is invalid")
+        return self.value(value)
+
+
+def is_way_back(code: Code) -> bool:
+    """Is it a backpropagator?"""
+    return code.name.endswith(".back")
+
+
+def _share_environment(code: Code, other: Code | None) -> bool:
+    return code is other or (other is not None and code.group != () and code.group is other.group)
