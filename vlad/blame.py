@@ -16,11 +16,21 @@ from vlad.source import Span, in_library, in_stdlib
 from vlad.values import NIL, Backtrace, Value
 from vlad.write import written
 
+TUPLES = "a tuple of Python's is a pair, or several arguments; `[2, 3]` is a list"
 
-def blame(error: VladError, taken: Signature, place: Span | None, operands: Sequence[Value]) -> None:
-    """Change an error of a call of a procedure that is written at a place, with these operands."""
+
+def blame(
+    error: VladError,
+    taken: Signature,
+    place: Span | None,
+    operands: Sequence[Value],
+    tuples: Sequence[Value] = (),
+) -> None:
+    """Change an error of a call of a procedure that is written at a place, with these operands, some of which are tuples of
+    Python's."""
     if error.code == "session-closed":
         return
+    _speak_of_tuples(error, taken, operands, tuples)
     if place is not None and in_library(place):
         place = None
     if _is_of_number(error, taken, operands):
@@ -33,6 +43,21 @@ def blame(error: VladError, taken: Signature, place: Span | None, operands: Sequ
         error.span = place
         if place is None and error.backtrace:
             speak_of(taken.name, error)
+
+
+def _speak_of_tuples(
+    error: VladError, taken: Signature, operands: Sequence[Value], tuples: Sequence[Value]
+) -> None:
+    """Where a tuple was given for a list: it is a pair, or counts as several arguments."""
+    hint = error.hint or ""
+    if error.code == "wrong-number-of-arguments":
+        is_so = len(operands) == taken.count and operands[-1] in tuples
+    else:
+        is_so = hint.endswith("takes a list; this is a pair") and any(
+            written(value, 200) in error.irritants for value in tuples
+        )
+    if is_so and not error.backtrace:
+        error.hint = f"{hint}; {TUPLES}"
 
 
 def _is_of_number(error: VladError, taken: Signature, operands: Sequence[Value]) -> bool:

@@ -20,16 +20,16 @@ number to Python alone, such as a Decimal, would not be one to derivatives, so n
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import is_not
 from typing import Any, Protocol, TypeVar
 
 from vlad.blame import blame
 from vlad.compile.tiers import Options
-from vlad.described import code_of, doc_of, headline, place_of, python_signature
+from vlad.described import code_of, doc_of, headline, place_of, python_name, python_signature
 from vlad.errors import NoCounterpart, VladError
 from vlad.evaluate.limits import deep_recursion
-from vlad.expand.arity import Signature, signature
+from vlad.expand.arity import Signature, signature, wrong_number
 from vlad.source import Span
 from vlad.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.values import (
@@ -40,6 +40,7 @@ from vlad.values import (
     ZERO,
     Boolean,
     Opaque,
+    Primitive,
     String,
     Symbol,
     Unspecified,
@@ -47,6 +48,7 @@ from vlad.values import (
     is_procedure,
     list_of,
     look,
+    symbol,
 )
 
 
@@ -62,6 +64,8 @@ class Apply(Protocol):
     def answer(self, procedure: Value, argument: Value, options: Options | None = None) -> Any: ...
 
     def procedure(self, function: Callable[..., Any]) -> Value: ...
+
+    def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value: ...
 
     def quicken(self, procedure: Procedure) -> None: ...
 
@@ -96,8 +100,10 @@ class Procedure:
         """The session that it belongs to."""
         return self._apply.session
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Where it can be had, border.c's takes the place of this one (`_by_c`)."""
+        if named:
+            return self._by_name(*arguments, **named)
         for leaves_of, shape in self.quicks:
             leaves = leaves_of(arguments)
             if leaves is not NotImplemented:
@@ -133,11 +139,49 @@ class Procedure:
             return self._apply.answer(self.value, arguments, self.options)  # the pair that they make
         return self._apply.answer(self.value, self.packed(arguments), self.options)
 
+    def _by_name(self, *arguments: Any, **named: Any) -> Any:
+        """A call with operands by name, as primitives have them: `#:axis 0` is `axis=0`. None leaves one out. Raises VladError
+        where it has none of that name."""
+        taken, row = self.taken(), self._row()
+        names = {} if row is None else {python_name(name): name for name in row.keywords}
+        for name in named:
+            if name not in names:
+                hint = f"it knows {' and '.join(names)}" if names else "its arguments are given by place"
+                message = f"{self.__name__} takes no argument by the name of {name}"
+                raise VladError("unknown-keyword", message, self.place(), hint)
+        if row is None or len(arguments) != taken.count:
+            raise wrong_number(taken, len(arguments), span=self.place())
+        values = [from_python(argument, self._apply) for argument in arguments]
+        fixed: dict[str, Value] = {}  # a flag, or which of a few, is part of the procedure
+        for by_name, name in names.items():
+            if named.get(by_name) is not None:
+                value = _by_its_name(named[by_name], row.keywords[name], self._apply)
+                is_fixed = isinstance(value, Boolean | Symbol)
+                fixed[name] = value if is_fixed else UNSPECIFIED
+                values += [] if is_fixed else [value]
+        try:
+            return self._apply.answer(self._apply.with_names(row, fixed), tuple_of(values), self.options)
+        except VladError as error:
+            self.blame(error, arguments)
+            raise
+
+    def _row(self) -> Primitive | None:
+        """The primitive that it is."""
+        is_itself = type(self) is Procedure and not self.session.closed
+        return code_of(self.value).primitive if is_itself else None
+
+    def _signature(self) -> Any:
+        row = self._row()
+        defaults = {} if row is None else row.keywords
+        named = {python_name(name): to_python(value, self._apply) for name, value in defaults.items()}
+        return python_signature(self.taken(), named)
+
     def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
         """Tell an error that a call with these arguments ended with in the words of who called."""
         if not isinstance(error, NoCounterpart):
             operands = [from_python(argument, self._apply) for argument in arguments]
-            blame(error, self.taken(), self.place(), operands)
+            tuples = [value for value, given in zip(operands, arguments, strict=True) if type(given) is tuple]
+            blame(error, self.taken(), self.place(), operands, tuples)
 
     def connect(self, quicks: Sequence[Any]) -> None:
         """Call this machine code from now on, and what there will be in this list."""
@@ -262,7 +306,7 @@ class _Told:
 def _tell(kind: type[Procedure]) -> None:
     """Make what classes have themselves an attribute of its procedures."""
     kind.__doc__ = _Told(lambda procedure: procedure._documented(), kind.__doc__)  # type: ignore[assignment]
-    kind.__signature__ = _Told(lambda procedure: python_signature(procedure.taken()))  # type: ignore[attr-defined]
+    kind.__signature__ = _Told(lambda procedure: procedure._signature())  # type: ignore[attr-defined]
 
 
 _tell(Procedure)
@@ -292,6 +336,13 @@ def tuple_of(values: list[Value]) -> Value:
 def from_python(value: Any, apply: Apply | None = None) -> Value:
     """The value of the language, of the session that `apply` belongs to. Raises NoCounterpart."""
     return _however_deep(_from_python, value, apply)
+
+
+def _by_its_name(value: Any, default: Value, apply: Apply) -> Value:
+    """An operand that has a name: what a program writes as a symbol or a list there, may be a text or a tuple in Python."""
+    if isinstance(value, str) and type(default) is not String:
+        return symbol(value)
+    return from_python(list(value) if type(value) is tuple else value, apply)
 
 
 def _however_deep(convert: Callable[..., Any], value: Any, *more: Any) -> Any:

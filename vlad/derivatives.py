@@ -18,7 +18,8 @@ from vlad.compile.tiers import Options
 from vlad.convert import Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
 from vlad.errors import VladError
 from vlad.expand.arity import Signature
-from vlad.source import Span
+from vlad.hints import speak_of
+from vlad.source import Span, in_stdlib
 from vlad.tensors import Tensor, is_array
 from vlad.values import NIL, Value, is_pair, look
 
@@ -149,11 +150,20 @@ class Along(Derived):
         try:
             return self.run(tuple_of([self.packed(points), self.packed(directions)]))
         except VladError as error:
-            self.of.blame(error, points)
+            self._tell(error, points)
             raise
 
     def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
-        self.of.blame(error, arguments[:1])
+        self._tell(error, arguments[:1])
+
+    def _tell(self, error: VladError, points: tuple[Any, ...]) -> None:
+        """That tangents are not like the arguments, the library notices."""
+        of_tangents = (
+            error.code == "bundle-do-not-conform" and error.span is not None and in_stdlib(error.span)
+        )
+        self.of.blame(error, points)
+        if of_tangents:
+            speak_of(self.noun, error)
 
 
 class Jacobian(Gradient):

@@ -9,6 +9,7 @@ A doc comment is the lines of `;;;` right above a definition, as the library has
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
@@ -82,24 +83,32 @@ def doc_comment(place: Span, name: str) -> str | None:
     return "\n".join(reversed(lines)) or None
 
 
-def python_signature(taken: Signature) -> inspect.Signature:
-    """The parameters, which are given by place. Names are made such as Python has them; a pattern is an `argument`."""
+def python_signature(taken: Signature, named: Mapping[str, Any]) -> inspect.Signature:
+    """The parameters, which are given by place, and those that are given by name, with what they are by default. Names are made
+    such as Python has them; a pattern is an `argument`."""
     from inspect import Parameter  # 10 ms, only for who asks
     from inspect import Signature as PythonSignature
 
     kinds: list[Any] = [Parameter.POSITIONAL_ONLY] * taken.count
     if taken.rest:
         kinds[-1] = Parameter.VAR_POSITIONAL
-    return PythonSignature(
-        [Parameter(name, kind) for name, kind in zip(python_names(taken), kinds, strict=True)]
-    )
+    parameters = [Parameter(name, kind) for name, kind in zip(python_names(taken), kinds, strict=True)]
+    parameters += [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in named.items()
+    ]
+    return PythonSignature(parameters)
+
+
+def python_name(name: str) -> str:
+    """A name as Python has such: `learning-rate` is learning_rate."""
+    return re.sub(r"\W", "_", name)
 
 
 def python_names(taken: Signature) -> list[str]:
-    """The parameters' names as Python has such: `learning-rate` is learning_rate."""
+    """The parameters' names, each of them another."""
     names: list[str] = []
     for number, parameter in enumerate(taken.parameters, 1):
-        name = re.sub(r"\W", "_", parameter)
+        name = python_name(parameter)
         if parameter.startswith("(") or not name.strip("_"):
             name = f"argument{number}"
         if iskeyword(name) or not name.isidentifier():

@@ -44,6 +44,7 @@ from vlad.values import (
     UNSPECIFIED,
     Backtrace,
     Global,
+    Primitive,
     Value,
     is_procedure,
     look,
@@ -82,6 +83,11 @@ class Calls:
 
                 self._host = Host(self.session.machine, self)
             return self._host.procedure(function)
+
+    def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
+        """A primitive as a procedure of operands with names, too (Machine.with_names)."""
+        with self.session._lock:
+            return self.session.machine.with_names(row, named)
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
         return self.session.apply(procedure, argument, options)

@@ -99,10 +99,13 @@ def test_a_wrong_call_in_the_program_is_told_there(session: vlad.Session) -> Non
 
 def test_what_fails_in_the_library_is_told_at_the_procedure(session: vlad.Session) -> None:
     text = told(lambda: vlad.hvp(session["loss"], np.array([1, 2]), np.array([1.0, 0.0])))
-    assert text.startswith(
-        "own.vlad:7:1: Error: Arguments to bundle do not conform\n    7 | (define (loss t)"
-    )
+    assert text.startswith("own.vlad:7:1: Error: Arguments to hvp do not conform\n    7 | (define (loss t)")
     assert "a tensor of int64 has no tangents" in text and "<derivative>" not in text
+    for along in (vlad.hvp, vlad.jvp):
+        for point in (3.0, (3.0,), np.ones(3)):
+            text = told(lambda along=along, point=point: along(session["loss"], point, np.ones(2)))
+            assert text.startswith(f"own.vlad:7:1: Error: Arguments to {along.__name__} do not conform\n")
+            assert "\n  noticed as: Arguments to bundle do not conform\n" in text
     text = told(lambda: session["picked"]([1.0]))
     assert text.startswith("own.vlad:8:20: Error: Argument to list-ref is invalid\n")
     text = told(lambda: session["map"](session["half"], 3.0))

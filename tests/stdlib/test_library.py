@@ -249,7 +249,13 @@ def test_lbfgs_tells_that_there_is_no_minimum() -> None:
 
 
 @pytest.mark.parametrize(
-    "f", ["sum", "(lambda (x) (- (sum (exp x))))", "(lambda (x) (log (tensor-ref x 0)))"]
+    "f",
+    [
+        "sum",
+        "(lambda (x) (- (sum (exp x))))",
+        "(lambda (x) (log (tensor-ref x 0)))",
+        "(lambda (x) (sum (log x)))",
+    ],
 )
 def test_lbfgs_tells_that_a_function_falls_without_end(f: str) -> None:
     """Where it ends before so many steps, for no step is left that it could take."""

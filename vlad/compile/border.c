@@ -376,8 +376,17 @@ static PyObject *by_quicks(PyObject *self, PyObject *quicks, PyObject *const *ar
   Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_ssize_t count, int reshapes) {
-  static PyObject *name;
+/* A method of the procedure's, for what is not done here. */
+static PyObject *call_method(PyObject *self, const char *name, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+  PyObject *method = PyObject_GetAttrString(self, name);
+  if (!method) return NULL;
+  PyObject *answer = PyObject_Vectorcall(method, arguments, count, names);
+  Py_DECREF(method);
+  return answer;
+}
+
+static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names, int reshapes) {
+  if (names && PyTuple_GET_SIZE(names)) return call_method(self, "_by_name", arguments, count, names);
   PyObject *quicks = *(PyObject **)((char *)self + quicks_at);
   if (quicks && (PyList_Check(quicks) || PyTuple_Check(quicks))) {
     Py_INCREF(quicks); /* the procedure may get another one meanwhile */
@@ -386,24 +395,20 @@ static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_s
     if (answer != Py_NotImplemented) return answer;
     Py_DECREF(answer);
   }
-  if (!name && !(name = PyUnicode_InternFromString("_otherwise"))) return NULL;
-  PyObject *method = PyObject_GetAttr(self, name);
-  if (!method) return NULL;
-  PyObject *answer = PyObject_Vectorcall(method, arguments, count, NULL);
-  Py_DECREF(method);
-  return answer;
+  return call_method(self, "_otherwise", arguments, count, NULL);
 }
 
-static PyObject *call_plain(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
-  return call_procedure(self, arguments, count, 0);
+static PyObject *call_plain(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+  return call_procedure(self, arguments, count, names, 0);
 }
 
-static PyObject *call_reshaping(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
-  return call_procedure(self, arguments, count, 1);
+static PyObject *call_reshaping(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+  return call_procedure(self, arguments, count, names, 1);
 }
 
-static PyMethodDef plain = {"__call__", (PyCFunction)(void (*)(void))call_plain, METH_FASTCALL, NULL};
-static PyMethodDef reshaping = {"__call__", (PyCFunction)(void (*)(void))call_reshaping, METH_FASTCALL, NULL};
+#define NAMED (METH_FASTCALL | METH_KEYWORDS)
+static PyMethodDef plain = {"__call__", (PyCFunction)(void (*)(void))call_plain, NAMED, NULL};
+static PyMethodDef reshaping = {"__call__", (PyCFunction)(void (*)(void))call_reshaping, NAMED, NULL};
 
 /* The method `__call__` for a class of procedures, from (class, the descriptor of its `quicks`, does it reshape?). */
 static PyObject *new_method(PyObject *unused, PyObject *from) {

@@ -34,6 +34,7 @@ from vlad.tensors import Booleans, condition, holds
 from vlad.values import (
     FALSE,
     TRUE,
+    UNSPECIFIED,
     ZERO,
     Code,
     Global,
@@ -177,6 +178,7 @@ class Machine:
         self._bound: dict[str, Callable[..., Value]] = {}
         self._counted: dict[str, Callable[..., Value]] = {}
         self._primitives: dict[str, Value] = {}
+        self._with_names: dict[str, Value] = {}
         self._procedure_texts = procedures
         self._code_texts = codes
         self.making = threading.RLock()  # codes are made once, though a compiler reads them in another thread
@@ -396,6 +398,15 @@ class Machine:
             arity = 1 if row.variadic else len(row.operands) - len(row.keywords)
             value = self._primitives[row.name] = self.system_procedure(closed_form(row), row.name, arity)
             value[0].primitive = row
+        return value
+
+    def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
+        """The same as a procedure, where operands with names have these values; it takes those that are UNSPECIFIED here last."""
+        text = _by_place(row, {**row.keywords, **named})
+        value = self._with_names.get(text)
+        if value is None:
+            arity = text[: text.index(")")].count(" ")
+            value = self._with_names[text] = self.system_procedure(text, row.name, arity)
         return value
 
     def procedure_value(self, name: str) -> Value:
@@ -715,13 +726,20 @@ def _count(rule: Callable[..., Value], counts: dict[str, int], name: str) -> Cal
     return counted
 
 
+def _by_place(row: Primitive, named: Mapping[str, Value]) -> str:
+    """A primitive as a procedure: of the operands that have no names, and of those whose value is UNSPECIFIED here."""
+    operands = row.operands[: len(row.operands) - len(row.keywords)]
+    taken = [name for name, value in named.items() if value is UNSPECIFIED]
+    given = [name if value is UNSPECIFIED else constant_text(value) for name, value in named.items()]
+    return f"(lambda ({' '.join([*operands, *taken])}) ({' '.join([row.name, *operands, *given])}))"
+
+
 def closed_form(row: Primitive) -> str:
     """A primitive as a procedure. A variadic one folds over its argument, whatever its length; operands with names of their
     own have their defaults."""
-    name, operands = row.name, " ".join(row.operands[: len(row.operands) - len(row.keywords)])
     if not row.variadic:
-        defaults = [f" {constant_text(default)}" for default in row.keywords.values()]
-        return f"(lambda ({operands}) ({name} {operands}{''.join(defaults)}))"
+        return _by_place(row, row.keywords)
+    name = row.name
     alone = f"(let ((x t)) {row.unary})"
     if row.nullary is not None:
         alone = f"(if (null? t) {int(row.nullary)} {alone})"

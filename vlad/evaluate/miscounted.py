@@ -255,15 +255,17 @@ def _at_adapter(
     for part in reversed(parts[code.arity - 1 : -1]):
         last = (part, last)
     got = len(parts) - more
+    # Python hands over one argument, whatever it was called with
+    of_python = index == 0 and beginning is not None and look(beginning[0])[0] is code
     if given <= code.arity or given == MOST_OPERANDS:  # then the last may be packed
         got += arguments_in(parts[-1]) - 1
         if given < code.arity and arguments_in(parts[-1]) == 1 and type(last) is tuple:
-            if index == 0 and beginning is not None and look(beginning[0])[0] is code:
-                return None  # Python hands over one argument, whatever it was called with
+            if of_python:
+                return None
             got = given - more  # a list, taken apart
     if taken.count <= got <= code.base.arity:
         taken_apart = given < code.arity and code.base.primitive is not None and index == len(frames) - 2
-        if taken_apart and written(parts[given - 1], 200) in found.irritants:
+        if taken_apart and not of_python and written(parts[given - 1], 200) in found.irritants:
             found.reason = f"{taken.text} was given one pair for several parameters, and took it apart"
         return None
     is_hidden = is_of_library(machine, code) and (not code.base.name or code.derived == "tag")

@@ -18,7 +18,7 @@ from vlad.errors import VladError
 from vlad.primitives.kernels import plain
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, on_host, quiet, shape_text
-from vlad.values import FALSE, ZERO, Primitive, Symbol, Value, look
+from vlad.values import FALSE, ZERO, Primitive, String, Symbol, Value, look
 
 KINDS = {"boolean": "bool"} | {name: name for name in ("float64", "float32", "int64", "int32")}
 MOST_AXES = 32
@@ -128,7 +128,7 @@ def axis_of(name: str, axis: Value, rank: int) -> int:
         raise VladError(
             "out-of-range",
             f"Axis given to {name} is out of range: {number}",
-            hint=f"the tensor has rank {rank}",
+            hint=f"the tensor has rank {rank}" if rank else "a number has no axes",
         )
     return number % rank
 
@@ -157,13 +157,20 @@ def dtype_of(name: str, dtype: Value, xp: Any) -> Any:
 
 def named_kind(name: str, dtype: Value) -> str:
     """The array-API standard's name of a kind of number. Raises VladError."""
-    kind = KINDS.get(dtype.name) if type(dtype) is Symbol else None
+    kind = KINDS.get(kind_text(dtype))
     if kind is None:
         raise VladError(
             "invalid-argument", f"Argument to {name} is invalid",
             hint=f"the kinds of number are {', '.join(KINDS)}", irritants=(dtype,),
         )  # fmt: skip
     return kind
+
+
+def kind_text(dtype: Value) -> str:
+    """How a kind of number is called: by a symbol, or by a string, for Python has no symbols."""
+    if type(dtype) is Symbol:
+        return dtype.name
+    return dtype.text if type(dtype) is String else ""
 
 
 def _left_out(name: str) -> Callable[..., Any]:

@@ -20,6 +20,7 @@ from vlad.primitives.arrays import (
     dtype_of,
     elements,
     first_entry,
+    kind_text,
     length_of,
     named_kind,
     part_at,
@@ -201,9 +202,9 @@ def _full(dims: Value, x: Value) -> Value:
 
 
 def _eye(n: Value) -> Value:
-    count = length_of("eye", n)
-    expect_array((count, count))
-    return made(current().make("eye", count))
+    length_of("eye", n)
+    rows, _ = dimensions("eye", list_of([n, n]))
+    return made(current().make("eye", rows))
 
 
 def _arange(stop: Value, start: Value, step: Value) -> Value:
@@ -312,13 +313,13 @@ NO_INTEGER = "A value given to as-type is no {}"
 def _as_type(t: Value, dtype: Value) -> Value:
     array = array_of("as-type", t)
     xp = namespace(array)
-    kind = dtype_of("as-type", dtype, xp)
+    kind, name = dtype_of("as-type", dtype, xp), kind_text(dtype)
     with quiet():
-        is_outside = _outside(array, kind) if dtype.name.startswith("int") else None
+        is_outside = _outside(array, kind) if name.startswith("int") else None
         if is_outside is not None and bool(xp.any(is_outside)):
             raise VladError(
-                "out-of-range", NO_INTEGER.format(dtype.name), irritants=(first_entry(array, is_outside),),
-                hint=f"{dtype.name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}",
+                "out-of-range", NO_INTEGER.format(name), irritants=(first_entry(array, is_outside),),
+                hint=f"{name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}",
             )  # fmt: skip
         return made(xp.astype(array, kind))
 

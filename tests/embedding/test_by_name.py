@@ -1,0 +1,134 @@
+"""Arguments by name, as Python has them, where a primitive has operands by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+from vlad.compile.border import border
+
+A = np.arange(6.0).reshape(2, 3)
+
+
+@pytest.fixture(scope="module", params=["evaluate", "compile"])
+def session(request: Any) -> vlad.Session:
+    return vlad.Session(tier=request.param)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda s: s.sum(A, axis=0), A.sum(0)),
+        (lambda s: s.sum(A, axis=-1, keep=True), A.sum(-1, keepdims=True)),
+        (lambda s: s.sum(A, axis=(0, 1)), 15.0),
+        (lambda s: s.sum(A, axis=[0, 1], keep=True), [[15.0]]),
+        (lambda s: s["log-softmax"](A, axis=0), np.full((2, 3), -3 - np.log1p(np.exp(-3)) + 3 * (A > 2))),
+        (lambda s: s.transpose(np.ones((2, 3, 4)), axes=(0, 2, 1)), np.ones((2, 4, 3))),
+        (lambda s: s.zeros([2], dtype="int64"), np.zeros(2, np.int64)),
+        (lambda s: s.arange(10, start=4, step=2), [4, 6, 8]),
+        (lambda s: s.conv2d(np.ones((1, 1, 3, 3)), np.ones((1, 1, 3, 3)), padding="same"),
+         [[[[4, 6, 4], [6, 9, 6], [4, 6, 4]]]]),
+        (lambda s: s.as_type(A, "float32"), A.astype(np.float32)),
+    ],
+)  # fmt: skip
+def test_operands_by_name(session: vlad.Session, call: Callable[[Any], Any], expected: Any) -> None:
+    found = call(session)
+    assert found == pytest.approx(np.asarray(expected), abs=1e-15)
+    assert getattr(found, "dtype", None) == getattr(expected, "dtype", getattr(found, "dtype", None))
+
+
+def test_what_is_a_text_stays_one(session: vlad.Session, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1;2\n3;4\n")
+    assert session.load_csv(str(tmp_path / "a.csv"), separator=";", skip=1).tolist() == [[3, 4]]
+
+
+def test_a_derivative_by_name(session: vlad.Session) -> None:
+    """Of Python functions, too, which become procedures."""
+    own = session.with_derivative(session.sin, forward=session.eval("(lambda (x dx) (* 7 dx))"))
+    assert vlad.jvp(own, 0.0, 1.0) == (0.0, 7.0)
+
+
+def test_compiled_for_each() -> None:
+    """Which flags and axes there are, is part of what is compiled."""
+    total = vlad.compile(vlad.Session(tier="compile").sum, A)
+    for _ in range(3):
+        assert total(A, axis=0).tolist() == [3, 5, 7]
+        assert total(A, axis=1, keep=True).tolist() == [[3], [12]]
+        assert total(A) == total(A, axis=None) == 15
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "hint"),
+    [
+        (lambda s: s.sum(A, axes=0), "sum takes no argument by the name of axes", "it knows axis and keep"),
+        (lambda s: s.dot(A, axis=0), "dot takes no argument by the name of axis", "its arguments are given by place"),
+        (lambda s: s.half(x=1.0), "half takes no argument by the name of x", "its arguments are given by place"),
+        (lambda s: vlad.grad(s.half)(x=1.0), "gradient of half takes no argument by the name of x",
+         "its arguments are given by place"),
+        (lambda s: vlad.grad(s.sum)(A, axis=1), "gradient of sum takes no argument by the name of axis",
+         "its arguments are given by place"),
+        (lambda s: s.sum(axis=1), "sum takes 1 argument and got none",
+         "its parameter list is (sum t #:axis … #:keep …)"),
+        (lambda s: s.sum(A, A, axis=1), "sum takes 1 argument and got 2",
+         "its parameter list is (sum t #:axis … #:keep …)"),
+        (lambda s: s.sum(A, axis=5), "Axis given to sum is out of range: 5", "the tensor has rank 2"),
+        (lambda s: s.zeros(2, dtype="int7"), "Argument to zeros is invalid",
+         "the kinds of number are boolean, float64, float32, int64, int32"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told(
+    session: vlad.Session, call: Callable[[Any], Any], message: str, hint: str
+) -> None:
+    session.eval("(define (half x) (* 0.5 x))")
+    for _ in range(2):  # the second time by C, where it is compiled
+        with pytest.raises(vlad.VladError) as caught:
+            call(session)
+        assert (caught.value.message, caught.value.hint) == (message, hint)
+        session.half(3.0)
+
+
+def test_what_is_called_in_c_takes_names() -> None:
+    """border.c hands them on."""
+    half = vlad.Session(tier="compile").eval("(define (half x) (* 0.5 x)) half")
+    slope = vlad.grad(half)
+    for _ in range(3):
+        assert half(3.0) == 1.5 and slope(3.0) == 0.5
+    assert bool(half.quicks and slope.quicks) == (border() is not None)
+    for procedure in (half, slope):
+        with pytest.raises(vlad.VladError, match="takes no argument by the name of y"):
+            procedure(3.0, y=1.0)
+
+
+def test_signatures(session: vlad.Session) -> None:
+    assert str(inspect.signature(session.sum)) == "(t, /, *, axis=False, keep=False)"
+    assert str(inspect.signature(session.load_csv)) == "(path, /, *, skip=0.0, separator=',')"
+    assert str(inspect.signature(session.dot)) == "(a, b, /)"
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (lambda s: s.zeros((2, 3)), "zeros takes a list; this is a pair"),
+        (lambda s: s.uniform(s.random_key(1), (2, 3)),
+         "its parameter list is (uniform key dims #:low … #:high …)"),
+        (lambda s: s.reshape(A, (3, 2)), "its parameter list is (reshape t dims)"),
+    ],
+)  # fmt: skip
+def test_of_a_tuple_for_a_list(session: vlad.Session, call: Callable[[Any], Any], hint: str) -> None:
+    with pytest.raises(vlad.VladError) as caught:
+        call(session)
+    tuples = "a tuple of Python's is a pair, or several arguments; `[2, 3]` is a list"
+    assert caught.value.hint == f"{hint}; {tuples}"
+
+
+def test_of_lists_and_of_several_arguments_nothing_is_said_of_tuples(session: vlad.Session) -> None:
+    for call in (lambda: session.reshape(A, 3, 2), lambda: session.normal(5, 3), lambda: session.zeros(2, 3)):
+        with pytest.raises(vlad.VladError) as caught:
+            call()
+        assert "tuple" not in str(caught.value) and "took it apart" not in str(caught.value)
