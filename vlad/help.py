@@ -15,6 +15,7 @@ A doc comment is lines of `;;; ` above a definition: the shape of a call, then s
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import textwrap
@@ -213,7 +214,7 @@ def lines_of(entry: Entry) -> Iterator[str]:
     """All that an entry says."""
     what = ": ".join([part for part in (KINDS[entry.kind], entry.theme) if part])
     yield f"{entry.signature}    {what}"
-    yield from _part("", [part for line in entry.text for part in _wrapped(line)])
+    yield from _part("", _wrapped(entry.text))
     if entry.kind == "primitive":
         yield from _part("Derivative", _told_derivative(entry))
     examples = [line for example in entry.examples for line in example_lines(example)]
@@ -221,11 +222,13 @@ def lines_of(entry: Entry) -> Iterator[str]:
     yield from _part(f"Defined in {entry.place}" if entry.place else "", entry.source.splitlines())
 
 
-def _wrapped(line: str) -> list[str]:
-    """The lines of a paragraph, which may be one long line. What is indented stays as it is."""
-    if line.startswith(" "):
-        return [line]
-    return textwrap.wrap(line, WIDEST, break_long_words=False, break_on_hyphens=False) or [line]
+def _wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Paragraphs in lines that are not too wide. What is indented stays as it is."""
+    for is_text, of_one in itertools.groupby(lines, lambda line: line != "" and not line.startswith(" ")):
+        if is_text:
+            yield from textwrap.wrap(" ".join(of_one), WIDEST, break_long_words=False, break_on_hyphens=False)
+        else:
+            yield from of_one
 
 
 def _told_derivative(entry: Entry) -> Iterator[str]:
