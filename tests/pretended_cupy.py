@@ -2,11 +2,12 @@
 
     arrays      are of a kind of their own, which NumPy's functions and operators refuse, and which refuse NumPy's arrays;
                 an entry or a sum is an array of rank 0, not a number; nobody can forbid writing to one
-    names       what CuPy 14 has not, is not here either
+    names       what CuPy 14 has not, is not here either; where it is installed, it is asked (it needs no GPU for that), also
+                which operands it takes by name
     errors      systems of equations have to be of one shape, without broadcasting; a singular matrix is no error unless
                 cupyx.errstate says so; places out of range are none either
-    RawModule   compiles CUDA text as C, and runs the threads of a block one after the other up to each barrier, in either
-                order by turns
+    RawModule   compiles CUDA text as C, or lets NVIDIA's compiler read it and takes its assembly for C (emulated_ptx.py), and
+                runs the threads of a block one after the other up to each barrier, in either order by turns
 
 So it tells what is asked of CuPy in a wrong way, not what a GPU does with it.
 """
@@ -17,25 +18,75 @@ import contextlib
 import ctypes
 import functools
 import hashlib
+import importlib.util
+import json
 import re
 import subprocess
 import sys
 import tempfile
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from emulated_ptx import translated
+from nvidia import ARCHITECTURES, compiled, needed
 
 MISSING = {
     "block", "einsum_path", "errstate", "insert", "matvec", "nditer", "spacing", "unstack", "vecdot", "vecmat",
     "linalg.diagonal", "linalg.matrix_norm", "linalg.multi_dot", "linalg.outer", "linalg.svdvals", "linalg.tensordot",
     "linalg.trace", "linalg.vecdot", "linalg.vector_norm", "setflags", "to_device", "ctypes",
 }  # fmt: skip
+ASK = """
+import inspect, json, warnings
+warnings.simplefilter("ignore")
+import cupy, cupyx
+
+def named(function):
+    if type(function).__name__ == "ufunc":
+        return ["out", "dtype", "casting"]
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return None if any(p.kind == p.VAR_KEYWORD for p in parameters) else [p.name for p in parameters]
+
+print(json.dumps({
+    prefix + name: named(getattr(owner, name)) if callable(getattr(owner, name)) else None
+    for prefix, owner in (
+        ("", cupy), ("linalg.", cupy.linalg), ("ndarray.", cupy.ndarray), ("cuda.", cupy.cuda), ("add.", cupy.add),
+        ("lib.stride_tricks.", cupy.lib.stride_tricks), ("cupyx.", cupyx),
+    )
+    for name in dir(owner)
+}))
+"""  # what CuPy has, by name; of functions, how their operands are called, where it tells
+IS_INSTALLED = importlib.util.find_spec("cupy") is not None
 NUMBERS = (bool, int, float, np.generic)
-settings = {"linalg": "ignore"}
+WAYS = ("text", "ptx")  # in which kernels are run
+settings = {"linalg": "ignore", "kernels": "text"}
+
+
+@functools.cache
+def real() -> dict[str, list[str] | None] | None:
+    """What CuPy itself has; None where it is not installed."""
+    if not IS_INSTALLED:
+        return None
+    asked = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, check=True)
+    found: dict[str, list[str] | None] = json.loads(asked.stdout)
+    return found
+
+
+def expect_name(path: str, keywords: Iterable[str] = ()) -> None:
+    """That CuPy has a name, and its function operands of these names. Raises AttributeError, or TypeError."""
+    known = real()
+    if path.removeprefix("ndarray.") in MISSING or (known is not None and path not in known):
+        raise AttributeError(f"module 'cupy' has no attribute '{path}'")
+    taken = None if known is None else known[path]
+    for keyword in keywords:
+        if taken is not None and keyword not in taken:
+            raise TypeError(f"{path}() got an unexpected keyword argument '{keyword}'")
 
 
 class Array(np.lib.mixins.NDArrayOperatorsMixin):
@@ -54,10 +105,11 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return wrapped(getattr(ufunc, method)(*map(bare, operands), **bare(keywords)))
 
     def __getattr__(self, name: str) -> Any:
-        if name in MISSING or name.startswith("__"):
+        if name.startswith("__"):
             raise AttributeError(name)
+        expect_name(f"ndarray.{name}")
         found = getattr(self.held, name)
-        return checked(found) if callable(found) else wrapped(found)
+        return checked(found, f"ndarray.{name}") if callable(found) else wrapped(found)
 
     def __getitem__(self, index: Any) -> Array:
         return Array(np.asarray(self.held[self._within(index)]))
@@ -87,9 +139,6 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __int__(self) -> int:
         return int(self.held)
-
-    def __index__(self) -> int:
-        return self.held.__index__()
 
     def __bool__(self) -> bool:
         return bool(self.held)
@@ -127,9 +176,10 @@ def bare(value: Any) -> Any:
     return value
 
 
-def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+def checked(function: Callable[..., Any], path: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*operands: Any, **keywords: Any) -> Any:
+        expect_name(path, keywords)
         with np.errstate(all="ignore"):
             return wrapped(function(*map(bare, operands), **bare(keywords)))
 
@@ -146,10 +196,12 @@ class Library(types.ModuleType):
         self._prefix = name.partition(".")[2]
 
     def __getattr__(self, name: str) -> Any:
-        if f"{self._prefix}.{name}".lstrip(".") in MISSING or name.startswith("_"):
-            raise AttributeError(f"module 'cupy' has no attribute '{name}'")
+        path = f"{self._prefix}.{name}".lstrip(".")
+        if name.startswith("_"):
+            raise AttributeError(f"module 'cupy' has no attribute '{path}'")
+        expect_name(path)
         found = getattr(self._numpy, name)
-        return checked(found) if callable(found) and not isinstance(found, type) else found
+        return checked(found, path) if callable(found) and not isinstance(found, type) else found
 
 
 def asarray(data: Any, dtype: Any = None, **_: Any) -> Array:
@@ -217,6 +269,7 @@ EMULATION = """
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdint.h>
 #include <ucontext.h>
 #define __global__ static
 #define __device__
@@ -225,6 +278,10 @@ struct vlad_dimension { unsigned x; };
 static struct vlad_dimension blockIdx, threadIdx, blockDim, gridDim;
 static ucontext_t emulated_here, emulated_threads[1024];
 static char emulated_stacks[1024][32768];
+static unsigned char emulated_shared[65536] __attribute__((aligned(16)));
+struct emulated_range { uint64_t start, end; };
+static struct emulated_range const *emulated_ranges; /* that a kernel may touch */
+static int emulated_count, emulated_fault;
 static int emulated_ended[1024];
 static void __syncthreads(void) {
   int own = threadIdx.x;
@@ -236,8 +293,9 @@ static void __syncthreads(void) {
 RUN = """
 static void **emulated_operands;
 static void emulated_NAME(int own) { NAME(ACTUAL); emulated_ended[own] = 1; }
-int run_NAME(long blocks, long threads, void **operands) {
+int run_NAME(long blocks, long threads, void **operands, struct emulated_range const *ranges, long count) {
   emulated_operands = operands;
+  emulated_ranges = ranges; emulated_count = count; emulated_fault = 0;
   blockDim.x = threads; gridDim.x = blocks;
   for (long block = 0; block < blocks; block++) {
     blockIdx.x = block;
@@ -263,9 +321,10 @@ int run_NAME(long blocks, long threads, void **operands) {
       }
     }
   }
-  return 0;
+  return emulated_fault ? 2 : 0;
 }
 """
+FAULTS = {0: "", 1: "the threads part ways", 2: "a place beyond an array, or one that lies askew"}
 C_KINDS = {"double": "float64", "float": "float32", "long": "int64", "int": "int32", "unsigned char": "bool"}
 HEAD = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\) \{(.*?)\n\}', re.DOTALL)
 _folder = tempfile.TemporaryDirectory(prefix="vlad-emulated-")
@@ -285,12 +344,15 @@ class RawModule:
             actual = ", ".join([f"*({kind} *)emulated_operands[{n}]" for n, kind in enumerate(kinds)])
             meets = str(int("__syncthreads" in body))
             runs.append(RUN.replace("NAME", name).replace("ACTUAL", actual).replace("MEETS", meets))
-        text = "\n".join([EMULATION, self.code.replace('extern "C" ', ""), *runs])
+        code = self.code.replace('extern "C" ', "")
+        if settings["kernels"] == "ptx":
+            code = translated(compiled(self.code, ARCHITECTURES[-1]))
+        text = "\n".join([EMULATION, code, *runs])
         path = Path(_folder.name) / hashlib.sha256(text.encode()).hexdigest()[:24]
         path.with_suffix(".c").write_text(text)
         subprocess.run(
-            ["cc", "-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-mlong-double-64", "-o", path.with_suffix(".so"),
-             path.with_suffix(".c"), "-lm"], check=True,
+            ["cc", "-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-mlong-double-64",
+             "-o", path.with_suffix(".so"), path.with_suffix(".c"), "-lm"], check=True,
         )  # fmt: skip
         return ctypes.CDLL(str(path.with_suffix(".so")))
 
@@ -303,22 +365,26 @@ class RawModule:
             assert type(grid) is type(block) is type(operands) is tuple and len(operands) == count
             assert 0 < grid[0] < 1 << 31 and 0 < block[0] <= 1024 and block[0] % 32 == 0
             words: list[Any] = []
+            ranges: list[int] = []
             for operand, parameter in zip(operands, parameters.split(", "), strict=False):
                 if isinstance(operand, Array):
                     kind = parameter.removeprefix("const ").partition(" *")[0]
                     is_part = re.fullmatch(r"p\d+", parameter.split()[-1]) is not None
                     assert operand.held.dtype == ("float64" if is_part else C_KINDS[kind])
                     assert operand.held.flags.c_contiguous and "*" in parameter
-                    words.append(ctypes.c_void_p(operand.held.ctypes.data))
+                    start = operand.held.ctypes.data
+                    words.append(ctypes.c_void_p(start))
+                    ranges += [start, start + operand.held.nbytes]
                 else:
                     kind = {float: "double", int: "long"}[type(operand)]
                     assert parameter.split()[0] == kind and "*" not in parameter
                     words.append(ctypes.c_double(operand) if kind == "double" else ctypes.c_long(operand))
             launched.append(name)
             addresses = (ctypes.c_void_p * max(1, len(words)))(*[ctypes.addressof(word) for word in words])
-            assert run(ctypes.c_long(grid[0]), ctypes.c_long(block[0]), addresses) == 0, (
-                "the threads part ways"
-            )
+            known = (ctypes.c_uint64 * max(1, len(ranges)))(*ranges)
+            shape = ctypes.c_long(grid[0]), ctypes.c_long(block[0])
+            fault = FAULTS[run(*shape, addresses, known, ctypes.c_long(len(ranges) // 2))]
+            assert not fault, fault
 
         return call
 
@@ -328,7 +394,8 @@ def module() -> Library:
         "cupy", np, asarray=asarray, array=array, take=take, ndarray=Array, RawModule=RawModule, __version__="14.2.0",
         cuda=types.SimpleNamespace(is_available=lambda: True),
         linalg=Library("cupy.linalg", np.linalg, solve=solve, inv=inv, cholesky=cholesky),
-        lib=types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=checked(np.lib.stride_tricks.as_strided))),
+        lib=types.SimpleNamespace(stride_tricks=types.SimpleNamespace(
+            as_strided=checked(np.lib.stride_tricks.as_strided, "lib.stride_tricks.as_strided"))),
         add=types.SimpleNamespace(at=add_at),
     )  # fmt: skip
 
@@ -337,11 +404,14 @@ CUPY = module()
 
 
 @contextlib.contextmanager
-def pretended() -> Iterator[Library]:
-    """With the device cuda in this process."""
+def pretended(way: str = "text") -> Iterator[Library]:
+    """With the device cuda in this process; where NVIDIA's compiler is asked for and missing, the test is skipped."""
     from vlad import devices
 
+    if way == "ptx":
+        needed()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(settings, "kernels", way)
         patch.setitem(sys.modules, "cupy", CUPY)
         patch.setitem(sys.modules, "cupyx", types.SimpleNamespace(errstate=errstate))
         patch.setattr(devices, "_found", {})

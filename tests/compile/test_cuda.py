@@ -1,20 +1,18 @@
 """Kernels for a GPU, without one: their CUDA text is compiled as C and run thread by thread (pretended_cupy.py), and computes
 what a plain interpreter of kernels does. Where NVIDIA's compiler is found (`pip install nvidia-cuda-nvrtc-cu12`; it needs no
-GPU), it takes all of these texts."""
+GPU), it takes all of these texts, and what it makes of them is run in the same way (emulated_ptx.py)."""
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import random
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pretended_cupy
 import pytest
+from nvidia import ARCHITECTURES, compiled
 from test_kernels import COMBINED, a_product, answered, each, interpreted, made, same
 
 from vlad.compile import cuda, emit_cuda, products
@@ -26,13 +24,10 @@ from vlad.primitives.table import TABLE
 from vlad.tensors import on_host
 from vlad.values import FALSE, NUMBERS, TRUE
 
-FROM_CUPY = ("-ftz=true", "--device-as-default-execution-space")  # what CuPy 14 adds to all
-ARCHITECTURES = ("compute_60", "compute_90")  # the first to add up doubles atomically, and one of today
 
-
-@pytest.fixture
-def cupy() -> Iterator[Any]:
-    with pretended_cupy.pretended() as module:
+@pytest.fixture(params=pretended_cupy.WAYS)
+def cupy(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with pretended_cupy.pretended(request.param) as module:
         yield module
 
 
@@ -289,39 +284,8 @@ def test_rows_of_reals_that_python_keeps(row: Any) -> None:
 # NVIDIA's compiler.
 
 
-def nvrtc() -> Any:
-    """The library of that name: of a package beside this one, or of the system."""
-    folders = [Path(folder) for folder in sys.path if folder]
-    found = [str(path) for folder in folders for path in folder.glob("nvidia/*/lib/libnvrtc.so.*")]
-    for path in [*found, "libnvrtc.so", "libnvrtc.so.12", "libnvrtc.so.13"]:
-        try:
-            return ctypes.CDLL(path)
-        except OSError:
-            continue
-    pytest.skip("NVIDIA's compiler is not here: pip install nvidia-cuda-nvrtc-cu12")
-
-
-def compiled(text: str, architecture: str) -> str:
-    """The text for a GPU, as its assembler has it."""
-    library, unit, size = nvrtc(), ctypes.c_void_p(), ctypes.c_size_t()
-    assert library.nvrtcCreateProgram(ctypes.byref(unit), text.encode(), b"vlad.cu", 0, None, None) == 0
-    given = (*emit_cuda.OPTIONS, *FROM_CUPY, f"--gpu-architecture={architecture}")
-    options = [option.encode() for option in given]
-    status = library.nvrtcCompileProgram(unit, len(options), (ctypes.c_char_p * len(options))(*options))
-    if status:
-        library.nvrtcGetProgramLogSize(unit, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        library.nvrtcGetProgramLog(unit, log)
-        raise AssertionError(log.value.decode())
-    library.nvrtcGetPTXSize(unit, ctypes.byref(size))
-    found = ctypes.create_string_buffer(size.value)
-    library.nvrtcGetPTX(unit, found)
-    return found.value.decode()
-
-
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_its_compiler_takes_all_kernels(architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    nvrtc()
     for seed in range(4):
         with pytest.MonkeyPatch.context() as patch:
             if seed % 2:
@@ -333,7 +297,6 @@ def test_its_compiler_takes_all_kernels(architecture: str, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_its_compiler_takes_all_rows(architecture: str) -> None:
-    nvrtc()
     emission, _ = emitted([row_case(row) for row in ROWS])
     found = compiled(emission.cuda, architecture)
     assert found.count(".visible .entry") == len(emission.kernels)
@@ -341,7 +304,6 @@ def test_its_compiler_takes_all_rows(architecture: str) -> None:
 
 
 def test_products_and_sums_are_not_fused() -> None:
-    nvrtc()
     access = Access(0, (1,))
     kernel = Kernel(
         (9,), tuple([Read(n, access) for n in range(3)]), (Step(TABLE["*"], (0, 1)), Step(TABLE["+"], (3, 2))), (Output(9),),

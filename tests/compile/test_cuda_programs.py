@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pretended_cupy
 import pytest
-from test_cuda import ARCHITECTURES, compiled, nvrtc
+from nvidia import ARCHITECTURES, compiled
 from test_tensor_derivatives import DERIVED
 from test_tensor_kinds import KINDS, MIXED, TOGETHER
 from test_tensor_programs import PRODUCTS
@@ -27,6 +27,12 @@ from vlad.tensors import on_host
 @pytest.fixture
 def cupy() -> Iterator[Any]:
     with pretended_cupy.pretended() as module:
+        yield module
+
+
+@pytest.fixture(params=pretended_cupy.WAYS)
+def cupy_in_each_way(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with pretended_cupy.pretended(request.param) as module:
         yield module
 
 
@@ -110,7 +116,7 @@ def agree(text: str, operands: tuple[Any, ...], device: str = "cuda", tolerance:
 
 
 @pytest.mark.parametrize("text", [*PROGRAMS, *LARGE])
-def test_programs(text: str, cupy: Any) -> None:
+def test_programs(text: str, cupy_in_each_way: Any) -> None:
     agree(text.strip(), (PROGRAMS | LARGE)[text])
 
 
@@ -130,7 +136,7 @@ OF_KINDS |= {f"(lambda (q) ((gradient (lambda (y) {text})) q))": {"q": KINDS["q"
 
 
 @pytest.mark.parametrize("text", OF_KINDS)
-def test_programs_of_several_kinds(text: str, cupy: Any) -> None:
+def test_programs_of_several_kinds(text: str, cupy_in_each_way: Any) -> None:
     agree(text, tuple(OF_KINDS[text].values()), tolerance=3e-6)
 
 
@@ -174,7 +180,6 @@ def unit(text: str, operands: tuple[Any, ...], xp: Any) -> Unit:
 
 
 def test_its_compiler_takes_all_programs(cupy: Any) -> None:
-    nvrtc()
     for text, operands in (PROGRAMS | LARGE).items():
         emission = unit(text, operands, cupy).cuda
         assert emission is not None

@@ -18,7 +18,7 @@ from typing import Any
 import array_api_strict
 import numpy as np
 import pytest
-from pretended_cupy import pretended
+from pretended_cupy import IS_INSTALLED, MISSING, pretended, real
 from running import refusal
 from slopes import SETUP, procedure, random
 from test_tensors import AXIS, BINARY, PRODUCTS, SHAPES, UNARY
@@ -134,6 +134,21 @@ def strict(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> I
 def named(device: str) -> str:
     """What a program calls it."""
     return "cuda" if device == CUPY else device
+
+
+@pytest.mark.skipif(
+    not IS_INSTALLED, reason="CuPy is not installed, which could be asked: pip install cupy-cuda12x"
+)
+def test_what_is_pretended_is_so() -> None:
+    """CuPy has what has a rule of its own in pretended_cupy.py, and has not what that says is missing."""
+    known = real()
+    assert known is not None
+    own = {
+        "asarray", "array", "take", "ndarray", "RawModule", "cuda.is_available", "linalg.solve", "linalg.inv", "linalg.cholesky",
+        "lib.stride_tricks.as_strided", "add.at", "cupyx.errstate", "ndarray.get", "ndarray.item", "ndarray.device",
+    }  # fmt: skip
+    assert own <= set(known)
+    assert not MISSING & set(known) and not {f"ndarray.{name}" for name in MISSING} & set(known)
 
 
 sessions: dict[str, vlad.Session] = {}

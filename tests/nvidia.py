@@ -1,0 +1,54 @@
+"""NVIDIA's compiler of CUDA text, which needs no GPU: the package nvidia-cuda-nvrtc-cu12, or the system's."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vlad.compile import emit_cuda
+
+FROM_CUPY = ("-ftz=true", "--device-as-default-execution-space")  # what CuPy 14 adds to all
+ARCHITECTURES = ("compute_60", "compute_90")  # the first to add up doubles atomically, and one of today
+
+
+@functools.cache
+def _library() -> Any:
+    folders = [Path(folder) for folder in sys.path if folder]
+    found = [str(path) for folder in folders for path in folder.glob("nvidia/*/lib/libnvrtc.so.*")]
+    for path in [*found, "libnvrtc.so", "libnvrtc.so.12", "libnvrtc.so.13"]:
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    return None
+
+
+def needed() -> Any:
+    """The compiler's library; where there is none, the test is skipped."""
+    if _library() is None:
+        pytest.skip("NVIDIA's compiler is not here: pip install nvidia-cuda-nvrtc-cu12")
+    return _library()
+
+
+def compiled(text: str, architecture: str) -> str:
+    """The text for a GPU, as its assembler has it (PTX)."""
+    library, unit, size = needed(), ctypes.c_void_p(), ctypes.c_size_t()
+    assert library.nvrtcCreateProgram(ctypes.byref(unit), text.encode(), b"vlad.cu", 0, None, None) == 0
+    given = (*emit_cuda.OPTIONS, *FROM_CUPY, f"--gpu-architecture={architecture}")
+    options = [option.encode() for option in given]
+    status = library.nvrtcCompileProgram(unit, len(options), (ctypes.c_char_p * len(options))(*options))
+    if status:
+        library.nvrtcGetProgramLogSize(unit, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetProgramLog(unit, log)
+        raise AssertionError(log.value.decode())
+    library.nvrtcGetPTXSize(unit, ctypes.byref(size))
+    found = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetPTX(unit, found)
+    library.nvrtcDestroyProgram(ctypes.byref(unit))
+    return found.value.decode()
