@@ -115,10 +115,17 @@ def add_at(array: Array, axis: int, indices: Array, updates: Array) -> None:
         array[(*before, int(indices[place]), ...)] += updates[(*before, place, ...)]
 
 
-def stable_order(keys: Array) -> Array:
-    """The indices that sort a vector, equal ones in their order: always so by the standard and CuPy, by NumPy when asked."""
+def stable_order(keys: Array, axis: int = -1) -> Array:
+    """The indices that sort an array along an axis, equal ones in their order: always so by the standard and CuPy, by NumPy when
+    asked."""
     xp = namespace(keys)
-    return xp.argsort(keys, stable=True) if xp.__name__ == "numpy" else xp.argsort(keys)
+    return xp.argsort(keys, axis=axis, stable=True) if xp.__name__ == "numpy" else xp.argsort(keys, axis=axis)
+
+
+def sums_along(array: Array, axis: int) -> Array:
+    """The sums of all entries up to each along an axis; NumPy has the standard's name from 2.1 on only, CuPy has not."""
+    xp = namespace(array)
+    return (xp.cumsum if hasattr(xp, "cumsum") else xp.cumulative_sum)(array, axis=axis)
 
 
 def is_failure(error: Exception) -> bool:

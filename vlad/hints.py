@@ -14,7 +14,7 @@ from vlad.errors import VladError
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
 from vlad.source import Source, Span, in_library, in_stdlib
-from vlad.spelling import suggestion
+from vlad.spelling import FOR_TENSORS, suggestion
 from vlad.tensors import Tensor, shape_text
 from vlad.values import Backtrace, Value, look
 from vlad.write import written
@@ -203,6 +203,7 @@ def _short(text: str) -> str:
 def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     """Where something inside a procedure of the library went wrong, say how that procedure is called: its operands may stand
     in another order, or be others. `call_of` knows that of the names of the library."""
+    _show_way_for_tensors(error, call_of)
     if error.span is None or error.code not in UNSUITED:
         return
     if error.message.startswith(A_PARAMETER) and error.span.text.startswith("(list "):
@@ -225,6 +226,17 @@ def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
     if call is not None and call not in (error.hint or ""):
         usage = f"{name} is called as `{call}`{MORE.get(name, '')}"
         error.hint = f"{error.hint}; {usage}" if error.hint else usage
+
+
+def _show_way_for_tensors(error: VladError, call_of: Callable[[str], str | None]) -> None:
+    """Where `sort` was given a tensor, or nothing else, which will have been one."""
+    told = f"{error.message} {error.hint}"
+    if "a tensor of shape" not in told and not error.message.endswith(" and got 1"):
+        return
+    for name, way in FOR_TENSORS.items():
+        is_about = error.message.startswith((f"Argument to {name} ", f"{name} takes "))
+        if is_about and call_of(name) is not None and way not in told:
+            error.hint = f"{error.hint}; {way}" if error.hint else way
 
 
 def _is_derivative_of_several(form: Form, error: VladError) -> bool:
@@ -364,6 +376,8 @@ def way_with(name: str, expected: str, kinds: list[str]) -> str:
     """What is for operands of these kinds, or how one comes from a list to a tensor, or back."""
     if name == "argmax" and "a procedure" in kinds:
         return "; `argmin` of its negative finds where a procedure is greatest"
+    if name == "argminimum" and "a procedure" in kinds:
+        return "; `argmin` finds where a procedure is least"
     if "tensor" in expected and A_LIST in kinds:
         return "; `(tensor l)` makes one of a list"
     if "real" in expected and kinds == [A_LIST]:

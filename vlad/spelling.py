@@ -81,6 +81,8 @@ ELSEWHERE = {
     "with-exception-handler": "an error ends the evaluation; programs in Python catch it, as a `vlad.VladError`",
     "||": "write `(or a b)`",
 }
+# What is for tensors, where the library's procedure of a name is for lists or for procedures.
+FOR_TENSORS = {"argmin": "`(argminimum t)` is for tensors", "sort": "`(sorted t)` is for tensors"}
 MOST_TOLD = 3
 
 

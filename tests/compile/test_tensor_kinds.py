@@ -26,6 +26,7 @@ OF_ANY_KIND = [
     "(lambda (x) (as-type x 'float64))", "(lambda (x) (argmax x #:axis 0))", "(lambda (x) (tensor->list x))",
     "(lambda (x) ((gradient (lambda (y) (sum (* y y)))) x))", "(lambda (x) (v+ x x))", "(lambda (x) (equal? x x))",
     "(lambda (x) (softmax x))", "(lambda (x) (concatenate (list x x)))", "(lambda (x) (mean x))",
+    "(lambda (x) (list (argminimum x) (argsort x #:axis 0) (sorted x) (cumsum x) (cumsum x #:axis 1 #:from-end #t)))",
 ]  # fmt: skip
 
 
@@ -103,7 +104,10 @@ MIXED = [
     "(sum z)", "(sum y)", "(sum z #:axis 0)", "(sum y #:axis 1)", "(sum q)", "(sum q #:axis 0)", "(sum t #:axis 0)", "(mean y)",
     "(mean z #:axis 0)", "(mean q #:axis 1)", "(prod y #:axis 0)", "(prod q)", "(maximum z)", "(minimum y #:axis 1)",
     "(maximum q #:axis 0)", "(maximum t)", "(logsumexp q)", "(logsumexp y #:axis 1)", "(softmax q)", "(log-softmax z)",
-    "(argmax z #:axis 0)", "(argmax q)", "(argmax t #:axis 1)", "(norm q)", "(norm y)", "(matmul z (transpose y))",
+    "(argmax z #:axis 0)", "(argmax q)", "(argmax t #:axis 1)", "(argminimum z #:axis 0)", "(argminimum q)",
+    "(argminimum t #:axis 1)", "(* q (argsort z))", "(* y (argsort q #:axis 0))", "(sorted t)", "(* z (sorted y))",
+    "(- a (sorted q))", "(* q (cumsum y))", "(cumsum z #:axis 1 #:from-end #t)", "(+ t (cumsum q))", "(cumsum t)",
+    "(norm q)", "(norm y)", "(matmul z (transpose y))",
     "(matmul y (transpose y))", "(matmul q (transpose a))", "(matmul q #[1 2 3])", "(matmul t (transpose q))",
     "(dot (tensor-ref y 0) (tensor-ref y 0))", "(dot (tensor-ref q 0) (tensor-ref q 1))",
     "(outer (tensor-ref q 0) (tensor-ref z 0))", '(einsum "ij->i" q)', '(einsum "ij,kj->ik" z z)', '(einsum "ij,kj->ik" q q)',

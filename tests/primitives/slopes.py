@@ -46,7 +46,7 @@ def procedure(session: vlad.Session, text: str) -> Any:
 
 # What is not smooth where entries are equal or whole, or hardly so where all of them are.
 APART = {"max", "min", "maximum", "minimum", "max-pool", "abs", "sign", "relu", "floor", "where", "if", "det", "quotient",
-         "modulo", "remainder", "batch-norm", "batch-statistics"}  # fmt: skip
+         "modulo", "remainder", "batch-norm", "batch-statistics", "sorted"}  # fmt: skip
 CELLS = 256
 
 

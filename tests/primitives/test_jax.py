@@ -22,6 +22,7 @@ from vlad.primitives import (
     numbers,
     reductions,
     shaping,
+    sorting,
     tensors,
 )
 from vlad.primitives import random as primitives_random
@@ -207,7 +208,13 @@ CASES: list[Case] = [
     ("(sum (* a a) #:axis '(0 -1) #:keep #t)", lambda a: jnp.sum(a * a, (0, -1), keepdims=True), FULL[1:], -2, 2),
     ("(prod a #:axis 0)", lambda a: jnp.prod(a, 0), FULL, -2, 2), ("(prod a)", jnp.prod, ANY, -2, 2),
     ("(maximum a #:axis -1)", lambda a: jnp.max(a, -1), FULL, -2, 2), ("(minimum a)", jnp.min, FULL, -2, 2),
-    ("(* a (argmax a))", lambda a: a * jnp.argmax(a), FULL, -2, 2), ("(norm a)", jnp.linalg.norm, [[(3,)]], -2, 2),
+    ("(* a (argmax a))", lambda a: a * jnp.argmax(a), FULL, -2, 2),
+    ("(* a (argminimum a))", lambda a: a * jnp.argmin(a), FULL, -2, 2),
+    ("(cumsum (* a a))", lambda a: jnp.cumsum(a * a, 0), FULL, -2, 2),
+    ("(cumsum (* a a) #:axis -1 #:from-end #t)", lambda a: lax.cumsum(a * a, a.ndim - 1, reverse=True), FULL, -2, 2),
+    ("(* a (argsort a))", lambda a: a * jnp.argsort(a), FULL, -2, 2),
+    ("(* a (sorted (* a a) #:axis 0))", lambda a: a * jnp.sort(a * a, 0), FULL, -2, 2),
+    ("(norm a)", jnp.linalg.norm, [[(3,)]], -2, 2),
     ("(logsumexp a #:axis -1)", lambda a: jsp.logsumexp(a, -1), FULL, -9, 9),
     ("(softmax a)", nn.softmax, FULL, -9, 9), ("(log-softmax a #:axis 0)", lambda a: nn.log_softmax(a, 0), FULL, -9, 9),
     # linear algebra
@@ -266,6 +273,7 @@ def test_every_row_of_tensors_is_compared() -> None:
         shaping,
         indexing,
         reductions,
+        sorting,
         linear_algebra,
         determinants,
         norms,

@@ -18,7 +18,7 @@ from running import TIERS, printed, refusal
 
 import vlad
 from vlad.compile.abi import ffi
-from vlad.compile.emit_routines import ORDER, ROOM
+from vlad.compile.emit_routines import ROOM
 from vlad.compile.functions import needed
 from vlad.compile.toolchain import build
 from vlad.devices import device_named
@@ -181,13 +181,14 @@ def test_words_that_are_equal_keep_their_order(monkeypatch: pytest.MonkeyPatch) 
     assert session["permutation"]((5.0, 0.0), 5).tolist() == [1, 3, 0, 2, 4]
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 1000])
+@pytest.mark.parametrize("count", [0, 1, 2, 96, 97, 1000])
 def test_so_they_do_where_compiled_code_sorts_them(count: int) -> None:
     """Words with all bits, with few that differ, in the upper half or in the lower one, and with the highest bit."""
     text = f"""union vlad_word {{ double d; long i; void *p; }};
-{needed([f"{ORDER}()"])}
+{needed(["vlad_order()"])}
 int vlad_call(union vlad_word const *in, union vlad_word *out) {{
-  {ORDER}(in[4].i, in[0].p, in[1].p, in[2].p, in[3].p);
+  const volatile int stop = in[5].i;
+  vlad_order(in[4].i, in[0].p, in[1].p, in[2].p, in[3].p, &stop);
   return 0;
 }}"""
     library, r = build(text), np.random.default_rng(count)
@@ -196,12 +197,15 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {{
             words = r.integers(0, most, count, dtype=np.uint64) << np.uint64(shift)
             high, low = ((words >> np.uint64(32)) + 0.0, (words & np.uint64(2**32 - 1)) + 0.0)
             found, room = np.empty(count, np.int64), np.empty(ROOM * count, np.uint64)
-            given = ffi.new("union vlad_word[5]")
+            given = ffi.new("union vlad_word[6]")
             for word, array in zip(given, (high, low, found, room), strict=False):
                 word.p = ffi.from_buffer(array)
             given[4].i = count
             assert library.vlad_call(given, ffi.new("union vlad_word[1]")) == 0
             np.testing.assert_array_equal(found, np.argsort(words, kind="stable"))
+            given[5].i = 1  # somebody wants it to stop: what takes long is not done
+            assert library.vlad_call(given, ffi.new("union vlad_word[1]")) == 0
+            assert count < 1000 or np.array_equal(found, np.arange(count))
 
 
 def chi_square(found: np.ndarray[Any, Any], cells: int) -> float:

@@ -332,7 +332,7 @@ class Analysis(Walker):
     ) -> list[Known]:
         self._on_device()
         if type(kernel) is Routine and self.machine.device != "cpu":
-            self.left_out(f"`solve` and its kin on {self.machine.device} are")
+            self.left_out(f"`solve`, `argsort`, `cumsum` and their kin on {self.machine.device} are")
         return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:

@@ -23,7 +23,7 @@ from vlad.compile.c_text import (
 )
 from vlad.compile.definitions import Definitions
 from vlad.compile.emit_kernels import Place, kernel_lines, when_over
-from vlad.compile.emit_routines import ORDER, routine_lines
+from vlad.compile.emit_routines import WITHOUT_LAPACK, routine_lines
 from vlad.compile.facts import grows_only
 from vlad.compile.first_order import (
     Block,
@@ -369,8 +369,8 @@ class Body:
     def work(self, statement: Each, operands: list[str], outputs: list[str]) -> list[str]:
         unit = self.unit
         if type(statement.work) is Routine:
-            if statement.work.name == "order":
-                unit.expressions.append(f"{ORDER}()")
+            if statement.work.name in WITHOUT_LAPACK:
+                unit.expressions.append(WITHOUT_LAPACK[statement.work.name])
             else:
                 unit.takes_apart = True
                 unit.expressions.append("exp() fabs() log() sqrt()")  # that runtime.c uses

@@ -1,4 +1,4 @@
-"""Routine → C text: calls of what runtime.c has around LAPACK, and of a sort.
+"""Routine → C text: calls of what runtime.c has around LAPACK, and of a sort; and sums along an axis.
 
 In: a routine, the names of its operands and of its outputs.  Out: lines, which declare the outputs.
 """
@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlad.core.kernels import Routine, contiguous
+from vlad.compile.kernel_text import C_KINDS, STOP
+from vlad.core.kernels import Routine, contiguous, is_whole, words
 
-ORDER = "vlad_order"
-ROOM = 3  # words that it takes for each that it sorts
+# What of functions.c those routines need that are not LAPACK's.
+WITHOUT_LAPACK = {"order": "vlad_order()", "places": "vlad_places()", "sums": ""}
+ROOM = 4  # words that a sort takes for each that it sorts
 
 
 def routine_lines(routine: Routine, operands: Sequence[str], outputs: Sequence[str]) -> list[str]:
     lines = [
-        f"double *restrict {name} = vlad_array({output.size}L);"
+        f"{C_KINDS[output.kind]} *restrict {name} = vlad_array({words(output.size, output.kind)}L);"
         for name, output in zip(outputs, routine.outputs, strict=True)
         if output.size is not None
     ]
@@ -27,7 +29,13 @@ def routine_lines(routine: Routine, operands: Sequence[str], outputs: Sequence[s
         case "order":
             (found,) = outputs
             room = f"vlad_array({ROOM * n}L)"
-            return [*lines, f"{ORDER}({n}L, {', '.join(given)}, (long *){found}, {room});"]
+            return [
+                *lines,
+                f"vlad_order({n}L, {', '.join(given)}, {found}, {room}, &vlad_stop);",
+                f"if ({STOP}",
+            ]
+        case "places" | "sums":
+            return [*lines, *_along_an_axis(routine, operands[0], outputs[0], count)]
         case "factors" | "triangle":
             name = "vlad_factor" if routine.name == "factors" else "vlad_triangle"
             found, status = outputs
@@ -40,6 +48,31 @@ def routine_lines(routine: Routine, operands: Sequence[str], outputs: Sequence[s
             at = f"{outputs[0]}[i] = vlad_determinant({n}L, {given[0]} + {n * n + n} * i);"
             return [*lines, f"for (long i = 0; i < {count}; i++) {at}"]
     return [*lines, *_solutions(routine, given, outputs[0])]
+
+
+def _along_an_axis(routine: Routine, operand: str, output: str, count: int) -> list[str]:
+    """Of each part, which begins at `at`."""
+    n, m, kind = routine.rows, routine.columns, C_KINDS[routine.kind]
+    given = f"((const {kind} *){operand})"
+    parts = f"for (long at = 0; at < {count * n * m}L; at += {n * m}L) {{"
+    if routine.name == "places":
+        are_reals = int(not is_whole(routine.kind))
+        call = f"vlad_places({n}L, {m}L, {are_reals}, {given} + at + i, {output} + at + i, room, &vlad_stop);"
+        room = f"unsigned long *room = vlad_array({ROOM * n}L);"
+        return ["{", room, parts, f"for (long i = 0; i < {m}; i++) {{", call, f"if ({STOP}", "}", "}", "}"]
+    if routine.transposed:
+        first, rest, before = (
+            f"i = {n * m - 1}L; i >= {n * m - m}L; i--",
+            f"i = {n * m - m - 1}L; i >= 0; i--",
+            f"+ {m}L",
+        )
+    else:
+        first, rest, before = f"i = 0; i < {m}L; i++", f"i = {m}L; i < {n * m}L; i++", f"- {m}L"
+    wrapping = "(unsigned long)" if is_whole(routine.kind) else ""
+    return [
+        parts, f"if ({STOP}", f"for (long {first}) {output}[at + i] = {given}[at + i];",
+        f"for (long {rest}) {output}[at + i] = {wrapping}{output}[at + i {before}] + {given}[at + i];", "}",
+    ]  # fmt: skip
 
 
 def _solutions(routine: Routine, given: Sequence[str], output: str) -> list[str]:

@@ -526,26 +526,66 @@ static inline int vlad_is_far(double a, double limit) {
   return !(size < limit) | (!(size > 1.0 / limit) & (size != 0));
 }
 
-/* The order of so many words, of which one array has the upper halves and another the lower ones: the place of the least comes
-   first, and equal ones stay in turn. Sorted by eight bits at a time, from the lowest; `room` has 3 n words. */
-static inline long vlad_order(long n, const double *high, const double *low, long *order, unsigned long *room) {
+/* The places of so many words, from the least on, equal ones in turn: where they begin, counted in words, in the room that begins
+   with the words and is four times as large. Few are sorted by insertion; others by eight bits at a time, from the lowest, but for
+   bits that all have in common. It ends early, with anything, where `stop` is set. */
+static inline long vlad_places_in(unsigned long *room, long n, const volatile int *stop) {
   unsigned long *words = room, *sorted = room + n, *before;
-  long *places = order, *moved = (long *)(room + 2 * n), *unmoved;
-  for (long i = 0; i < n; i++) { /* by signed integers, for tcc makes a call of it otherwise */
-    words[i] = (unsigned long)(long)high[i] << 32 | (unsigned long)(long)low[i];
-    places[i] = i;
-  }
-  for (int bits = 0; bits < 64; bits += 8) { /* an even number of times: it ends where it began */
-    long begins[256] = {0}, begin = 0, count;
-    for (long i = 0; i < n; i++) begins[words[i] >> bits & 255]++;
-    for (int digit = 0; digit < 256; digit++) count = begins[digit], begins[digit] = begin, begin += count;
+  long *places = (long *)(room + 2 * n), *moved = (long *)(room + 3 * n), *unmoved;
+  if (n <= 96) {
     for (long i = 0; i < n; i++) {
-      long to = begins[words[i] >> bits & 255]++;
+      unsigned long word = words[i];
+      long to = i;
+      for (; to > 0 && words[to - 1] > word; to--) words[to] = words[to - 1], places[to] = places[to - 1];
+      words[to] = word, places[to] = i;
+    }
+    return 2 * n;
+  }
+  long begins[8][256] = {{0}};
+  for (long i = 0; i < n; i++) {
+    places[i] = i;
+    for (int digit = 0; digit < 8; digit++) begins[digit][words[i] >> 8 * digit & 255]++;
+  }
+  for (int digit = 0; digit < 8 && !*stop; digit++) {
+    long *next = begins[digit], begin = 0, count;
+    if (next[words[0] >> 8 * digit & 255] == n) continue;
+    for (int value = 0; value < 256; value++) count = next[value], next[value] = begin, begin += count;
+    for (long i = 0; i < n; i++) {
+      long to = next[words[i] >> 8 * digit & 255]++;
       sorted[to] = words[i], moved[to] = places[i];
     }
     before = words, words = sorted, sorted = before;
     unmoved = places, places = moved, moved = unmoved;
   }
+  return places - (long *)room;
+}
+
+/* The order of words, of which one array has the upper halves and another the lower ones. */
+static inline long vlad_order(
+    long n, const double *high, const double *low, long *order, unsigned long *room, const volatile int *stop) {
+  for (long i = 0; i < n; i++) /* by signed integers, for tcc makes a call of it otherwise */
+    room[i] = (unsigned long)(long)high[i] << 32 | (unsigned long)(long)low[i];
+  long begin = vlad_places_in(room, n, stop);
+  for (long i = 0; i < n; i++) order[i] = (long)room[begin + i];
+  return n;
+}
+
+/* The places of numbers, reals or integers, which lie so far apart, as the places will. As words they are in the same order: zeros
+   of both signs are one word, and what is no number is the largest. */
+static inline long vlad_places(
+    long n, long apart, int is_real, const void *numbers, long *order, unsigned long *room, const volatile int *stop) {
+  const unsigned long sign = 1UL << 63, infinity = 0x7ffUL << 52;
+  for (long i = 0; i < n; i++) {
+    union { double real; long whole; unsigned long word; } x;
+    if (is_real) x.real = ((const double *)numbers)[i * apart];
+    else x.whole = ((const long *)numbers)[i * apart];
+    unsigned long size = x.word & ~sign;
+    if (!is_real) room[i] = x.word ^ sign;
+    else if (size > infinity) room[i] = ~0UL;
+    else room[i] = size != x.word && size ? ~x.word : size | sign;
+  }
+  long begin = vlad_places_in(room, n, stop);
+  for (long i = 0; i < n; i++) order[i * apart] = (long)room[begin + i];
   return n;
 }
 

@@ -163,6 +163,12 @@ class Routine:
         order           of words of 64 bits, of which the first has the upper halves and the second the lower ones: the places of
                         the words from the least on, equal ones in turn, as integers
 
+    Or along an axis of an array of a kind, float64, float32 or int64: so many rows, each of so many columns, and as many of that
+    behind each other as `extents` says:
+
+        places          of the entries of each column, float64 or int64: from the least on, equal ones in turn, nan last
+        sums            of the rows up to each, added one after the other; or from the last one back to each (`transposed`)
+
     `factors` says, for each solution, which of the first operand's matrices it is by: batch i_0, i_1, … of `extents` by the
     matrix Σ factors[k]·i_k."""
 
@@ -173,12 +179,16 @@ class Routine:
     extents: tuple[int, ...]
     factors: tuple[int, ...] = ()
     transposed: bool = False
+    kind: str = "float64"
 
     @property
     def turns(self) -> int:
         """Products and sums, about."""
         if self.name == "order":
             return 8 * self.rows
+        if self.name in ("places", "sums"):
+            entries = math.prod(self.extents) * self.rows * self.columns
+            return 8 * entries if self.name == "places" else entries
         return math.prod(self.extents) * self.rows * self.rows * max(self.rows, self.columns)
 
 

@@ -46,6 +46,7 @@ from vlad.expand.patterns import Patterns, ProcedureSpan, invalid_parameter
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
 from vlad.source import Span
+from vlad.spelling import FOR_TENSORS
 from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, String, symbol
 
 DEEPEST_EXPANSION = 20_000
@@ -332,7 +333,9 @@ class _Expander:
         for item in form.items[1:]:
             if isinstance(item, Keyword):
                 if row is None or not row.keywords:
-                    raise unknown_name(form, item, f"takes no operand #:{item.name}")
+                    raise unknown_name(
+                        form, item, f"takes no operand #:{item.name}{self.for_tensors(operator)}"
+                    )
                 if expected is not None or item.name not in row.keywords or item.name in named:
                     break
                 expected = item
@@ -352,6 +355,13 @@ class _Expander:
             raise wrong_number(taken, len(operands), span=form.span)
         operands += [named.get(name, Constant(default)) for name, default in row.keywords.items()]
         return Call(operator, tuple(operands), form.span)
+
+    def for_tensors(self, operator: Atom) -> str:
+        """What may have been meant by the library's procedure of a name; those of tensors have operands by name."""
+        if isinstance(operator, GlobalReference) and self.module.is_inherited(operator.cell.name):
+            way = FOR_TENSORS.get(operator.cell.name)
+            return f"; {way}" if way else ""
+        return ""
 
     def apply(self, name: str, operands: tuple[Atom, ...], span: Span) -> Apply:
         """A primitive itself, whatever its name means in the program."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.budget import expect_array
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import has_tangents, is_tensor
-from vlad.devices import device_of
+from vlad.devices import device_of, sums_along
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
     LAST,
@@ -27,7 +27,9 @@ from vlad.primitives.kernels import (
     as_kind,
     as_numbers,
     as_reals,
+    asked_kind,
     copied,
+    filled,
     is_number,
     kind_of,
     known,
@@ -181,38 +183,69 @@ def _abstract_is_own(w: Any, t: Any, axis: Any) -> Any:
     return w.loops(kernel, [], [w.types.tensor(whole, "bool")])[0]
 
 
-def _abstract_argmax(w: Any, t: Any, axis: Any) -> Any:
-    """The least index at which the entry is the largest, or nan."""
+def _abstract_place(name: str, combine: str) -> Callable[..., Any]:
+    """The least index at which the entry is the extreme one, or nan."""
+
+    def abstract(w: Any, t: Any, axis: Any) -> Any:
+        if not is_number(t):
+            return w.fail(f"Argument to {name} is invalid")
+        shape = shape_of(t)
+        if 0 in shape:
+            return w.fail(f"{name} of nothing")
+        table, chosen = w.machine.table, known(w, axis)
+        at = None if chosen is FALSE else axis_of(name, chosen, len(shape))
+        if not is_tensor(t.type):
+            return w.constant(0.0)
+        axes = over(shape, None if at is None else (at,))
+        extreme = reduced(w, t, axes, True, combine)
+        place = Access(
+            0, contiguous(shape) if at is None else tuple([int(one == at) for one in range(len(shape))])
+        )
+        kernel = Kernel(
+            shape,
+            (Read(None, place),),
+            (),
+            (Output(math.prod(shape)),),
+            (Write(0, 0, Access(0, contiguous(shape))),),
+        )
+        (index,) = w.loops(kernel, [], [w.types.tensor(shape)])
+        is_extreme = w.apply(table["="], [t, extreme])
+        is_number_there = w.apply(table["="], [t, t])
+        found = w.apply(
+            table["where"],
+            [is_extreme, index, w.apply(table["where"], [is_number_there, w.constant(math.inf), index])],
+        )
+        least = reduced(w, found, axes, False, "min")
+        return as_kind(w, least, "int64")
+
+    return abstract
+
+
+def _cumsum(t: Value, axis: Value, from_end: Value) -> Value:
+    array = array_of("cumsum", t)
+    at = axis_of("cumsum", axis, array.ndim)
+    expect_array(array.shape)
+    xp, array = namespace(array), numbers(t)
+    with quiet():
+        if from_end is FALSE:
+            return made(sums_along(array, at))
+        return made(xp.flip(sums_along(xp.flip(array, axis=at), at), axis=at))
+
+
+def _abstract_cumsum(w: Any, t: Any, axis: Any, from_end: Any) -> Any:
     if not is_number(t):
-        return w.fail("Argument to argmax is invalid")
+        return w.fail("Argument to cumsum is invalid")
     shape = shape_of(t)
+    at = axis_of("cumsum", known(w, axis), len(shape))
+    kind = asked_kind(w.machine.table["cumsum"].value, (kind_of(t),), -1.0, FALSE)
     if 0 in shape:
-        return w.fail("argmax of nothing")
-    table, chosen = w.machine.table, known(w, axis)
-    at = None if chosen is FALSE else axis_of("argmax", chosen, len(shape))
-    if not is_tensor(t.type):
-        return w.constant(0.0)
-    axes = over(shape, None if at is None else (at,))
-    top = reduced(w, t, axes, True, "max")
-    place = Access(
-        0, contiguous(shape) if at is None else tuple([int(one == at) for one in range(len(shape))])
+        return filled(w, shape, 0.0, kind)
+    is_back = known(w, from_end) is not FALSE
+    output = Output(math.prod(shape), kind=kind)
+    routine = Routine(
+        "sums", (output,), shape[at], math.prod(shape[at + 1 :]), shape[:at], transposed=is_back, kind=kind
     )
-    kernel = Kernel(
-        shape,
-        (Read(None, place),),
-        (),
-        (Output(math.prod(shape)),),
-        (Write(0, 0, Access(0, contiguous(shape))),),
-    )
-    (index,) = w.loops(kernel, [], [w.types.tensor(shape)])
-    is_top = w.apply(table["="], [t, top])
-    is_number_there = w.apply(table["="], [t, t])
-    found = w.apply(
-        table["where"],
-        [is_top, index, w.apply(table["where"], [is_number_there, w.constant(math.inf), index])],
-    )
-    least = reduced(w, found, axes, False, "min")
-    return as_kind(w, least, "int64")
+    return w.loops(routine, [as_kind(w, t, kind)], [w.types.tensor(shape, kind)])[0]
 
 
 def _repeated(t: Value, axis: Value) -> Value:
@@ -268,14 +301,21 @@ def _logsumexp(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
     return total if keep else xp.squeeze(total, axis=tuple(range(array.ndim)) if axes is None else axes)
 
 
-def _argmax(t: Value, axis: Value) -> Value:
-    array = numbers(t) if type(t) is Tensor else array_of("argmax", t)
-    if array.size == 0:
-        raise VladError(
-            "wrong-shape", "argmax of nothing", hint=f"the tensor has the shape {shape_text(array.shape)}"
-        )
-    at = None if axis is FALSE else axis_of("argmax", axis, array.ndim)
-    return made(namespace(array).argmax(array, axis=at))
+def _place_of(name: str, find: Callable[..., Array]) -> Callable[..., Value]:
+    """`find` takes a namespace, the array and the axis, or None for all."""
+
+    def value(t: Value, axis: Value) -> Value:
+        array = numbers(t) if type(t) is Tensor else array_of(name, t)
+        if array.size == 0:
+            raise VladError(
+                "wrong-shape",
+                f"{name} of nothing",
+                hint=f"the tensor has the shape {shape_text(array.shape)}",
+            )
+        at = None if axis is FALSE else axis_of(name, axis, array.ndim)
+        return made(find(namespace(array), array, at))
+
+    return value
 
 
 def _shifted(name: str, t: Value, axis: Value, exponential: bool) -> Value:
@@ -328,8 +368,18 @@ ROWS: list[Primitive] = [
         lambda xp, a, axes, keep: xp.min(a, axis=axes, keepdims=keep)),
     constant("argmax", "t axis",
         "The index of the largest entry, the first of several.\n(argmax #[3 9 4])  ⇒ 1",
-        _argmax, abstract=_abstract_argmax,
-              keywords={"axis": FALSE}),
+        _place_of("argmax", lambda xp, a, axis: xp.argmax(a, axis=axis)),
+             abstract=_abstract_place("argmax", "max"), keywords={"axis": FALSE}),
+    constant("argminimum", "t axis",
+        "The index of the least entry, the first of several; `argmin` is for procedures.\n(argminimum #[3 9 2])  ⇒ 2",
+        _place_of("argminimum", lambda xp, a, axis: xp.argmin(a, axis=axis)),
+             abstract=_abstract_place("argminimum", "min"), keywords={"axis": FALSE}),
+    row("cumsum", "t axis from-end",
+        "The sums of all entries up to each along an axis; or of all from each on, added from the end.\n"
+        "(cumsum #[1 2 3])  ⇒ #[1 3 6]\n(cumsum #[1 2 3] #:from-end #t)  ⇒ #[6 5 3]\n"
+        "((gradient (lambda (t) (dot (cumsum t) #[1 10 100]))) #[1 2 3])  ⇒ #[111 110 100]", linear="t",
+        keywords={"axis": 0.0, "from-end": FALSE}, value=_cumsum, abstract=_abstract_cumsum,
+        forward="(cumsum dt axis from-end)", reverse={"t": "(cumsum s axis (if from-end #f #t))"}),
     row("spread", "x t axis", "What a reduction answered, repeated over what it reduced.",
          linear="x t", value=_spread, hidden=True, abstract=_abstract_spread,
          forward="(spread dx t axis)", reverse={"x": "(sum-like (sum s axis (same-rank x t)) x)"}),

@@ -47,6 +47,9 @@ TENSORS = {
     "one tensor many times": growing("(let ((a (ones 100000))) (concatenate (make-list 100000 a)))"),
     "one tensor, stacked": growing("(let ((a (ones 100000))) (stack (make-list 100000 a)))"),
     "gathering": growing("(gather (ones (list 10 100000)) (zeros 100000))"),
+    "an order": growing(f"(argsort (broadcast-to 1 {LARGE}))"),
+    "entries in order": growing("(sorted (broadcast-to #[2 1] (list 5000000000 2)))"),
+    "sums along an axis": growing(f"(cumsum (broadcast-to 1 {LARGE}))"),
     "one-hot": growing("(one-hot (zeros 100000) 100000)"),
     "windows": exponential("(max-pool (ones (list 1 1 1000 1000)) 500 #:stride 1)"),
     "a convolution in padding": growing(
@@ -93,6 +96,9 @@ TENSORS = {
         "(let loop ((s 0)) (loop (sum (conv2d (ones (list 1 64 128 128)) (ones (list 256 64 3 3))))))"
     ),
     "a large permutation": long("(sum (permutation (random-key 1) 50000000))"),
+    "orders without end": long(
+        "(let ((t (uniform (random-key 1) 1000000))) (let loop ((x t)) (loop (+ t (argsort x)))))"
+    ),
     "many random numbers": long("(sum (normal (random-key 1) 100000000))"),
     "sums without end": long("(let loop ((t (ones 1000))) (loop (+ t 1)))"),
     "large sums without end": long("(let loop ((t (ones 1000000))) (loop (sin t)))"),
