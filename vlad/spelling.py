@@ -28,6 +28,7 @@ ELSEWHERE = {
     "def": "write `(define (NAME PARAMETER ...) BODY)`",
     "defn": "write `(define (NAME PARAMETER ...) BODY)`",
     "defun": "write `(define (NAME PARAMETER ...) BODY)`",
+    "diag": "`(diagonal t)` takes the diagonal of a matrix; `(* v (eye n))` makes a matrix of one",
     "diff": "write `(derivative f)` or `(gradient f)`",
     "e": "write `(exp 1)`",
     "doc": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means",
@@ -35,6 +36,8 @@ ELSEWHERE = {
     "else": "`else` begins the last clause of a `cond` or a `case`",
     "exit": "a program ends with its last form; at a prompt press Ctrl-D",
     "false": "write `#f`",
+    "fliplr": "write `(flipped t #:axis 1)`",
+    "flipud": "write `(flipped t #:axis 0)`",
     "fn": "write `(lambda (PARAMETER ...) BODY)`",
     "for": "a loop is a named `let`, or `map`, `for-each`, `fold` over a list",
     "format": "write `string-append` and `number->string`",
@@ -67,6 +70,7 @@ ELSEWHERE = {
     "set!": "no value ever changes: bind a new name with `let`, or hand the new value to the next turn of a loop",
     "setq": "no value ever changes: bind a new name with `let`, or hand the new value to the next turn of a loop",
     "sqr": "write `square`",
+    "std": "write `(sqrt (variance t))`",
     "str": "write `number->string` or `symbol->string`",
     "tail": "write `cdr` or `rest`",
     "then": "write `(if TEST THEN ELSE)`, without a word between",
@@ -74,7 +78,7 @@ ELSEWHERE = {
     "true": "write `#t`",
     "try": "an error ends the evaluation; programs in Python catch it, as a `vlad.VladError`",
     "values": "write `(cons a b)` or `(list a b)`, which a parameter of the same shape takes apart",
-    "var": "write `(define NAME VALUE)`, or `(let ((NAME VALUE)) BODY)` for a local name",
+    "var": "write `(define NAME VALUE)`, or `(let ((NAME VALUE)) BODY)` for a local name; or `(variance t)`",
     "vector": "write `(list ...)` or a tensor `#[...]`",
     "vector-ref": "write `(list-ref LIST I)` or `(tensor-ref TENSOR I)`",
     "while": "a loop is a named `let` or a `do`",
@@ -82,7 +86,11 @@ ELSEWHERE = {
     "||": "write `(or a b)`",
 }
 # What is for tensors, where the library's procedure of a name is for lists or for procedures.
-FOR_TENSORS = {"argmin": "`(argminimum t)` is for tensors", "sort": "`(sorted t)` is for tensors"}
+FOR_TENSORS = {
+    "argmin": "`(argminimum t)` is for tensors",
+    "reverse": "`(flipped t)` is for tensors",
+    "sort": "`(sorted t)` is for tensors",
+}
 MOST_TOLD = 3
 
 

@@ -262,6 +262,13 @@ ERRORS = {
     "(cross-entropy #[[1 2]] #[2])": "Label given to one-hot is out of range",
     "(cross-entropy #[[1 2]] #[1 0])": "The logits and labels given to cross-entropy do not fit",
     "(cross-entropy #[1 2] #[[1 2]])": "The logits and labels given to cross-entropy do not fit",
+    **{f"({name} #[1 2])": f"{name} takes a matrix, or several along more axes; the shape that is given: (2)"
+       for name in ("diagonal", "trace", "tril", "triu")},
+    "(trace 1)": "trace takes a matrix, or several along more axes; the shape that is given: ()",
+    "(variance '(1 2 3))": "variance takes a tensor, and maybe axes of it, not (1 2 3)",
+    "(variance #[1 2] 1)": "Axis given to mean is out of range: 1",
+    "(pad #[1 2] '(1 2) 0)": "The tensor and the widths given to pad do not fit; its shape, and they: ((2) (1 2))",
+    "(pad #[1 2] -1 0)": "Shape given to full is impossible: (-1)",
     "(map-tensor + #[1 2] #[1 2 3])": "The tensors given to map-tensor have several shapes",
     "(batch-norm #[[1 2]] #[1 2 3] 0)": "The tensor and the scale given to batch-norm do not fit; their shapes: ((1 2) (3))",
     "(batch-norm #[[1 2]] 1 #[1 2 3])": "The tensor and the shift given to batch-norm do not fit; their shapes: ((1 2) (3))",

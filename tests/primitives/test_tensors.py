@@ -14,7 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import TIERS, printed, refusal
-from slopes import EXAMPLES, at_shapes, check, lengths, only_once, operand, procedure, seeds, shapes, words
+from slopes import (
+    EXAMPLES,
+    at_shapes,
+    check,
+    lengths,
+    only_once,
+    operand,
+    procedure,
+    random,
+    seeds,
+    shapes,
+    words,
+)
 
 import vlad
 from vlad import VladError
@@ -59,7 +71,8 @@ AXIS = {
     "(log-softmax x #:axis A)": (-3.0, 3.0), "(logsumexp x #:axis A)": (-3.0, 3.0),
     "(concatenate (list x (* x x) (sin x)) #:axis A)": (-1.0, 1.0), "(stack (list x (sin x)) #:axis A)": (-1.0, 1.0),
     "(unstack (* x x) #:axis A)": (-1.0, 1.0), "(sorted x #:axis A)": (-2.0, 2.0), "(sorted (* x x) #:axis A)": (0.5, 2.0),
-    "(cumsum (* x x) #:axis A)": (-1.0, 1.0), "(cumsum (sin x) #:axis A #:from-end #t)": (-1.0, 1.0),
+    "(flipped (* x x) #:axis A)": (-1.0, 1.0), "(cumsum (* x x) #:axis A)": (-1.0, 1.0),
+    "(cumsum (sin x) #:axis A #:from-end #t)": (-1.0, 1.0),
     "(gather (* x x) #[0 0 -1] #:axis A)": (-1.0, 1.0), "(slice (sin x) 0 1 #:axis A)": (-1.0, 1.0),
     "(split (* x x) 1 #:axis A)": (-1.0, 1.0), "(scatter-add (* x x) 0 (gather (sin x) 0 #:axis A) #:axis A)": (-1.0, 1.0),
 }  # fmt: skip
@@ -198,6 +211,15 @@ def places(draw: st.DrawFn) -> Part:
     return (*whole, *rest), tuple(found)
 
 
+@st.composite
+def paddings(draw: st.DrawFn) -> Part:
+    """So many entries around a tensor: on both sides of all axes, or of some, or on each side of each."""
+    shape, sides = draw(shapes(most=3)), st.integers(0, 2)
+    each = [draw(st.one_of(sides, st.tuples(sides, sides).map(list))) for _ in shape]
+    return shape, (draw(st.one_of(sides, st.just(each))),)
+
+
+matrices = st.tuples(shapes(shortest=2), st.just(()))
 of_any_shape = st.tuples(st.just(()), st.tuples(shapes().map(list), st.integers(0, 2**53)))
 # Of x and of numbers that are drawn with its shape.
 PARTS = {
@@ -209,6 +231,10 @@ PARTS = {
     "((dims seed) (full dims (sin x)))": of_any_shape,
     "((dims seed) (uniform (random-key seed) dims #:low (sin x) #:high (+ 2 (* x x))))": of_any_shape,
     '(() (to-device (sin x) "cpu"))': st.tuples(shapes(), st.just(())),
+    "((axis) (variance x axis))": axes(least=1).map(lambda found: (found[0], found[1:])),
+    "(() (variance x))": st.tuples(shapes(least=1), st.just(())), "((widths) (pad (* x x) widths 3))": paddings(),
+    "((dims seed) (pad (ones dims) 1 (sin x)))": of_any_shape,
+    **{f"(() ({name} (* x x)))": matrices for name in ("diagonal", "trace", "tril", "triu")},
     "((n) (linspace (sin x) (* x x) n))": st.tuples(st.just(()), st.tuples(st.integers(0, 70))),
 }  # fmt: skip
 
@@ -391,6 +417,7 @@ def test_the_error_function_of_arrays(session: vlad.Session, name: str) -> None:
     assert single.dtype == np.float32 and single == pytest.approx(exact, rel=2e-6, abs=1e-37)
 
 
+ALONG = ("argsort", "sorted", "cumsum", "flipped")
 ERRORS = {
     "((gradient sum) (as-type #[1 2] 'int64))": "A derivative is by reals",
     "((gradient (lambda (x) (mean-squared-error x #[[1] [2]]))) #[1 2])": "What is given to mean-squared-error has",
@@ -425,11 +452,11 @@ ERRORS = {
     "(argmax (zeros 0))": "argmax of nothing", "(argminimum (zeros '(2 0)) #:axis 0)": "argminimum of nothing",
     "(argminimum #[1 2] #:axis 1)": "Axis given to argminimum is out of range: 1",
     "(argminimum '(1 2))": "Argument to argminimum is invalid",
-    **{f"({name} #[[1 2]] #:axis -3)": f"Axis given to {name} is out of range: -3" for name in ("argsort", "sorted", "cumsum")},
-    **{f"({name} #[[1 2]] #:axis '(0 1))": f"Argument to {name} is invalid" for name in ("argsort", "sorted", "cumsum")},
-    **{f"({name} #[1 2] #:axis 0.5)": f"Argument to {name} is invalid" for name in ("argsort", "sorted", "cumsum")},
-    **{f"({name} (sum #[1]))": f"Axis given to {name} is out of range: " for name in ("argsort", "sorted", "cumsum")},
-    **{f"({name} '(3 1 2))": f"Argument to {name} is invalid" for name in ("argsort", "sorted", "cumsum")},
+    **{f"({name} #[[1 2]] #:axis -3)": f"Axis given to {name} is out of range: -3" for name in ALONG},
+    **{f"({name} #[[1 2]] #:axis '(0 1))": f"Argument to {name} is invalid" for name in ALONG},
+    **{f"({name} #[1 2] #:axis 0.5)": f"Argument to {name} is invalid" for name in ALONG},
+    **{f"({name} (sum #[1]))": f"Axis given to {name} is out of range: " for name in ALONG},
+    **{f"({name} '(3 1 2))": f"Argument to {name} is invalid" for name in ALONG},
     "(cumsum #[1 2] 0)": "cumsum takes 1 argument and got 2",
     "(matmul #[1 2] #[1 2 3])": "Shapes given to matmul do not fit: (2) and (3)",
     "(dot #[1 2] #[1 2 3])": "Shapes given to dot do not fit: (2) and (3)",
@@ -671,6 +698,34 @@ PRINTED = {
 @pytest.mark.parametrize("text", PRINTED)
 def test_prints(text: str, tier: str) -> None:
     assert printed(text, tier) == PRINTED[text]
+
+
+BESIDE_NUMPY = {
+    "(argminimum x)": np.argmin, "(argminimum x #:axis 1)": lambda x: x.argmin(1),
+    "(argsort x)": lambda x: x.argsort(stable=True),
+    "(sorted x #:axis 0)": lambda x: np.sort(x, 0), "(cumsum x)": lambda x: np.cumsum(x, 0),
+    "(cumsum x #:axis -1 #:from-end #t)": lambda x: np.flip(np.cumsum(np.flip(x, -1), -1), -1),
+    "(flipped x #:axis 1)": lambda x: np.flip(x, 1), "(diagonal x)": lambda x: np.diagonal(x, 0, -2, -1),
+    "(trace x)": lambda x: np.trace(x, 0, -2, -1), "(tril x)": np.tril, "(triu x)": np.triu, "(variance x)": np.var,
+    "(variance x -1)": lambda x: np.var(x, -1), "(variance x '(0 1))": lambda x: np.var(x, (0, 1)),
+    "(pad x 1 7)": lambda x: np.pad(x, 1, constant_values=7),
+    "(pad x (cons '(0 2) (cdr (map (lambda (n) 1) (shape x)))) 7)":
+    lambda x: np.pad(x, ((0, 2), *[(1, 1)] * (x.ndim - 1)), constant_values=7),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int32"])
+@pytest.mark.parametrize("text", BESIDE_NUMPY)
+def test_beside_numpy(session: vlad.Session, text: str, kind: str) -> None:
+    """Of stacks of matrices of every form."""
+    f = procedure(session, f"(lambda (x) {text})")
+    for shape in ((3, 3), (2, 4), (4, 2), (1, 1), (2, 3, 2), (2, 1, 2, 3)):
+        x = (10 * random(math.prod(shape), shape, -1, 1)).astype(kind)
+        found, expected = f(x), BESIDE_NUMPY[text](x)
+        assert np.shape(found) == expected.shape
+        np.testing.assert_allclose(
+            found, expected, rtol=1e-12 if kind != "float32" else 1e-5, atol=1e-5 if kind == "float32" else 0
+        )
 
 
 def test_arrays_cross_without_a_copy(session: vlad.Session) -> None:

@@ -129,6 +129,20 @@ def _abstract_swap(w: Any, t: Any) -> Any:
     return swapped
 
 
+def _flipped(t: Value, axis: Value) -> Value:
+    array = array_of("flipped", t)
+    return made(namespace(array).flip(array, axis=axis_of("flipped", axis, array.ndim)))
+
+
+def _abstract_flipped(w: Any, t: Any, axis: Any) -> Any:
+    if not is_number(t):
+        return w.fail("Argument to flipped is invalid")
+    shape, strides = shape_of(t), contiguous(shape_of(t))
+    at = axis_of("flipped", known(w, axis), len(shape))
+    last = (shape[at] - 1) * strides[at]
+    return copied(w, t, shape, Access(last, (*strides[:at], -strides[at], *strides[at + 1 :])))
+
+
 def _abstract_broadcast_to(w: Any, t: Any, dims: Any) -> Any:
     shape, whole = shape_of(t), dimensions("broadcast-to", known(w, dims))
     if broadcast_shape([shape, whole]) != whole or not is_number(t):
@@ -369,6 +383,10 @@ ROWS: list[Primitive] = [
               abstract=lambda w, axes: w.value(_inverse_axes(known(w, axes)))),
     row("swap", "t", "The last two axes exchanged.",
          linear="t", value=_swap, hidden=True, abstract=_abstract_swap, forward="(swap dt)", reverse={"t": "(swap s)"}),
+    row("flipped", "t axis",
+        "The entries in reverse order along an axis.\n(flipped #[1 2 3])  ⇒ #[3 2 1]\n"
+        "(flipped #[[1 2] [3 4]] #:axis 1)  ⇒ #[[2 1] [4 3]]", linear="t", value=_flipped, keywords=FIRST,
+        abstract=_abstract_flipped, forward="(flipped dt axis)", reverse={"t": "(flipped s axis)"}),
     row("broadcast-to", "t dims",
         "The tensor repeated to a shape.\n(broadcast-to #[1 2] '(3 2))  ⇒ #[[1 2] [1 2] [1 2]]",
          linear="t", value=_broadcast_to, abstract=_abstract_broadcast_to, forward="(broadcast-to dt dims)",
