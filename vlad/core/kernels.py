@@ -5,7 +5,7 @@
     Access      where an entry is, as an affine function of the indices. So a transposed, repeated or cut array is not made: who
                 reads it, reads the original elsewhere
     Choice      one value in a box of the indices, another one elsewhere. So what is put together of parts is not made, either
-    Routine     what is no loop of that kind: matrices taken apart, as LAPACK does it, and sorting
+    Routine     what is no loop of that kind: matrices taken apart, as LAPACK does it, orders, and sums of all entries so far
 
 Every value has a kind of number, by the name that the array-API standard has for it: one that is read that of its array, one that
 is computed that in which its row is applied, to operands that are made numbers of this kind first. Integers wrap, booleans are 0
