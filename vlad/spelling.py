@@ -31,6 +31,8 @@ ELSEWHERE = {
     "diff": "write `(derivative f)` or `(gradient f)`",
     "e": "write `(exp 1)`",
     "doc": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means",
+    "eig": "write `(eigh a)`, for a symmetric matrix: the pair of the eigenvalues and the eigenvectors",
+    "eigenvalues": "write `(eigvalsh a)`, for a symmetric matrix",
     "elif": "write `(cond (TEST VALUE) ... (else VALUE))`",
     "else": "`else` begins the last clause of a `cond` or a `case`",
     "exit": "a program ends with its last form; at a prompt press Ctrl-D",

@@ -29,7 +29,9 @@ ROOT = Path(__file__).parents[2]
 # Of one or several square matrices `a`, and `b` of as many rows: with derivatives to the third.
 TEXTS = [
     "(lambda (a b) (solve a b))", "(lambda (a b) (solve (transpose a) b))", "(lambda (a b) (inverse a))",
-    "(lambda (a b) (det a))", "(lambda (a b) (cholesky a))", "(lambda (a b) (solve (cholesky a) b))",
+    "(lambda (a b) (det a))", "(lambda (a b) (cholesky a))",
+    "(lambda (a b) (let (((cons l v) (eigh (* a (+ 1 (arange (last (shape a)))))))) (einsum \"...ij,...j->...ij\" v (sin l))))",
+    "(lambda (a b) (solve (cholesky a) b))",
 ]  # fmt: skip
 DERIVED = """(lambda (a b)
   (let* ((f {text})
@@ -55,7 +57,7 @@ def systems(draw: st.DrawFn) -> tuple[Any, Any]:
 @settings(max_examples=drawn(8), deadline=None)
 @given(system=systems())
 def test_matrices_and_their_derivatives(text: str, system: tuple[Any, Any]) -> None:
-    if text in TEXTS[2:5]:
+    if text in TEXTS[2:6]:
         system = system[0], np.ones(1)
         text = text.replace("a)", "(+ a (sum (* 0 b))))")
     agree(DERIVED.format(text=text), *system)
@@ -93,7 +95,16 @@ STRANGE = [
 
 @pytest.mark.parametrize(
     "text",
-    ["(solve a #[1 2])", "(inverse a)", "(det a)", "(cholesky a)", "((gradient det) a)", "(hvp det a a)"],
+    [
+        "(solve a #[1 2])",
+        "(inverse a)",
+        "(det a)",
+        "(cholesky a)",
+        "((gradient det) a)",
+        "(hvp det a a)",
+        "(eigh a)",
+        "((gradient (lambda (a) (sum (eigvalsh a)))) a)",
+    ],
 )
 def test_strange_numbers(text: str) -> None:
     """What is no number, or too large, or no matrix to take apart, is so alike."""
@@ -107,6 +118,7 @@ WRONG = {
     "(lambda (a) (cholesky a))": -np.eye(2),
     "(lambda (a) ((gradient (lambda (a) (sum (solve a #[1 2])))) a))": np.zeros((2, 2)),
     "(lambda (a) (solve a #[1 2]))": np.eye(3), "(lambda (a) (inverse a))": np.ones((2, 3)), "(lambda (a) (det a))": np.ones(2),
+    "(lambda (a) (eigh a))": np.ones((2, 3)),
     "(lambda (a) (cholesky a)) ": np.ones((2, 3)), "(lambda (a) (solve (ones '(2 3 3)) a))": np.ones((4, 3, 1)),
 }  # fmt: skip
 
@@ -134,7 +146,7 @@ def described(text: str, *operands: Any) -> list[str]:
     body = unit.text[unit.text.index("static void * v") :]
     return [
         name
-        for name in ("factor", "solve", "solve_triangle", "triangle", "singular")
+        for name in ("factor", "solve", "solve_triangle", "triangle", "singular", "spectrum")
         for _ in range(body.count(f"vlad_{name}("))
     ]
 
@@ -197,7 +209,7 @@ def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
 # The routines of runtime.c for themselves: by the library, by one whose lengths are of 32 bits, and their own.
 
 NARROW = """
-static void *wide[5];
+static void *wide[6];
 static void narrow_factor(int *m, int *n, double *a, int *lda, int *rows, int *info) {
   long lengths[] = {*m, *n, *lda, 0}, found[64];
   ((void (*)(long *, long *, double *, long *, long *, long *))wide[0])(lengths, lengths + 1, a, lengths + 2, found, lengths + 3);
@@ -234,8 +246,16 @@ static void narrow_solve_triangle(const char *u, const char *t, const char *d, i
       u, t, d, lengths, lengths + 1, a, lengths + 2, b, lengths + 3, lengths + 4, one, two, three);
   *info = lengths[4];
 }
+static void narrow_spectrum(const char *v, const char *l, int *n, double *a, int *lda, double *s, double *work, int *room,
+                            int *more, int *rooms, int *info, unsigned long one, unsigned long two) {
+  long lengths[] = {*n, *lda, *room, *rooms, 0}, found[600];
+  ((void (*)(const char *, const char *, long *, double *, long *, double *, double *, long *, long *, long *, long *,
+             unsigned long, unsigned long))wide[5])(
+      v, l, lengths, a, lengths + 1, s, work, lengths + 2, found, lengths + 3, lengths + 4, one, two);
+  *info = lengths[4], *more = found[0];
+}
 static void *narrow[] = {(void *)narrow_factor, (void *)narrow_solve, (void *)narrow_triangle, (void *)narrow_singular,
-                         (void *)narrow_solve_triangle};
+                         (void *)narrow_solve_triangle, (void *)narrow_spectrum};
 """
 CALL = """
 int vlad_call(union vlad_word const *in, union vlad_word *out) {
@@ -243,7 +263,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
   double *a = in[5].p, *b = in[6].p, *c = in[7].p, *d = in[8].p;
   switch (in[0].i) {
     case 0: vlad_lapack = in[1].p; vlad_lapack_is_wide = in[2].i; return 0;
-    case 1: for (long i = 0; i < 5; i++) wide[i] = ((void **)in[1].p)[i];
+    case 1: for (long i = 0; i < 6; i++) wide[i] = ((void **)in[1].p)[i];
             vlad_lapack = narrow; vlad_lapack_is_wide = 0; return 0;
   }
   vlad_top = in[1].p;
@@ -254,6 +274,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
     case 6: out[0].d = vlad_triangle(count, n, a, b); break;
     case 8: case 9: vlad_solve_triangle(in[0].i == 9, n, m, a, b, c); break;
     case 7: vlad_singular(count, n, a, b, c, d); break;
+    case 10: vlad_spectrum(count, n, a, b, c); break;
   }
   return vlad_top != in[1].p;
 }
@@ -301,6 +322,11 @@ def test_the_routines(compiler: str, kind: str) -> None:  # noqa: F811
             assert np.allclose(u @ u.T, np.eye(n), atol=1e-13 * n) and np.allclose(
                 v @ v.T, np.eye(n), atol=1e-13 * n
             )
+            symmetric, values, vectors = a + a.T, np.full(n, 7.0), np.full((n, n), 7.0)
+            call(10, n, 0, symmetric, values, vectors)
+            assert np.allclose((vectors * values) @ vectors.T, symmetric, atol=1e-13 * n)
+            assert np.allclose(values, np.linalg.eigvalsh(symmetric), atol=1e-13 * n)
+            assert np.allclose(vectors.T @ vectors, np.eye(n), atol=1e-13 * n)
             factors, definite, triangle = (
                 np.zeros(n * n + n),
                 a @ a.T + (rank == n) * np.eye(n),
@@ -326,6 +352,12 @@ def test_the_routines(compiler: str, kind: str) -> None:  # noqa: F811
             elif rank == 0:
                 assert status != 0.0 and call(6, n, 0, a, triangle) != 0.0
     assert call(6, 2, 0, np.array([[1.0, np.nan], [np.nan, 2.0]]), np.zeros((2, 2))) != 0.0
+    values, vectors = np.zeros(2), np.zeros((2, 2))
+    for kind in (np.nan, np.inf):
+        call(10, 2, 0, np.array([[1.0, kind], [kind, 2.0]]), values, vectors)
+        assert np.isnan(values).all() and np.isnan(vectors).all()
+    call(10, 2, 0, np.array([[1.0, -1.0], [-1.0, 1.0]]), values, vectors)
+    assert np.allclose(vectors, np.sqrt(0.5) * np.array([[1, 1], [1, -1]]), atol=1e-15)
     many, found = np.stack([np.eye(3), 2 * np.eye(3)]), np.zeros((2, 3, 3))
     assert call(6, 3, 0, many, found, count=2) == 0.0 and np.array_equal(found, np.sqrt(many))
 

@@ -14,6 +14,7 @@ from slopes import random
 import vlad
 from vlad.primitives import (
     contractions,
+    decompositions,
     determinants,
     indexing,
     linear_algebra,
@@ -62,6 +63,14 @@ def definite(a: Any) -> Any:
 
 
 REGULAR = "(+ a (* 3 (eye (last (shape a)))))"
+
+
+def of_spectrum(a: Any) -> Any:
+    """What does not depend on the signs of eigenvectors."""
+    values, vectors = jnp.linalg.eigh(regular(a))
+    return vectors * vectors * jnp.sin(values)[..., None, :]
+
+
 DEFINITE = '(+ (einsum "...ij,...kj->...ik" a a) (* 3 (eye (last (shape a)))))'
 
 
@@ -217,6 +226,7 @@ CASES: list[Case] = [
      [[(3, 3), (3,)], [(3, 3), (3, 2)], [(2, 3, 3), (2, 3, 1)]], -1, 1),
     (f"(inverse {REGULAR})", lambda a: jnp.linalg.inv(regular(a)), SQUARES, -1, 1), ("(det a)", jnp.linalg.det, SQUARES, -1, 1),
     (f"(cholesky {DEFINITE})", lambda a: jnp.linalg.cholesky(definite(a)), SQUARES, -1, 1),
+    (f'(let (((cons l v) (eigh {REGULAR}))) (einsum "...ij,...ij,...j->...ij" v v (sin l)))', of_spectrum, SQUARES, -1, 1),
     *[(f'(einsum "{spec}" a b)', lambda a, b, spec=spec: jnp.einsum(spec, a, b), [shapes], -2, 2) for spec, shapes in {
         "ij,jk->ik": [(2, 3), (3, 4)], "bij,bjk->bik": [(2, 2, 3), (2, 3, 1)], "...ij,...jk->...ik": [(4, 1, 2, 3), (5, 3, 2)],
         "iij,ji->": [(2, 2, 3), (3, 2)], "i,j": [(2,), (3,)], "bi,bi->b": [(4, 3), (4, 3)], "ii,jj->ij": [(2, 2), (3, 3)]
@@ -268,6 +278,7 @@ def test_every_row_of_tensors_is_compared() -> None:
         reductions,
         linear_algebra,
         determinants,
+        decompositions,
         norms,
         contractions,
         networks,

@@ -62,6 +62,8 @@ AXIS = {
     "(gather (* x x) #[0 0 -1] #:axis A)": (-1.0, 1.0), "(slice (sin x) 0 1 #:axis A)": (-1.0, 1.0),
     "(split (* x x) 1 #:axis A)": (-1.0, 1.0), "(scatter-add (* x x) 0 (gather (sin x) 0 #:axis A) #:axis A)": (-1.0, 1.0),
 }  # fmt: skip
+# Of a and b, with entries up to 1, a matrix whose symmetric part has eigenvalues that are not near each other.
+APART_VALUES = "(+ (* b a) (let ((n (last (shape a)))) (* 9 (* (arange n) (eye n)))))"
 PRODUCTS: dict[str, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "matmul": [((2, 3), (3, 4)), ((3,), (3, 2)), ((2, 3), (3,)), ((3,), (3,)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 2)),
                ((4, 1, 2, 3), (5, 3, 1)), ((0, 3), (3, 2)), ((2, 0), (0, 2)), ((5, 2, 3), (3,))],
@@ -74,6 +76,8 @@ PRODUCTS: dict[str, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "(lambda (a b) (* (det a) (sum b)))": [((3, 3), (2,)), ((1, 1), ()), ((0, 0), (2,)), ((2, 3, 3), (2,)), ((0, 2, 2), (2,))],
     "(lambda (a b) (cholesky (+ (* b a) (* 6 (eye (last (shape a)))))))": [
         ((3, 3), ()), ((3, 3), (3, 3)), ((2, 1, 3, 3), (3, 1))],
+    f"(lambda (a b) (let (((cons l v) (eigh {APART_VALUES}))) (einsum \"...ij,...j->...ij\" (+ 1 v) (sin l))))": [
+        ((3, 3), ()), ((2, 2), (2, 2)), ((2, 1, 3, 3), (3, 1)), ((1, 1), ()), ((0, 0), ())],
 }  # fmt: skip
 EINSUMS = {
     "ij,jk->ik": [(2, 3), (3, 4)], "ij,jk": [(2, 3), (3, 4)], "ba,ab": [(2, 3), (3, 2)], "i,i": [(3,), (3,)],
@@ -259,7 +263,7 @@ def beside(draw: st.DrawFn) -> Pair:
 DRAWN = dict(zip(PRODUCTS, [
     factors(), st.integers(0, 70).map(lambda n: ((n,), (n,))),
     st.tuples(st.tuples(st.integers(0, 8)), st.tuples(st.integers(0, 8))), systems(), systems(),
-    st.tuples(square(), shapes()), beside(),
+    st.tuples(square(), shapes()), beside(), beside(),
 ], strict=True))  # fmt: skip
 
 
@@ -430,6 +434,8 @@ ERRORS = {
     "(solve (ones '(2 3 3)) (ones '(4 3 1)))": "Shapes given to solve do not fit: (2 3 3) and (4 3 1)",
     "(inverse 2)": "Shapes given to inverse do not fit: ()", "(cholesky 'a)": "Argument to cholesky is invalid",
     "(cholesky #[[1 2] [2 1]])": "Matrix given to cholesky is not positive definite",
+    "(eigh #[[1 2 3] [4 5 6]])": "Shapes given to eigh do not fit: (2 3)", "(eigh 'a)": "Argument to eigh is invalid",
+    "(eigvalsh #[1 2])": "Shapes given to eigh do not fit: (2)",
     '(einsum "ij,jk" #[[1 2]] #[[1 2]])': "Shapes given to einsum do not fit: (1 2) and (1 2)",
     '(einsum "ij,j" #[1 2] #[1])': "Shapes given to einsum do not fit: (2) and (1)",
     "(einsum 'ij #[1])": "Argument to einsum is invalid",

@@ -95,8 +95,8 @@ static void vlad_product(int ta, int tb, long m, long n, long k, const double *a
 }
 
 /* section: matrices
-   Square matrices of n rows taken apart: by the LAPACK library whose dgetrf, dgetrs, dpotrf, dgesdd and dtrtrs the host has
-   found, if any. It has columns where tensors have rows; matrices are turned round, and not solved as their transposes, so that rounding,
+   Square matrices of n rows taken apart: by the LAPACK library whose dgetrf, dgetrs, dpotrf, dgesdd, dtrtrs and dsyevd the host
+   has found, if any. It has columns where tensors have rows; matrices are turned round, and not solved as their transposes, so that rounding,
    and with it what is singular, is as NumPy has it. */
 static void **vlad_lapack;
 static long vlad_lapack_is_wide = 1;
@@ -293,6 +293,36 @@ static double vlad_inner(long n, const double *a, const double *b) {
   return sum;
 }
 
+static long vlad_are_finite(long n, const double *a) {
+  for (long i = 0; i < n; i++)
+    if (!(fabs(a[i]) <= 1.7976931348623157e308)) return 0;
+  return 1;
+}
+
+/* Is the largest entry negative, the first of those that are equally large (primitives/decompositions.py: ALIKE)? */
+static long vlad_points_down(long n, const double *x) {
+  double top = 0.0;
+  for (long i = 0; i < n; i++)
+    if (fabs(x[i]) > top) top = fabs(x[i]);
+  for (long i = 0; i < n; i++)
+    if (fabs(x[i]) >= 0.999 * top) return x[i] < 0.0;
+  return 0;
+}
+
+static void vlad_exchange(long n, double *a, double *b) {
+  for (long i = 0; i < n; i++) {
+    double x = a[i];
+    a[i] = b[i], b[i] = x;
+  }
+}
+
+static void vlad_rotate(long n, double c, double d, double *a, double *b, long step) {
+  for (long i = 0; i < n * step; i += step) {
+    double x = a[i], y = b[i];
+    a[i] = c * x - d * y, b[i] = d * x + c * y;
+  }
+}
+
 /* Make column k of u a unit vector that is orthogonal to those before it: what is left of an axis of which much is left. */
 static void vlad_complete(long n, double *u, long k) {
   double *column = u + k * n;
@@ -323,10 +353,8 @@ static void vlad_own_singular(long n, double *u, double *s, double *v) {
         double half = (y - x) / (2.0 * z), t = (half < 0.0 ? -1.0 : 1.0) / (fabs(half) + sqrt(1.0 + half * half));
         double c = 1.0 / sqrt(1.0 + t * t), d = c * t;
         rotated = 1;
-        for (long i = 0; i < n; i++) {
-          double e = a[i], f = b[i], g = v[p * n + i], h = v[q * n + i];
-          a[i] = c * e - d * f, b[i] = d * e + c * f, v[p * n + i] = c * g - d * h, v[q * n + i] = d * g + c * h;
-        }
+        vlad_rotate(n, c, d, a, b, 1);
+        vlad_rotate(n, c, d, v + p * n, v + q * n, 1);
       }
   }
   for (long k = 0; k < n; k++) s[k] = sqrt(vlad_inner(n, u + k * n, u + k * n));
@@ -336,10 +364,8 @@ static void vlad_own_singular(long n, double *u, double *s, double *v) {
       if (s[j] > s[best]) best = j;
     double x = s[k];
     s[k] = s[best], s[best] = x;
-    for (long i = 0; i < n; i++) {
-      double y = u[k * n + i], z = v[k * n + i];
-      u[k * n + i] = u[best * n + i], u[best * n + i] = y, v[k * n + i] = v[best * n + i], v[best * n + i] = z;
-    }
+    vlad_exchange(n, u + k * n, u + best * n);
+    vlad_exchange(n, v + k * n, v + best * n);
     if (s[k] <= 2.3e-16 * n * s[0]) vlad_complete(n, u, k);
     else
       for (long i = 0; i < n; i++) u[k * n + i] /= s[k];
@@ -371,6 +397,71 @@ static void vlad_singular(long count, long n, const double *a, double *u, double
     else VLAD_SINGULAR(int)
     vlad_turn(n, u), vlad_turn(n, v);
     for (long i = 0; failed && i < n * n; i++) u[i] = v[i] = s[i % n] = 0.0 / 0.0;
+    vlad_top = mark;
+  }
+}
+
+/* Cyclic Jacobi (Golub and Van Loan, section 8.5): a is rotated until it is diagonal, and the columns of v with it. */
+static void vlad_own_spectrum(long n, double *a, double *s, double *v) {
+  double least = 1e-17 * sqrt(vlad_inner(n * n, a, a));
+  for (long i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
+  for (int sweep = 0, rotated = 1; rotated && sweep < 60; sweep++) {
+    rotated = 0;
+    for (long p = 0; p < n; p++)
+      for (long q = p + 1; q < n; q++) {
+        double z = a[p * n + q];
+        if (!(fabs(z) > least)) continue;
+        double half = (a[q * n + q] - a[p * n + p]) / (2.0 * z);
+        double t = (half < 0.0 ? -1.0 : 1.0) / (fabs(half) + sqrt(1.0 + half * half));
+        double c = 1.0 / sqrt(1.0 + t * t), d = c * t;
+        rotated = 1;
+        vlad_rotate(n, c, d, a + p * n, a + q * n, 1);
+        vlad_rotate(n, c, d, a + p, a + q, n);
+        vlad_rotate(n, c, d, v + p * n, v + q * n, 1);
+      }
+  }
+  for (long k = 0; k < n; k++) s[k] = a[k * n + k];
+  for (long k = 0; k < n; k++) {
+    long best = k;
+    for (long j = k + 1; j < n; j++)
+      if (s[j] < s[best]) best = j;
+    double x = s[k];
+    s[k] = s[best], s[best] = x;
+    vlad_exchange(n, v + k * n, v + best * n);
+  }
+}
+
+#define VLAD_SPECTRUM(integer)                                                                                          \
+  {                                                                                                                     \
+    integer size = n, room = -1, rooms = -1, info = 0, wanteds, *more = &wanteds;                                       \
+    double wanted, *work = &wanted;                                                                                     \
+    for (int again = 0; again < 2; again++) {                                                                           \
+      ((void (*)(const char *, const char *, integer *, double *, integer *, double *, double *, integer *, integer *,  \
+                 integer *, integer *, unsigned long, unsigned long))vlad_lapack[5])(                                   \
+          "V", "L", &size, v, &size, s, work, &room, more, &rooms, &info, 1, 1);                                        \
+      if (!again) room = (integer)wanted, rooms = wanteds, work = vlad_array(room), more = (integer *)vlad_array(rooms); \
+    }                                                                                                                   \
+    failed = info != 0;                                                                                                 \
+  }
+/* The eigenvalues of each of so many symmetric matrices, and the eigenvectors as columns. */
+static void vlad_spectrum(long count, long n, const double *a, double *s, double *v) {
+  for (; count > 0; count--, a += n * n, s += n, v += n * n) {
+    char *mark = vlad_top;
+    long failed = !vlad_are_finite(n * n, a);
+    if (!failed) {
+      vlad_transpose(n, n, a, v);
+      if (!vlad_lapack) {
+        double *copy = vlad_array(n * n);
+        vlad_transpose(n, n, a, copy);
+        vlad_own_spectrum(n, copy, s, v);
+      } else if (vlad_lapack_is_wide) VLAD_SPECTRUM(long)
+      else VLAD_SPECTRUM(int)
+      for (long k = 0; k < n; k++)
+        if (vlad_points_down(n, v + k * n))
+          for (long i = 0; i < n; i++) v[k * n + i] = -v[k * n + i];
+      vlad_turn(n, v);
+    }
+    for (long i = 0; failed && i < n * n; i++) v[i] = s[i % n] = 0.0 / 0.0;
     vlad_top = mark;
   }
 }

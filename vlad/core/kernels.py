@@ -156,6 +156,8 @@ class Routine:
         triangular      the same where A is a lower triangle itself, in the place of the factors
         determinant     of such factors
         triangle        the lower triangular L of A = L Lᵀ, of symmetric matrices; a real, not 0 where one is not definite
+        spectrum        the eigenvalues of symmetric matrices, ascending, and the eigenvectors as columns, each with the sign that
+                        primitives/decompositions.py says; nan where an entry is not finite
         singular        U, the singular values and Vᵀ of A = U S Vᵀ; nan where that is not found
 
     Or on two vectors of so many rows:

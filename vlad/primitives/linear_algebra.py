@@ -8,7 +8,7 @@ made. The work itself is LAPACK's: the array library calls it, or a routine of c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
@@ -127,9 +127,9 @@ def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
 
 
 # Multiplications, in terms of the cube of a matrix's rows, of the routines that take one apart; nobody can interrupt them.
-EFFORTS = {"solve": 0.7, "inverse": 2.0, "det": 0.7, "cholesky": 0.4, "singular": 24.0}
+EFFORTS = {"solve": 0.7, "inverse": 2.0, "det": 0.7, "cholesky": 0.4, "eigh": 12.0, "singular": 24.0}
 # Rows of the largest matrices that compiled code takes apart, which does not ask whether there is time.
-MOST_ROWS = {"singular": 384, "factors": 1536, "triangle": 1536}
+MOST_ROWS = {"spectrum": 512, "singular": 384, "factors": 1536, "triangle": 1536}
 
 
 def expect_work(effort: float, shape: Shape, columns: int = 0) -> None:
@@ -169,6 +169,18 @@ def square_shape(w: Any, name: str, a: Any) -> Shape | None:
     return None
 
 
+def parts_of(x: Array, rule: Callable[[Array], Sequence[Array]]) -> tuple[Array, ...]:
+    """What a library's rule takes matrices apart into; nan for one with an entry that is no finite number, of which libraries
+    find anything, or nothing."""
+    xp = namespace(x)
+    is_finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
+    with quiet():
+        parts = rule(xp.where(is_finite, x, 0.0))
+    return tuple(
+        [xp.where(is_finite if part.ndim == x.ndim else is_finite[..., 0], part, xp.nan) for part in parts]
+    )
+
+
 def unit_matrix(x: Array) -> Array:
     """The unit matrix beside x."""
     return device_of(x).make("eye", x.shape[-1], dtype=x.dtype)
@@ -182,8 +194,11 @@ def in_doubles(rule: Callable[..., Any]) -> Callable[..., Any]:
         if kinds <= {"float64"}:
             return rule(w, *operands)
         result = rule(w, *[as_kind(w, x, "float64") if is_tensor(x.type) else x for x in operands])
-        if kinds != {"float32"} or result is None or not is_tensor(result.type):
-            return result
+        return result if kinds != {"float32"} or result is None else single(w, result)
+
+    def single(w: Any, result: Any) -> Any:
+        if result.type.kind == "pair":
+            return w.pair(*[single(w, part) for part in w.parts(result)])
         return as_kind(w, result, "float32")
 
     return abstract
@@ -294,14 +309,24 @@ def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
     return provided(w, [w.apply(w.machine.table["="], [status, w.constant(0.0)])], error, rule)
 
 
+def symmetric_part(x: Array) -> Array:
+    with quiet():
+        return (x + namespace(x).matrix_transpose(x)) / 2
+
+
+def abstract_symmetric_part(w: Any, a: Any) -> Any:
+    apply, table = w.apply, w.machine.table
+    return apply(table["/"], [apply(table["+"], [a, apply(table["swap"], [a])]), w.constant(2.0)])
+
+
 def _cholesky(a: Value) -> Value:
     from numpy.linalg import LinAlgError
 
-    x = square_matrix("cholesky", a)
+    x = symmetric_part(square_matrix("cholesky", a))
     xp = namespace(x)
     try:
         with quiet(), checking_singularity(x):
-            factor = xp.linalg.cholesky((x + xp.matrix_transpose(x)) / 2)
+            factor = xp.linalg.cholesky(x)
     except LinAlgError:
         raise _not_definite(x.shape) from None
     if not bool(xp.all(xp.where(unit_matrix(x) == 1, factor, 1.0) > 0)):  # a library that does not raise
@@ -323,10 +348,9 @@ def _abstract_cholesky(w: Any, a: Any) -> Any:
     if shape is None or 0 in shape:
         return None if shape is None else filled(w, shape, 0.0)
     expect_few_rows(w, "triangle", shape[-1])
-    apply, table = w.apply, w.machine.table
-    symmetric = apply(table["/"], [apply(table["+"], [a, apply(table["swap"], [a])]), w.constant(2.0)])
     routine = Routine("triangle", (Output(math.prod(shape)), Output(None)), shape[-1], 0, shape[:-2])
-    factor, status = w.loops(routine, [symmetric], [w.types.tensor(shape), w.types.real])
+    results = [w.types.tensor(shape), w.types.real]
+    factor, status = w.loops(routine, [abstract_symmetric_part(w, a)], results)
     return _checked(w, status, NOT_DEFINITE, lambda: factor)
 
 

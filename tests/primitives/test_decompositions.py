@@ -1,0 +1,158 @@
+"""Matrices that are taken apart: the parts are what they are to be, and functions of them have the slopes of closed forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from running import TIERS, printed
+from slopes import at_shapes, lengths, only_once, random, seeds
+
+import vlad
+
+
+def several(draw: st.DrawFn, *matrix: int) -> tuple[int, ...]:
+    """The shape of one or several matrices."""
+    return (*draw(st.lists(lengths(most=3), max_size=2)), *matrix)
+
+
+@st.composite
+def square(draw: st.DrawFn) -> tuple[int, ...]:
+    n = draw(lengths(most=12))
+    return several(draw, n, n)
+
+
+def turned(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def points_up(vectors: Any) -> bool:
+    """Is the largest entry of each column positive, the first of those that are equally large?"""
+    if not vectors.size:
+        return True
+    sizes = np.abs(vectors)
+    first = np.argmax(sizes >= 0.999 * np.max(sizes, axis=-2, keepdims=True), axis=-2, keepdims=True)
+    return bool(np.all(np.take_along_axis(vectors, first, axis=-2) > 0))
+
+
+def is_orthogonal(columns: Any) -> bool:
+    return np.allclose(turned(columns) @ columns, np.eye(columns.shape[-1]), atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@at_shapes(shape=square(), seed=seeds)
+def test_symmetric_matrices(session: vlad.Session, kind: str, shape: Any, seed: int) -> None:
+    """Of any matrix it is the symmetric part."""
+    only_once(shape)
+    a = random(seed, shape, -1, 1).astype(kind)
+    values, vectors = map(np.asarray, session["eigh"](a))
+    assert values.dtype == vectors.dtype == kind
+    assert np.array_equal(session["eigvalsh"](a), values)
+    assert np.all(np.diff(values) >= 0) and points_up(vectors)
+    if kind == "float64":
+        assert is_orthogonal(vectors)
+        assert np.allclose(
+            (vectors * values[..., None, :]) @ turned(vectors), (a + turned(a)) / 2, atol=1e-13
+        )
+
+
+def products(n: int, a: Any, *along: Any) -> Any:
+    """The derivative of the n-th power: the sum of all products of n factors, each of `along` one of them, the others a."""
+    if not along:
+        return np.linalg.matrix_power(a, n)
+    if n < len(along):
+        return np.zeros_like(a)
+    ends = [one @ products(n - 1, a, *along[:k], *along[k + 1 :]) for k, one in enumerate(along)]
+    return a @ products(n - 1, a, *along) + sum(ends)
+
+
+POWERS = {
+    0: "((gradient h) a)", 1: "(hvp h a d)", 2: "(cdr (jvp-F (lambda (a) (hvp h a d)) a e))",
+    3: "((gradient (lambda (a) (sum (* (cos e) (cdr (jvp-F (lambda (a) (hvp h a d)) a e)))))) a)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("order", POWERS)
+def test_traces_of_powers(tier: str, order: int) -> None:
+    """The trace of the fifth power, which is the sum of those of the eigenvalues: its derivatives to the fourth."""
+    f = vlad.Session(tier=tier).eval(
+        f"(lambda (a d e) (let ((h (lambda (a) (sum (expt (eigvalsh a) 5))))) {POWERS[order]}))"
+    )
+    for n in (1, 2, 3, 5):
+        for seed in range(4):
+            r = np.random.default_rng(seed)
+            a, d, e = [x + x.T for x in r.normal(size=(3, n, n))]
+            a += 4 * np.diag(np.arange(n))
+            expected = 5 * products(4, a, *[d, e, np.cos(e)][:order])
+            assert np.allclose(f(a, d, e), expected, rtol=1e-9, atol=1e-9 * np.max(np.abs(expected)))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("name", ["exp", "sin", "(lambda (x) (sqrt (+ 9 x)))"])
+def test_matrix_functions(tier: str, name: str) -> None:
+    """f(A) by eigenvalues and eigenvectors, and its slope by divided differences (Daleckii and Krein 1965)."""
+    session = vlad.Session(tier=tier)
+    f = session.eval(
+        f"""(lambda (a d) (jvp-F (lambda (a) (let (((cons l v) (eigh a))) (matmul v (matmul (* (eye (size l)) ({name} l))
+        (transpose v))))) a d))"""
+    )
+    scalar = session.eval(f"(lambda (x) ({name} x))")
+    slope = session.eval(f"(lambda (x) ((gradient (lambda (x) (sum ({name} x)))) x))")
+    for seed in range(5):
+        a, d = np.random.default_rng(seed).normal(size=(2, 4, 4))
+        a, d = a + a.T, d + d.T
+        values, vectors = np.linalg.eigh(a)
+        gaps, of = values[None] - values[:, None], np.asarray(scalar(values))
+        quotients = (of[None] - of[:, None]) / np.where(gaps == 0, 1, gaps) + np.diag(slope(values))
+        value, tangent = f(a, d)
+        assert np.allclose(value, (vectors * of) @ vectors.T, atol=1e-11)
+        assert np.allclose(tangent, vectors @ (quotients * (vectors.T @ d @ vectors)) @ vectors.T, atol=1e-11)
+
+
+EQUAL = {
+    # of the values
+    "((gradient (lambda (a) (sum (exp (eigvalsh (* 0 a)))))) (ones '(2 2)))": "#[[0 0] [0 0]]",
+    "((gradient (lambda (a) (sum (expt (eigvalsh a) 3)))) (eye 3))": "#[[3 0 0] [0 3 0] [0 0 3]]",
+    "((gradient (lambda (a) (maximum (eigvalsh a)))) (eye 2))": "#[[0.5 0] [0 0.5]]",
+    # of the space that the vectors of equal values make up
+    """(round-to 9 (cdr (jvp-F (lambda (a) (let ((v (slice (cdr (eigh a)) 0 2 #:axis 1))) (matmul v (transpose v))))
+       #[[1 0 0] [0 1 0] [0 0 2]] #[[1 2 3] [2 1 4] [3 4 1]])))""": "#[[0 0 -3] [0 0 -4] [-3 -4 0]]",
+    """(round-to 9 ((gradient (lambda (a) (let ((v (slice (cdr (eigh a)) 0 2 #:axis 1))) (sum (* (matmul v (transpose v))
+       #[[0 5 1] [7 0 1] [0 0 0]]))))) #[[1 0 0] [0 1 0] [0 0 2]]))""": "#[[0 0 -0.5] [0 0 -0.5] [-0.5 -0.5 0]]",
+    # what the conventions say of others
+    "(cdr (eigh (eye 2)))": "#[[1 0] [0 1]]", "(cdr (jvp-F (lambda (a) (cdr (eigh a))) (eye 2) (ones '(2 2))))": "#[[0 0] [0 0]]",
+    "(hvp (lambda (a) (sum (expt (eigvalsh a) 2))) (eye 2) (ones '(2 2)))": "#[[2 0] [0 2]]",
+    "(eigh #[[1 +nan.0] [0 1]])": "(#[+nan.0 +nan.0] . #[[+nan.0 +nan.0] [+nan.0 +nan.0]])",
+    "(car (eigh (stack (list (eye 2) (/ (eye 2) 0)))))": "#[[1 1] [+nan.0 +nan.0]]",
+    "(eigh #[[1 2] [0 1]])": printed("(eigh #[[1 1] [1 1]])", "evaluate"),
+    "(eigh (> #[[1 0] [0 1]] 0))": "(#[1 1] . #[[1 0] [0 1]])", "(eigvalsh (as-type #[[2 0] [0 1]] 'int64))": "#[1 2]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("text", EQUAL)
+def test_at_the_edge(text: str, tier: str) -> None:
+    """Where values are equal, and where there is nothing to take apart: docs/conventions.md."""
+    assert printed(text, tier).replace("-0 ", "0 ").replace("-0]", "0]") == EQUAL[text]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_values_that_are_equal_to_rounding(tier: str) -> None:
+    """What an orthogonal matrix has turned: the space of two vectors still turns as it should."""
+    f = vlad.Session(tier=tier).eval("""(lambda (a d) (cdr (jvp-F (lambda (a)
+      (let ((v (slice (cdr (eigh a)) 0 2 #:axis 1))) (matmul v (transpose v)))) a d)))""")
+    for seed in range(10):
+        r = np.random.default_rng(seed)
+        q = np.linalg.qr(r.normal(size=(4, 4)))[0]
+        d = r.normal(size=(4, 4))
+        d = d + d.T
+        values = np.array([1.0, 1.0, 2.0, 3.0])
+        inner = q.T @ d @ q
+        for i in range(4):
+            for j in range(4):
+                is_across = (i < 2) != (j < 2)
+                inner[i, j] *= (1 if i < 2 else -1) / (values[i] - values[j]) if is_across else 0
+        assert np.allclose(f((q * values) @ q.T, d), q @ inner @ q.T, atol=1e-11)
