@@ -28,7 +28,8 @@ ROOT = Path(__file__).parents[2]
 
 # Of one or several square matrices `a`, and `b` of as many rows: with derivatives to the third.
 TEXTS = [
-    "(lambda (a b) (solve a b))", "(lambda (a b) (solve (transpose a) b))", "(lambda (a b) (inverse a))",
+    "(lambda (a b) (solve a b))", "(lambda (a b) (solve (transpose a) b))",
+    "(lambda (a b) (solve-triangular a b))", "(lambda (a b) (solve-triangular a b #:upper #t))", "(lambda (a b) (inverse a))",
     "(lambda (a b) (det a))", "(lambda (a b) (cholesky a))",
     "(lambda (a b) (let (((cons l v) (eigh (* a (+ 1 (arange (last (shape a)))))))) (einsum \"...ij,...j->...ij\" v (sin l))))",
     "(lambda (a b) (solve (cholesky a) b))",
@@ -57,7 +58,7 @@ def systems(draw: st.DrawFn) -> tuple[Any, Any]:
 @settings(max_examples=drawn(8), deadline=None)
 @given(system=systems())
 def test_matrices_and_their_derivatives(text: str, system: tuple[Any, Any]) -> None:
-    if text in TEXTS[2:6]:
+    if text in TEXTS[4:8]:
         system = system[0], np.ones(1)
         text = text.replace("a)", "(+ a (sum (* 0 b))))")
     agree(DERIVED.format(text=text), *system)
@@ -103,6 +104,8 @@ STRANGE = [
         "((gradient det) a)",
         "(hvp det a a)",
         "(eigh a)",
+        "(solve-triangular a #[1 2])",
+        "(solve-triangular a #[1 2] #:upper #t)",
         "((gradient (lambda (a) (sum (eigvalsh a)))) a)",
     ],
 )
@@ -118,7 +121,8 @@ WRONG = {
     "(lambda (a) (cholesky a))": -np.eye(2),
     "(lambda (a) ((gradient (lambda (a) (sum (solve a #[1 2])))) a))": np.zeros((2, 2)),
     "(lambda (a) (solve a #[1 2]))": np.eye(3), "(lambda (a) (inverse a))": np.ones((2, 3)), "(lambda (a) (det a))": np.ones(2),
-    "(lambda (a) (eigh a))": np.ones((2, 3)),
+    "(lambda (a) (solve-triangular a #[1 2 3]))": np.stack([np.eye(3), np.diag([1.0, 0.0, 1.0])]),
+    "(lambda (a) (solve-triangular a #[1 2]))": np.eye(3), "(lambda (a) (eigh a))": np.ones((2, 3)),
     "(lambda (a) (cholesky a)) ": np.ones((2, 3)), "(lambda (a) (solve (ones '(2 3 3)) a))": np.ones((4, 3, 1)),
 }  # fmt: skip
 
@@ -134,6 +138,7 @@ def test_of_solutions_of_nothing_nothing_is_asked() -> None:
     """With no columns, whether the matrix is singular, as NumPy has it."""
     for shape in ((3, 0), (0, 3, 2)):
         agree("solve", np.zeros((3, 3)), np.zeros(shape))
+        agree("(lambda (a b) (solve-triangular a b))", np.zeros((3, 3)), np.zeros(shape))
     agree("solve", np.zeros((0, 3, 3)), np.ones(3))
 
 
@@ -160,6 +165,8 @@ def test_a_matrix_is_taken_apart_once() -> None:
         "(let ((l (cholesky a))) (+ (sum (square (solve l b))) (sum (log (sum (* l (eye 3)) #:axis 1)))))"
     )
     gradient = f"((gradient (lambda (a) {likelihood})) a)"
+    assert described(f"(lambda (a b) {gradient})", a, b) == [*["solve_triangle"] * 4, "triangle"]
+    gradient = f"((gradient (lambda (a) {likelihood.replace('(solve l', '(solve-triangular l')})) a)"
     assert described(f"(lambda (a b) {gradient})", a, b) == [*["solve_triangle"] * 4, "triangle"]
 
 

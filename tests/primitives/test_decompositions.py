@@ -58,6 +58,26 @@ def test_symmetric_matrices(session: vlad.Session, kind: str, shape: Any, seed: 
         )
 
 
+@st.composite
+def systems(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    n, m = draw(lengths(most=12)), draw(lengths())
+    return several(draw, n, n), draw(st.sampled_from([(n,), (n, m)]))
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@at_shapes(shapes=systems(), seed=seeds)
+def test_triangles(session: vlad.Session, upper: bool, shapes: Any, seed: int) -> None:
+    """The other triangle is not looked at."""
+    only_once(shapes)
+    a, b = [random(seed + k, shape, -1, 1) for k, shape in enumerate(shapes)]
+    own, other = (np.triu, np.tril) if upper else (np.tril, np.triu)
+    a = own(a) + 4 * np.eye(shapes[0][-1])
+    solve = session.eval(f"(lambda (a b) (solve-triangular a b{' #:upper #t' if upper else ''}))")
+    found = np.asarray(solve(np.where(other(np.ones_like(a), 1 if not upper else -1), np.nan, a), b))
+    columns = found[..., None] if b.ndim == 1 else found
+    assert np.allclose(a @ columns, b[:, None] if b.ndim == 1 else b, atol=1e-12)
+
+
 def products(n: int, a: Any, *along: Any) -> Any:
     """The derivative of the n-th power: the sum of all products of n factors, each of `along` one of them, the others a."""
     if not along:

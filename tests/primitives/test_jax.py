@@ -32,6 +32,7 @@ jax = pytest.importorskip("jax", reason="JAX is there to compare with only where
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_platforms", "cpu")
 jnp, jsp, lax, nn = jax.numpy, jax.scipy.special, jax.lax, jax.nn
+solve_triangular = jax.scipy.linalg.solve_triangular
 
 Shape = tuple[int, ...]
 Case = tuple[
@@ -224,6 +225,9 @@ CASES: list[Case] = [
     ("(matmul a b)", jnp.matmul, [[(2, 3), (3, 4)], [(3,), (3, 2)], [(2, 3), (3,)], [(4, 1, 2, 3), (5, 3, 1)]], -2, 2),
     (f"(solve {REGULAR} b)", lambda a, b: jnp.linalg.solve(regular(a), b),
      [[(3, 3), (3,)], [(3, 3), (3, 2)], [(2, 3, 3), (2, 3, 1)]], -1, 1),
+    *[(f"(solve-triangular {REGULAR} b{keyword})", lambda a, b, lower=lower: solve_triangular(regular(a), b, lower=lower),
+       [[(3, 3), (3,)], [(3, 3), (3, 2)], [(2, 3, 3), (2, 3, 1)]], -1, 1)
+      for keyword, lower in (("", True), (" #:upper #t", False))],
     (f"(inverse {REGULAR})", lambda a: jnp.linalg.inv(regular(a)), SQUARES, -1, 1), ("(det a)", jnp.linalg.det, SQUARES, -1, 1),
     (f"(cholesky {DEFINITE})", lambda a: jnp.linalg.cholesky(definite(a)), SQUARES, -1, 1),
     (f'(let (((cons l v) (eigh {REGULAR}))) (einsum "...ij,...ij,...j->...ij" v v (sin l)))', of_spectrum, SQUARES, -1, 1),

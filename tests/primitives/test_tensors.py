@@ -71,6 +71,10 @@ PRODUCTS: dict[str, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "outer": [((3,), (2,)), ((1,), (4,)), ((0,), (2,))],
     "(lambda (a b) (solve (+ a (* 4 (eye (last (shape a))))) b))": [
         ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 1, 3, 3), (4, 3, 2)), ((0, 3, 3), (3, 1)), ((3, 3), (2, 3, 0))],
+    "(lambda (a b) (solve-triangular (+ a (* 4 (eye (last (shape a))))) b))": [
+        ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 1, 3, 3), (4, 3, 2)), ((0, 3, 3), (3, 1))],
+    "(lambda (a b) (solve-triangular (+ a (* 4 (eye (last (shape a))))) b #:upper #t))": [
+        ((3, 3), (3,)), ((5, 5), (5, 2)), ((2, 1, 3, 3), (4, 3, 2)), ((1, 1), (1,))],
     "(lambda (a b) (matmul (inverse (+ a (* 4 (eye (last (shape a)))))) b))": [
         ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (2, 3, 1))],
     "(lambda (a b) (* (det a) (sum b)))": [((3, 3), (2,)), ((1, 1), ()), ((0, 0), (2,)), ((2, 3, 3), (2,)), ((0, 2, 2), (2,))],
@@ -262,7 +266,7 @@ def beside(draw: st.DrawFn) -> Pair:
 
 DRAWN = dict(zip(PRODUCTS, [
     factors(), st.integers(0, 70).map(lambda n: ((n,), (n,))),
-    st.tuples(st.tuples(st.integers(0, 8)), st.tuples(st.integers(0, 8))), systems(), systems(),
+    st.tuples(st.tuples(st.integers(0, 8)), st.tuples(st.integers(0, 8))), systems(), systems(), systems(), systems(),
     st.tuples(square(), shapes()), beside(), beside(),
 ], strict=True))  # fmt: skip
 
@@ -432,6 +436,9 @@ ERRORS = {
     "(inverse #[[1 2] [2 4]])": "Matrix given to inverse is singular",
     "(solve #[[1 2] [2 4]] #[1 2])": "Matrix given to solve is singular", "(det #[1 2])": "Shapes given to det do not fit: (2)",
     "(solve (ones '(2 3 3)) (ones '(4 3 1)))": "Shapes given to solve do not fit: (2 3 3) and (4 3 1)",
+    "(solve-triangular #[[1 2]] #[1])": "Shapes given to solve-triangular do not fit: (1 2) and (1)",
+    "(solve-triangular #[[1 2] [2 0]] #[1 2])": "Matrix given to solve-triangular is singular",
+    "(solve-triangular 'a #[1] #:upper #t)": "Argument to solve-triangular is invalid",
     "(inverse 2)": "Shapes given to inverse do not fit: ()", "(cholesky 'a)": "Argument to cholesky is invalid",
     "(cholesky #[[1 2] [2 1]])": "Matrix given to cholesky is not positive definite",
     "(eigh #[[1 2 3] [4 5 6]])": "Shapes given to eigh do not fit: (2 3)", "(eigh 'a)": "Argument to eigh is invalid",
@@ -475,6 +482,7 @@ MATRICES = {
     "(solve (zeros '(3 3)) #[1 2 3])": "the matrix, of shape (3 3), has the determinant 0",
     "(solve (stack (list (eye 2) (zeros '(2 2)))) #[1 2])": "one of the matrices, of shape (2 2 2), has the determinant 0",
     "((gradient (lambda (a) (sum (inverse a)))) (ones '(2 2)))": "the matrix, of shape (2 2), has the determinant 0",
+    "(solve-triangular (zeros '(3 2 2)) #[1 2])": "one of the matrices, of shape (3 2 2), has a 0 on its diagonal",
     "(cholesky #[[1 2] [2 1]])": "the matrix, of shape (2 2), has an eigenvalue that is not positive",
     "(cholesky (- (ones '(4 2 2))))": "one of the matrices, of shape (4 2 2), has an eigenvalue that is not positive",
 }
@@ -637,6 +645,9 @@ PRINTED = {
     "((gradient (lambda (a) (sum (det a)))) (tensor (list #[[+nan.0 1] [1 2]] (eye 2))))":
     "#[[[+nan.0 +nan.0] [+nan.0 +nan.0]] [[1 0] [0 1]]]", "(cholesky #[[4 2] [2 10]])": "#[[2 0] [1 3]]",
     "(cholesky #[[4 4] [0 10]])": "#[[2 0] [1 3]]", "(solve (> #[[1 0] [0 1]] 0) (> #[1 0] 0))": "#[1 0]",
+    "(solve-triangular #[[1 +nan.0] [0 2]] #[1 4])": "#[1 2]", "(solve-triangular #[[2 1] [0 1]] #[5 1] #:upper #t)": "#[2 1]",
+    "(solve-triangular (zeros '(0 0)) (zeros '(0 2)))": "#[]", "(solve-triangular (eye 2) (zeros '(2 0)))": "#[[] []]",
+    "((gradient (lambda (a) (sum (solve-triangular a #[1 2])))) #[[1 9] [0 2]])": "#[[-1 0] [-0.5 -0.5]]",
     '(einsum "ij,jk->ik" #[[1 2] [3 4]] #[[0 1] [1 0]])': "#[[2 1] [4 3]]", '(einsum "ii" #[[1 2] [3 4]])': "5",
     """((gradient (lambda (a) (einsum "ii" a))) #[[1 2] [3 4]])""": "#[[1 0] [0 1]]",
     "((cdr (vjp unstack (zeros '(0 2)))) '())": "#[]", "(not #[1 2])": "#f", "(if (not #[1 2]) 1 2)": "2",

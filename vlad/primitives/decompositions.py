@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from vlad.core.kernels import Access, Output, Routine, contiguous
+from vlad.core.kernels import Output, Routine
 from vlad.devices import device_of
 from vlad.primitives.arrays import array_of, row
-from vlad.primitives.kernels import copied, filled, kind_of, reduced, reshaped, shape_of, unfit
+from vlad.primitives.kernels import filled, kind_of, reduced, reshaped, shape_of, unfit
 from vlad.primitives.linear_algebra import (
     abstract_symmetric_part,
+    diagonal_of,
     expect_few_rows,
     in_doubles,
     parts_of,
@@ -107,7 +108,7 @@ def _abstract_diagonal(w: Any, t: Any) -> Any:
     shape = shape_of(t)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         return unfit(w, t, (1, 1))
-    return copied(w, t, shape[:-1], Access(0, (*contiguous(shape)[:-2], shape[-1] + 1)))
+    return diagonal_of(w, t)
 
 
 def _as_diagonal(t: Value) -> Value:

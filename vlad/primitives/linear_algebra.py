@@ -15,16 +15,19 @@ from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write
 from vlad.core.types import is_tensor
 from vlad.devices import checking_singularity, device_of
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, constant, reals, row
+from vlad.primitives.arrays import array_of, constant, lengths_of, reals, row
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
     Shape,
     as_kind,
     broadcast_shape,
+    copied,
     filled,
     kind_of,
+    known,
     loops,
     provided,
+    reduced,
     repeated,
     reshaped,
     shape_of,
@@ -34,7 +37,7 @@ from vlad.primitives.numbers import invalid
 from vlad.primitives.products import expect_multiplications, product
 from vlad.primitives.shaping import in_shape
 from vlad.tensors import Array, expect_together, made, namespace, operands_of, quiet, shape_text
-from vlad.values import Primitive, Value
+from vlad.values import FALSE, Primitive, Value
 
 
 def _matmul(a: Value, b: Value) -> Value:
@@ -129,7 +132,7 @@ def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
 # Multiplications, in terms of the cube of a matrix's rows, of the routines that take one apart; nobody can interrupt them.
 EFFORTS = {"solve": 0.7, "inverse": 2.0, "det": 0.7, "cholesky": 0.4, "eigh": 12.0, "singular": 24.0}
 # Rows of the largest matrices that compiled code takes apart, which does not ask whether there is time.
-MOST_ROWS = {"spectrum": 512, "singular": 384, "factors": 1536, "triangle": 1536}
+MOST_ROWS = {"triangular": 4096, "spectrum": 512, "singular": 384, "factors": 1536, "triangle": 1536}
 
 
 def expect_work(effort: float, shape: Shape, columns: int = 0) -> None:
@@ -215,23 +218,26 @@ def factors_of(w: Any, a: Any) -> tuple[Any, Any]:
 
 
 def _solve(a: Value, b: Value) -> Value:
-    x, y = array_of("solve", a), array_of("solve", b)
+    x, columns = _system("solve", a, b)
+    expect_work(EFFORTS["solve"], x.shape, columns.shape[-1])
+    solved = _regular("solve", x, lambda: namespace(x).linalg.solve(x, columns))
+    return made(solved[..., 0] if len(lengths_of(b)) == 1 else solved)
+
+
+def _system(name: str, a: Value, b: Value) -> tuple[Array, Array]:
+    """The matrices and the columns for which they are solved, of one batch: not all libraries repeat them. Raises VladError."""
+    x, y = array_of(name, a), array_of(name, b)
+    hint = (
+        f"{name} takes square matrices and a vector or matrices of as many rows; leading axes are broadcast"
+    )
     if not _is_square(x) or not y.ndim or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1]:
-        raise unlike("solve", (a, b), _SOLVED)
-    xp, x, y = library("solve", a, b), reals(x), reals(y)
+        raise unlike(name, (a, b), hint)
+    xp, x, y = library(name, a, b), reals(x), reals(y)
     columns = y[:, None] if y.ndim == 1 else y
     batch = broadcast_shape([x.shape[:-2], columns.shape[:-2]])
     if batch is None:
-        raise unlike("solve", (a, b), _SOLVED)
-    expect_work(EFFORTS["solve"], (*batch, *x.shape[-2:]), columns.shape[-1])
-    matrices = [
-        xp.broadcast_to(one, batch + one.shape[-2:]) for one in (x, columns)
-    ]  # not all libraries do it
-    solved = _regular("solve", x, lambda: xp.linalg.solve(*matrices))
-    return made(solved[..., 0] if y.ndim == 1 else solved)
-
-
-_SOLVED = "solve takes square matrices and a vector or matrices of as many rows; leading axes are broadcast"
+        raise unlike(name, (a, b), hint)
+    return xp.broadcast_to(x, batch + x.shape[-2:]), xp.broadcast_to(columns, batch + columns.shape[-2:])
 
 
 def _column_shape(shape: Shape, of_b: Shape) -> Shape:
@@ -240,15 +246,94 @@ def _column_shape(shape: Shape, of_b: Shape) -> Shape:
 
 
 def _abstract_solve(w: Any, a: Any, b: Any) -> Any:
+    return _abstract_system(w, "solve", a, b, lambda columns, batch: _solution(w, "solve", a, columns, batch))
+
+
+def _abstract_system(w: Any, name: str, a: Any, b: Any, rule: Callable[[Any, Shape], Any]) -> Any:
+    """What the rule answers of b as columns and the batch, in the shape that solutions for b have."""
     own_a, own_b = shape_of(a), shape_of(b)
     if not is_tensor(a.type) or not is_tensor(b.type):
-        return w.fail("Argument to solve is invalid")
+        return w.fail(f"Argument to {name} is invalid")
     columns = _column_shape(own_b, own_b)
     batch = broadcast_shape([own_a[:-2], columns[:-2]])
     if len(own_a) < 2 or own_a[-1] != own_a[-2] or columns[-2] != own_a[-1] or batch is None:
-        return w.fail(f"Shapes given to solve do not fit: {shape_text(own_a)} and {shape_text(own_b)}")
-    x = _solution(w, "solve", a, reshaped(w, b, columns), batch)
+        return w.fail(f"Shapes given to {name} do not fit: {shape_text(own_a)} and {shape_text(own_b)}")
+    x = rule(reshaped(w, b, columns), batch)
     return None if x is None else reshaped(w, x, shape_of(x)[:-1]) if len(own_b) == 1 else x
+
+
+def _solve_triangular(a: Value, b: Value, upper: Value) -> Value:
+    x, columns = _system("solve-triangular", a, b)
+    expect_work(0.0, x.shape, columns.shape[-1])
+    xp = namespace(x)
+    if bool(xp.any((x == 0) & (unit_matrix(x) == 1))):
+        hint = f"{_of_shape(array_of('solve-triangular', a).shape)} has a 0 on its diagonal"
+        raise VladError("singular-matrix", SINGULAR["solve-triangular"], hint=hint)
+    with quiet():
+        solved = _substituted(x, columns, upper is not FALSE)
+    return made(solved[..., 0] if len(lengths_of(b)) == 1 else solved)
+
+
+def _substituted(x: Array, b: Array, upper: bool) -> Array:
+    """Of a system with a triangle first one half, then, with what that says, the other. The standard has no function for it, and
+    those for any matrix take it apart again, and compute with what is on the other side."""
+    n = x.shape[-1]
+    if n < 2:
+        return b / x if n else b
+    h, xp = n // 2, namespace(x)
+    first, second = slice(0, h), slice(h, n)
+    if upper:
+        first, second = second, first
+    begun = _substituted(x[..., first, first], b[..., first, :], upper)
+    rest = b[..., second, :] - x[..., second, first] @ begun
+    ended = _substituted(x[..., second, second], rest, upper)
+    return xp.concat([ended, begun] if upper else [begun, ended], axis=-2)
+
+
+def _abstract_solve_triangular(w: Any, a: Any, b: Any, upper: Any) -> Any:
+    turned = known(w, upper) is not FALSE
+    apply, table = w.apply, w.machine.table
+
+    def rule(columns: Any, batch: Shape) -> Any:
+        *own, n, _ = shape_of(a)
+        shape = (*batch, n, shape_of(columns)[-1])
+        if not n or 0 in batch:
+            return filled(w, shape, 0.0)
+        expect_few_rows(w, "triangular", n)
+        lower = a if not turned else a.transposed or apply(table["swap"], [a])
+        zeros = apply(table["="], [diagonal_of(w, a), w.constant(0.0)])
+        count = reduced(w, zeros, range(len(own) + 1), False, "+")
+        return _checked(
+            w, count, SINGULAR["solve-triangular"],
+            lambda: _by_factors(w, "triangular", lower, columns, shape, tuple(own), turned),
+        )  # fmt: skip
+
+    return _abstract_system(w, "solve-triangular", a, b, rule)
+
+
+def diagonal_of(w: Any, a: Any) -> Any:
+    """What is on the diagonals of square matrices."""
+    shape = shape_of(a)
+    return copied(w, a, shape[:-1], Access(0, (*contiguous(shape)[:-2], shape[-1] + 1)))
+
+
+def _triangle(t: Value, upper: Value) -> Value:
+    x = array_of("solve-triangular", t)
+    return made(namespace(x).tril(x) if upper is FALSE else namespace(x).triu(x))
+
+
+def _abstract_triangle(w: Any, t: Any, upper: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
+    *_, n, m = shape_of(t)
+    reads = (Read(None, Access(0, (1, 0))), Read(None, Access(0, (0, 1))))
+    order = (1, 0) if known(w, upper) is FALSE else (0, 1)
+    kernel = Kernel(
+        (n, m), reads, (Step(w.machine.table["<="], order),), (Output(n * m, kind="bool"),),
+        (Write(0, 2, Access(0, (m, 1))),),
+    )  # fmt: skip
+    (is_in_it,) = w.loops(kernel, [], [w.types.tensor((n, m), "bool")])
+    return w.apply(w.machine.table["where"], [is_in_it, t, w.constant(0.0)])
 
 
 def _inverse(a: Value) -> Value:
@@ -281,7 +366,7 @@ def _of_shape(shape: Shape) -> str:
     return f"{'one of the matrices' if len(shape) > 2 else 'the matrix'}, of shape {shape_text(shape)},"
 
 
-SINGULAR = {name: f"Matrix given to {name} is singular" for name in ("solve", "inverse")}
+SINGULAR = {name: f"Matrix given to {name} is singular" for name in ("solve", "solve-triangular", "inverse")}
 
 
 def _solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
@@ -294,14 +379,19 @@ def _solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
         return filled(w, shape, 0.0)
     factors, status = factors_of(w, a.transposed or a)
 
-    def solved() -> Any:
-        strides = broadcast(own, batch).strides
-        turned = a.transposed is not None
-        routine = Routine("solution", (Output(math.prod(shape)),), n, m, batch, strides, turned)
-        columns = b if shape_of(b) == shape else repeated(w, b, shape)
-        return w.loops(routine, [factors, columns], [w.types.tensor(shape)])[0]
+    turned = a.transposed is not None
+    return _checked(
+        w, status, SINGULAR[name], lambda: _by_factors(w, "solution", factors, b, shape, tuple(own), turned)
+    )
 
-    return _checked(w, status, SINGULAR[name], solved)
+
+def _by_factors(w: Any, name: str, factors: Any, b: Any, shape: Shape, own: Shape, turned: bool) -> Any:
+    """The solutions, of a shape, by a routine and the factors of matrices on axes of their own."""
+    *batch, n, m = shape
+    strides = broadcast(own, batch).strides
+    routine = Routine(name, (Output(math.prod(shape)),), n, m, tuple(batch), strides, turned)
+    columns = b if shape_of(b) == shape else repeated(w, b, shape)
+    return w.loops(routine, [factors, columns], [w.types.tensor(shape)])[0]
 
 
 def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
@@ -410,6 +500,20 @@ ROWS: list[Primitive] = [
              "b": """(let ((g (solve (swap a) (as-columns s b))))
                 (reshape-like (sum-like g (as-columns b b)) b))""",
          }),
+    row("solve-triangular", "a b upper",
+        "The x for which a x = b, where only the lower triangle of a counts, or the upper one.\n"
+        "(solve-triangular #[[2 0] [1 4]] #[2 9])  ⇒ #[1 2]\n(solve-triangular #[[2 1] [7 4]] #[4 8] #:upper #t)  ⇒ #[1 2]",
+        linear="b", value=_solve_triangular, keywords={"upper": FALSE}, abstract=in_doubles(_abstract_solve_triangular),
+         forward="""(let ((change (matmul (triangle da upper) (as-columns r b))))
+            (reshape-like (solve-triangular a (- (as-columns db b) change) upper) r))""",
+         reverse={
+             "a": """(let ((g (solve-triangular (swap a) (as-columns s b) (not upper))))
+                (sum-like (triangle (negate (matmul g (swap (as-columns r b)))) upper) a))""",
+             "b": """(let ((g (solve-triangular (swap a) (as-columns s b) (not upper))))
+                (reshape-like (sum-like g (as-columns b b)) b))""",
+         }),
+    row("triangle", "t upper", "The lower triangles of matrices, or the upper ones, else 0.", _triangle, linear="t", hidden=True,
+         abstract=_abstract_triangle, forward="(triangle dt upper)", reverse={"t": "(triangle s upper)"}),
     in_shape("as-columns", "t b", "Columns for solve, a vector or several: as matrices, where b is a vector.", _column_shape),
     row("inverse", "a",
         "The inverse of a square matrix.\n(inverse #[[2 0] [0 4]])  ⇒ #[[0.5 0] [0 0.25]]",
