@@ -68,6 +68,7 @@ ELSEWHERE = {
     "save": "at a prompt, `,save FILE` writes what you entered; `save-tensor` writes data",
     "set!": "no value ever changes: bind a new name with `let`, or hand the new value to the next turn of a loop",
     "setq": "no value ever changes: bind a new name with `let`, or hand the new value to the next turn of a loop",
+    "slogdet": "write `(log-det a)`, the logarithm of the absolute determinant",
     "sqr": "write `square`",
     "str": "write `number->string` or `symbol->string`",
     "tail": "write `cdr` or `rest`",

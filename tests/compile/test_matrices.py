@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 TEXTS = [
     "(lambda (a b) (solve a b))", "(lambda (a b) (solve (transpose a) b))",
     "(lambda (a b) (solve-triangular a b))", "(lambda (a b) (solve-triangular a b #:upper #t))", "(lambda (a b) (inverse a))",
-    "(lambda (a b) (det a))", "(lambda (a b) (cholesky a))",
+    "(lambda (a b) (det a))", "(lambda (a b) (log-det a))", "(lambda (a b) (cholesky a))",
     "(lambda (a b) (let (((cons l v) (eigh (* a (+ 1 (arange (last (shape a)))))))) (einsum \"...ij,...j->...ij\" v (sin l))))",
     "(lambda (a b) (solve (cholesky a) b))",
 ]  # fmt: skip
@@ -58,7 +58,7 @@ def systems(draw: st.DrawFn) -> tuple[Any, Any]:
 @settings(max_examples=drawn(8), deadline=None)
 @given(system=systems())
 def test_matrices_and_their_derivatives(text: str, system: tuple[Any, Any]) -> None:
-    if text in TEXTS[4:8]:
+    if text in TEXTS[4:9]:
         system = system[0], np.ones(1)
         text = text.replace("a)", "(+ a (sum (* 0 b))))")
     agree(DERIVED.format(text=text), *system)
@@ -105,6 +105,8 @@ STRANGE = [
         "(hvp det a a)",
         "(eigh a)",
         "(solve-triangular a #[1 2])",
+        "(log-det a)",
+        "((gradient log-det) a)",
         "(solve-triangular a #[1 2] #:upper #t)",
         "((gradient (lambda (a) (sum (eigvalsh a)))) a)",
     ],
@@ -161,6 +163,8 @@ def test_a_matrix_is_taken_apart_once() -> None:
     a, b = np.eye(3), np.ones(3)
     gradient = "((gradient (lambda (a) (sum (sin (solve a b))))) a)"
     assert described(f"(lambda (a b) {gradient})", a, b) == ["factor", "solve", "solve"]
+    gradient = "(+ (* (log-det a) a) ((gradient log-det) a))"
+    assert described(f"(lambda (a b) {gradient})", a, b) == ["factor", "solve"]
     likelihood = (
         "(let ((l (cholesky a))) (+ (sum (square (solve l b))) (sum (log (sum (* l (eye 3)) #:axis 1)))))"
     )

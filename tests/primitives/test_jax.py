@@ -229,6 +229,7 @@ CASES: list[Case] = [
        [[(3, 3), (3,)], [(3, 3), (3, 2)], [(2, 3, 3), (2, 3, 1)]], -1, 1)
       for keyword, lower in (("", True), (" #:upper #t", False))],
     (f"(inverse {REGULAR})", lambda a: jnp.linalg.inv(regular(a)), SQUARES, -1, 1), ("(det a)", jnp.linalg.det, SQUARES, -1, 1),
+    (f"(log-det {REGULAR})", lambda a: jnp.linalg.slogdet(regular(a))[1], SQUARES, -1, 1),
     (f"(cholesky {DEFINITE})", lambda a: jnp.linalg.cholesky(definite(a)), SQUARES, -1, 1),
     (f'(let (((cons l v) (eigh {REGULAR}))) (einsum "...ij,...ij,...j->...ij" v v (sin l)))', of_spectrum, SQUARES, -1, 1),
     *[(f'(einsum "{spec}" a b)', lambda a, b, spec=spec: jnp.einsum(spec, a, b), [shapes], -2, 2) for spec, shapes in {

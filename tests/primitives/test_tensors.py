@@ -78,6 +78,8 @@ PRODUCTS: dict[str, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "(lambda (a b) (matmul (inverse (+ a (* 4 (eye (last (shape a)))))) b))": [
         ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (2, 3, 1))],
     "(lambda (a b) (* (det a) (sum b)))": [((3, 3), (2,)), ((1, 1), ()), ((0, 0), (2,)), ((2, 3, 3), (2,)), ((0, 2, 2), (2,))],
+    "(lambda (a b) (* (log-det (+ a (* 4 (eye (last (shape a)))))) (sum b)))": [
+        ((3, 3), (2,)), ((1, 1), ()), ((0, 0), (2,)), ((2, 3, 3), (2,)), ((0, 2, 2), (2,))],
     "(lambda (a b) (cholesky (+ (* b a) (* 6 (eye (last (shape a)))))))": [
         ((3, 3), ()), ((3, 3), (3, 3)), ((2, 1, 3, 3), (3, 1))],
     f"(lambda (a b) (let (((cons l v) (eigh {APART_VALUES}))) (einsum \"...ij,...j->...ij\" (+ 1 v) (sin l))))": [
@@ -267,7 +269,7 @@ def beside(draw: st.DrawFn) -> Pair:
 DRAWN = dict(zip(PRODUCTS, [
     factors(), st.integers(0, 70).map(lambda n: ((n,), (n,))),
     st.tuples(st.tuples(st.integers(0, 8)), st.tuples(st.integers(0, 8))), systems(), systems(), systems(), systems(),
-    st.tuples(square(), shapes()), beside(), beside(),
+    st.tuples(square(), shapes()), st.tuples(square(), shapes()), beside(), beside(),
 ], strict=True))  # fmt: skip
 
 
@@ -436,6 +438,8 @@ ERRORS = {
     "(inverse #[[1 2] [2 4]])": "Matrix given to inverse is singular",
     "(solve #[[1 2] [2 4]] #[1 2])": "Matrix given to solve is singular", "(det #[1 2])": "Shapes given to det do not fit: (2)",
     "(solve (ones '(2 3 3)) (ones '(4 3 1)))": "Shapes given to solve do not fit: (2 3 3) and (4 3 1)",
+    "(log-det #[1 2])": "Shapes given to log-det do not fit: (2)", "(log-det 'a)": "Argument to log-det is invalid",
+    "((gradient log-det) #[[1 2] [2 4]])": "Matrix given to log-det is singular",
     "(solve-triangular #[[1 2]] #[1])": "Shapes given to solve-triangular do not fit: (1 2) and (1)",
     "(solve-triangular #[[1 2] [2 0]] #[1 2])": "Matrix given to solve-triangular is singular",
     "(solve-triangular 'a #[1] #:upper #t)": "Argument to solve-triangular is invalid",
@@ -645,6 +649,9 @@ PRINTED = {
     "((gradient (lambda (a) (sum (det a)))) (tensor (list #[[+nan.0 1] [1 2]] (eye 2))))":
     "#[[[+nan.0 +nan.0] [+nan.0 +nan.0]] [[1 0] [0 1]]]", "(cholesky #[[4 2] [2 10]])": "#[[2 0] [1 3]]",
     "(cholesky #[[4 4] [0 10]])": "#[[2 0] [1 3]]", "(solve (> #[[1 0] [0 1]] 0) (> #[1 0] 0))": "#[1 0]",
+    "(log-det (zeros '(0 0)))": "0", "(log-det (zeros '(2 2)))": "-inf.0", "(log-det #[[1 +nan.0] [1 2]])": "+nan.0",
+    "(log-det (stack (list (eye 2) (ones '(2 2)))))": "#[0 -inf.0]",
+    "(round-to 6 (list (log-det (* -1e300 (eye 100))) (log-det (* 1e-300 (eye 100)))))": "(69077.55279 -69077.55279)",
     "(solve-triangular #[[1 +nan.0] [0 2]] #[1 4])": "#[1 2]", "(solve-triangular #[[2 1] [0 1]] #[5 1] #:upper #t)": "#[2 1]",
     "(solve-triangular (zeros '(0 0)) (zeros '(0 2)))": "#[]", "(solve-triangular (eye 2) (zeros '(2 0)))": "#[[] []]",
     "((gradient (lambda (a) (sum (solve-triangular a #[1 2])))) #[[1 9] [0 2]])": "#[[-1 0] [-0.5 -0.5]]",

@@ -48,6 +48,8 @@ from vlad.primitives.linear_algebra import (
     expect_work,
     factors_of,
     in_doubles,
+    regular,
+    solution,
     square_matrix,
     square_shape,
     unit_matrix,
@@ -72,6 +74,45 @@ def _abstract_det(w: Any, a: Any) -> Any:
     routine = Routine("determinant", (Output(math.prod(batch) if batch else None),), n, 0, tuple(batch))
     result = w.types.tensor(tuple(batch)) if batch else w.types.real
     return w.loops(routine, [factors_of(w, a)[0]], [result])[0]
+
+
+def _log_det(a: Value) -> Value:
+    x = square_matrix("log-det", a)
+    with quiet():
+        return made(namespace(x).linalg.slogdet(x)[1])
+
+
+def _abstract_log_det(w: Any, a: Any) -> Any:
+    """The sum of the logarithms of what is on the diagonals of U."""
+    shape = square_shape(w, "log-det", a)
+    if shape is None:
+        return None
+    *batch, n, _ = shape
+    if 0 in shape:
+        return filled(w, tuple(batch), 0.0) if batch else w.constant(0.0)
+    strides = [stride * (n * n + n) for stride in contiguous(batch)]
+    table = w.machine.table
+    return loops(
+        w, (*batch, n), [factors_of(w, a)[0]], [Access(0, (*strides, n + 1))], tuple(batch),
+        steps=[(table["abs"], (0,)), (table["log"], (1,))],
+        write=Access(0, (*contiguous(batch), 0)) if batch else None, combine="+",
+    )  # fmt: skip
+
+
+def _transposed_inverse(a: Value) -> Value:
+    x = square_matrix("log-det", a)
+    xp = namespace(x)
+    return made(xp.matrix_transpose(regular("log-det", x, lambda: xp.linalg.inv(x))))
+
+
+def _abstract_transposed_inverse(w: Any, a: Any) -> Any:
+    shape = square_shape(w, "log-det", a)
+    if shape is None:
+        return None
+    apply, table = w.apply, w.machine.table
+    unit = apply(table["eye"], [w.constant(float(shape[-1]))])
+    inverse = solution(w, "log-det", a, unit, shape[:-2])
+    return None if inverse is None else apply(table["swap"], [inverse])
 
 
 def _singular(x: Array) -> tuple[Array, ...]:
@@ -400,6 +441,15 @@ ROWS: list[Primitive] = [
         "((gradient det) #[[2 0] [0 4]])  ⇒ #[[4 0] [0 2]]", _det, abstract=in_doubles(_abstract_det),
          forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (cofactor a))"}),
+    row("log-det", "a",
+        "The logarithm of the absolute value of the determinant, which may be too large or small for a number itself.\n"
+        "(log-det (eye 3))  ⇒ 0\n(round-to 4 (log-det (* 1e200 (eye 2))))  ⇒ 921.034\n(log-det #[[1 2] [2 4]])  ⇒ -inf.0\n"
+        "((gradient log-det) #[[2 0] [0 4]])  ⇒ #[[0.5 0] [0 0.25]]", _log_det, abstract=in_doubles(_abstract_log_det),
+         forward="(sum (* (transposed-inverse a) da) '(-2 -1) #f)",
+         reverse={"a": "(* (spread s a '(-2 -1)) (transposed-inverse a))"}),
+    row("transposed-inverse", "a", "The slope of log-det.", _transposed_inverse, hidden=True,
+         abstract=in_doubles(_abstract_transposed_inverse),
+         forward="(negate (matmul r (matmul (swap da) r)))", reverse={"a": "(negate (matmul r (matmul (swap s) r)))"}),
     row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True,
          abstract=in_doubles(_abstract_cofactor),
          forward=_COFACTOR_SLOPE.replace("E", "da"), reverse={"a": _COFACTOR_SLOPE.replace("E", "s")}),

@@ -130,7 +130,15 @@ def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
 
 
 # Multiplications, in terms of the cube of a matrix's rows, of the routines that take one apart; nobody can interrupt them.
-EFFORTS = {"solve": 0.7, "inverse": 2.0, "det": 0.7, "cholesky": 0.4, "eigh": 12.0, "singular": 24.0}
+EFFORTS = {
+    "solve": 0.7,
+    "inverse": 2.0,
+    "det": 0.7,
+    "log-det": 0.7,
+    "cholesky": 0.4,
+    "eigh": 12.0,
+    "singular": 24.0,
+}
 # Rows of the largest matrices that compiled code takes apart, which does not ask whether there is time.
 MOST_ROWS = {"triangular": 4096, "spectrum": 512, "singular": 384, "factors": 1536, "triangle": 1536}
 
@@ -220,7 +228,7 @@ def factors_of(w: Any, a: Any) -> tuple[Any, Any]:
 def _solve(a: Value, b: Value) -> Value:
     x, columns = _system("solve", a, b)
     expect_work(EFFORTS["solve"], x.shape, columns.shape[-1])
-    solved = _regular("solve", x, lambda: namespace(x).linalg.solve(x, columns))
+    solved = regular("solve", x, lambda: namespace(x).linalg.solve(x, columns))
     return made(solved[..., 0] if len(lengths_of(b)) == 1 else solved)
 
 
@@ -246,7 +254,7 @@ def _column_shape(shape: Shape, of_b: Shape) -> Shape:
 
 
 def _abstract_solve(w: Any, a: Any, b: Any) -> Any:
-    return _abstract_system(w, "solve", a, b, lambda columns, batch: _solution(w, "solve", a, columns, batch))
+    return _abstract_system(w, "solve", a, b, lambda columns, batch: solution(w, "solve", a, columns, batch))
 
 
 def _abstract_system(w: Any, name: str, a: Any, b: Any, rule: Callable[[Any, Shape], Any]) -> Any:
@@ -338,19 +346,19 @@ def _abstract_triangle(w: Any, t: Any, upper: Any) -> Any:
 
 def _inverse(a: Value) -> Value:
     x = square_matrix("inverse", a)
-    return made(_regular("inverse", x, lambda: namespace(x).linalg.inv(x)))
+    return made(regular("inverse", x, lambda: namespace(x).linalg.inv(x)))
 
 
 def _abstract_inverse(w: Any, a: Any) -> Any:
     shape = square_shape(w, "inverse", a)
     if shape is None:
         return None
-    return _solution(
+    return solution(
         w, "inverse", a, w.apply(w.machine.table["eye"], [w.constant(float(shape[-1]))]), shape[:-2]
     )
 
 
-def _regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
+def regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
     from numpy.linalg import LinAlgError  # the other libraries' own is this one
 
     try:
@@ -366,10 +374,13 @@ def _of_shape(shape: Shape) -> str:
     return f"{'one of the matrices' if len(shape) > 2 else 'the matrix'}, of shape {shape_text(shape)},"
 
 
-SINGULAR = {name: f"Matrix given to {name} is singular" for name in ("solve", "solve-triangular", "inverse")}
+SINGULAR = {
+    name: f"Matrix given to {name} is singular"
+    for name in ("solve", "solve-triangular", "inverse", "log-det")
+}
 
 
-def _solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
+def solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
     """The x for which a x = b, matrices over all of the batch. For a transposed matrix, as derivatives have it, the factors are
     those of the matrix itself, which are there already."""
     *own, n, _ = shape_of(a)
