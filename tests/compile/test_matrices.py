@@ -32,6 +32,8 @@ TEXTS = [
     "(lambda (a b) (solve-triangular a b))", "(lambda (a b) (solve-triangular a b #:upper #t))", "(lambda (a b) (inverse a))",
     "(lambda (a b) (det a))", "(lambda (a b) (log-det a))", "(lambda (a b) (cholesky a))",
     "(lambda (a b) (let (((cons l v) (eigh (* a (+ 1 (arange (last (shape a)))))))) (einsum \"...ij,...j->...ij\" v (sin l))))",
+    "(lambda (a b) (let (((cons q r) (qr a))) (matmul (sin q) (sin r))))",
+    "(lambda (a b) (let (((list u s v) (svd (* a (+ 1 (arange (last (shape a)))))))) (matmul (matmul u (sin v)) v)))",
     "(lambda (a b) (solve (cholesky a) b))",
 ]  # fmt: skip
 DERIVED = """(lambda (a b)
@@ -58,7 +60,7 @@ def systems(draw: st.DrawFn) -> tuple[Any, Any]:
 @settings(max_examples=drawn(8), deadline=None)
 @given(system=systems())
 def test_matrices_and_their_derivatives(text: str, system: tuple[Any, Any]) -> None:
-    if text in TEXTS[4:9]:
+    if text in TEXTS[4:11]:
         system = system[0], np.ones(1)
         text = text.replace("a)", "(+ a (sum (* 0 b))))")
     agree(DERIVED.format(text=text), *system)
@@ -104,6 +106,8 @@ STRANGE = [
         "((gradient det) a)",
         "(hvp det a a)",
         "(eigh a)",
+        "(qr a)",
+        "(svd a)",
         "(solve-triangular a #[1 2])",
         "(log-det a)",
         "((gradient log-det) a)",
@@ -125,6 +129,8 @@ WRONG = {
     "(lambda (a) (solve a #[1 2]))": np.eye(3), "(lambda (a) (inverse a))": np.ones((2, 3)), "(lambda (a) (det a))": np.ones(2),
     "(lambda (a) (solve-triangular a #[1 2 3]))": np.stack([np.eye(3), np.diag([1.0, 0.0, 1.0])]),
     "(lambda (a) (solve-triangular a #[1 2]))": np.eye(3), "(lambda (a) (eigh a))": np.ones((2, 3)),
+    "(lambda (a) (qr a))": np.ones(3), "(lambda (a) (svd a))": np.ones(3),
+    "(lambda (a) ((gradient (lambda (a) (sum (car (qr a))))) a))": np.zeros((2, 3)),
     "(lambda (a) (cholesky a)) ": np.ones((2, 3)), "(lambda (a) (solve (ones '(2 3 3)) a))": np.ones((4, 3, 1)),
 }  # fmt: skip
 
@@ -153,7 +159,7 @@ def described(text: str, *operands: Any) -> list[str]:
     body = unit.text[unit.text.index("static void * v") :]
     return [
         name
-        for name in ("factor", "solve", "solve_triangle", "triangle", "singular", "spectrum")
+        for name in ("factor", "solve", "solve_triangle", "triangle", "singular", "spectrum", "orthogonal")
         for _ in range(body.count(f"vlad_{name}("))
     ]
 
@@ -220,7 +226,7 @@ def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
 # The routines of runtime.c for themselves: by the library, by one whose lengths are of 32 bits, and their own.
 
 NARROW = """
-static void *wide[6];
+static void *wide[8];
 static void narrow_factor(int *m, int *n, double *a, int *lda, int *rows, int *info) {
   long lengths[] = {*m, *n, *lda, 0}, found[64];
   ((void (*)(long *, long *, double *, long *, long *, long *))wide[0])(lengths, lengths + 1, a, lengths + 2, found, lengths + 3);
@@ -265,8 +271,21 @@ static void narrow_spectrum(const char *v, const char *l, int *n, double *a, int
       v, l, lengths, a, lengths + 1, s, work, lengths + 2, found, lengths + 3, lengths + 4, one, two);
   *info = lengths[4], *more = found[0];
 }
+static void narrow_reflections(int *m, int *n, double *a, int *lda, double *by, double *work, int *room, int *info) {
+  long lengths[] = {*m, *n, *lda, *room, 0};
+  ((void (*)(long *, long *, double *, long *, double *, double *, long *, long *))wide[6])(
+      lengths, lengths + 1, a, lengths + 2, by, work, lengths + 3, lengths + 4);
+  *info = lengths[4];
+}
+static void narrow_reflected(int *m, int *n, int *k, double *a, int *lda, double *by, double *work, int *room, int *info) {
+  long lengths[] = {*m, *n, *k, *lda, *room, 0};
+  ((void (*)(long *, long *, long *, double *, long *, double *, double *, long *, long *))wide[7])(
+      lengths, lengths + 1, lengths + 2, a, lengths + 3, by, work, lengths + 4, lengths + 5);
+  *info = lengths[5];
+}
 static void *narrow[] = {(void *)narrow_factor, (void *)narrow_solve, (void *)narrow_triangle, (void *)narrow_singular,
-                         (void *)narrow_solve_triangle, (void *)narrow_spectrum};
+                         (void *)narrow_solve_triangle, (void *)narrow_spectrum, (void *)narrow_reflections,
+                         (void *)narrow_reflected};
 """
 CALL = """
 int vlad_call(union vlad_word const *in, union vlad_word *out) {
@@ -274,7 +293,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
   double *a = in[5].p, *b = in[6].p, *c = in[7].p, *d = in[8].p;
   switch (in[0].i) {
     case 0: vlad_lapack = in[1].p; vlad_lapack_is_wide = in[2].i; return 0;
-    case 1: for (long i = 0; i < 6; i++) wide[i] = ((void **)in[1].p)[i];
+    case 1: for (long i = 0; i < 8; i++) wide[i] = ((void **)in[1].p)[i];
             vlad_lapack = narrow; vlad_lapack_is_wide = 0; return 0;
   }
   vlad_top = in[1].p;
@@ -284,7 +303,8 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
     case 5: out[0].d = vlad_determinant(n, a); break;
     case 6: out[0].d = vlad_triangle(count, n, a, b); break;
     case 8: case 9: vlad_solve_triangle(in[0].i == 9, n, m, a, b, c); break;
-    case 7: vlad_singular(count, n, a, b, c, d); break;
+    case 7: vlad_singular(count, n, m, a, b, c, d); break;
+    case 11: vlad_orthogonal(count, n, m, a, b, c); break;
     case 10: vlad_spectrum(count, n, a, b, c); break;
   }
   return vlad_top != in[1].p;
@@ -326,7 +346,7 @@ def test_the_routines(compiler: str, kind: str) -> None:  # noqa: F811
         for rank in {n, n, max(n - 1, 0), n // 2, 0}:
             a = r.normal(size=(n, rank)) @ r.normal(size=(rank, n))
             u, s, v = np.full((n, n), 7.0), np.full(n, 7.0), np.full((n, n), 7.0)
-            call(7, n, 0, a, u, s, v)
+            call(7, n, n, a, u, s, v)
             assert np.allclose((u * s) @ v, a, atol=1e-13 * n) and np.allclose(
                 s, np.linalg.svd(a)[1], atol=1e-13 * n
             )
@@ -362,6 +382,21 @@ def test_the_routines(compiler: str, kind: str) -> None:  # noqa: F811
                     assert np.allclose(triangle.T @ x, b, atol=1e-9)
             elif rank == 0:
                 assert status != 0.0 and call(6, n, 0, a, triangle) != 0.0
+    for n, m in ((1, 3), (3, 1), (2, 5), (5, 2), (7, 7), (30, 20), (20, 30)):
+        k = min(n, m)
+        for rank in {k, k - 1, 0}:
+            a = np.stack([r.normal(size=(n, rank)) @ r.normal(size=(rank, m)), r.normal(size=(n, m))])
+            u, s, v, q, t = [np.full((2, *shape), 7.0) for shape in ((n, k), (k,), (k, m), (n, k), (k, m))]
+            call(7, n, m, a, u, s, v, count=2)
+            call(11, n, m, a, q, t, count=2)
+            assert np.allclose((u * s[:, None]) @ v, a, atol=1e-12) and np.allclose(q @ t, a, atol=1e-12)
+            assert np.allclose(s, np.linalg.svd(a, compute_uv=False), atol=1e-12)
+            for columns in (u, np.swapaxes(v, 1, 2), q):
+                assert np.allclose(np.swapaxes(columns, 1, 2) @ columns, np.eye(k), atol=1e-12)
+            assert np.array_equal(t, np.triu(t)) and (np.diagonal(t, axis1=1, axis2=2) >= 0).all()
+    call(7, 2, 2, np.array([[1.0, 2.0], [-np.inf, 3.0]]), u, s, v)
+    call(11, 2, 2, np.array([[1.0, 2.0], [np.nan, 3.0]]), q, t)
+    assert all(np.isnan(found.ravel()[:4]).all() for found in (u, v, q, t)) and np.isnan(s.ravel()[:2]).all()
     assert call(6, 2, 0, np.array([[1.0, np.nan], [np.nan, 2.0]]), np.zeros((2, 2))) != 0.0
     values, vectors = np.zeros(2), np.zeros((2, 2))
     for kind in (np.nan, np.inf):

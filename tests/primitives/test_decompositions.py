@@ -11,6 +11,7 @@ from running import TIERS, printed
 from slopes import at_shapes, lengths, only_once, random, seeds
 
 import vlad
+from vlad.primitives.linear_algebra import parts_of
 
 
 def several(draw: st.DrawFn, *matrix: int) -> tuple[int, ...]:
@@ -76,6 +77,74 @@ def test_triangles(session: vlad.Session, upper: bool, shapes: Any, seed: int) -
     found = np.asarray(solve(np.where(other(np.ones_like(a), 1 if not upper else -1), np.nan, a), b))
     columns = found[..., None] if b.ndim == 1 else found
     assert np.allclose(a @ columns, b[:, None] if b.ndim == 1 else b, atol=1e-12)
+
+
+@st.composite
+def oblong(draw: st.DrawFn) -> tuple[int, ...]:
+    return several(draw, draw(lengths(most=6)), draw(lengths(most=6)))
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@at_shapes(shape=oblong(), seed=seeds)
+def test_orthogonal_columns(session: vlad.Session, kind: str, shape: Any, seed: int) -> None:
+    only_once(shape)
+    a = random(seed, shape, -1, 1).astype(kind)
+    q, r = map(np.asarray, session["qr"](a))
+    assert q.dtype == r.dtype == kind and np.array_equal(r, np.triu(r))
+    assert (np.diagonal(r, axis1=-2, axis2=-1) >= 0).all()
+    if kind == "float64":
+        assert is_orthogonal(q) and np.allclose(q @ r, a, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@at_shapes(shape=oblong(), seed=seeds)
+def test_singular_values(session: vlad.Session, kind: str, shape: Any, seed: int) -> None:
+    only_once(shape)
+    a = random(seed, shape, -1, 1).astype(kind)
+    u, s, v = map(np.asarray, session["svd"](a))
+    assert u.dtype == s.dtype == v.dtype == kind and points_up(u)
+    assert (s >= 0).all() and (np.diff(s) <= 0).all()
+    if kind == "float64":
+        assert is_orthogonal(u) and is_orthogonal(turned(v))
+        assert np.allclose((u * s[..., None, :]) @ v, a, atol=1e-13)
+
+
+def test_a_matrix_whose_parts_are_not_found_is_none_of_the_others(session: vlad.Session) -> None:
+    """LAPACK gives up on hardly any, and does not say on which of several."""
+
+    def moody(x: Any) -> Any:
+        if (x == 7).any():
+            raise np.linalg.LinAlgError
+        return np.linalg.eigh(x)
+
+    values, vectors = parts_of(np.stack([np.eye(2), np.full((2, 2), 7.0), np.diag([2.0, 3.0])]), moody)
+    assert np.array_equal(values, [[1, 1], [np.nan, np.nan], [2, 3]], equal_nan=True)
+    assert np.isnan(vectors[1]).all() and np.array_equal(vectors[[0, 2]], np.stack([np.eye(2)] * 2))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
+def test_what_is_made_of_singular_values(tier: str, shape: tuple[int, int]) -> None:
+    """The sum of the singular values, whose slope is u v, and of their squares and fourth powers, which are polynomials."""
+    session, r = vlad.Session(tier=tier), np.random.default_rng(2)
+    f = session.eval("""(lambda (a e) (let ((h (lambda (n) (lambda (a) (sum (expt (car (cdr (svd a))) n))))))
+      (list ((gradient (h 1)) a) ((gradient (h 2)) a) (hvp (h 2) a e) ((gradient (h 4)) a) (hvp (h 4) a e))))""")
+    for _ in range(5):
+        a, e = r.normal(size=(2, *shape))
+        u, _, v = np.linalg.svd(a, full_matrices=False)
+        curved = 4 * (e @ a.T @ a + a @ e.T @ a + a @ a.T @ e)
+        for found, expected in zip(f(a, e), (u @ v, 2 * a, 2 * e, 4 * a @ a.T @ a, curved), strict=True):
+            assert np.allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_singular_values_that_are_nearly_equal(tier: str) -> None:
+    """What turns both sides alike is divided by a sum: the orthogonal factor keeps its digits, which by squares it would not."""
+    f = vlad.Session(tier=tier).eval(
+        "(lambda (a e) (cdr (jvp-F (lambda (a) (let (((list u s v) (svd a))) (matmul u v))) a e)))"
+    )
+    e = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    assert np.allclose(f(np.diag([1 + 1e-12, 1.0]), e), e, rtol=1e-11)
 
 
 def products(n: int, a: Any, *along: Any) -> Any:
@@ -145,6 +214,11 @@ EQUAL = {
     # what the conventions say of others
     "(cdr (eigh (eye 2)))": "#[[1 0] [0 1]]", "(cdr (jvp-F (lambda (a) (cdr (eigh a))) (eye 2) (ones '(2 2))))": "#[[0 0] [0 0]]",
     "(hvp (lambda (a) (sum (expt (eigvalsh a) 2))) (eye 2) (ones '(2 2)))": "#[[2 0] [0 2]]",
+    "((gradient (lambda (a) (sum (square (car (cdr (svd a))))))) (eye 2))": "#[[2 0] [0 2]]",
+    "(cdr (jvp-F (lambda (a) (car (svd a))) (zeros '(2 2)) (ones '(2 2))))": "#[[0 0] [0 0]]",
+    "(svd #[[1 +inf.0]])": "(#[[+nan.0]] #[+nan.0] #[[+nan.0 +nan.0]])",
+    "(qr #[[1 +nan.0]])": "(#[[+nan.0]] . #[[+nan.0 +nan.0]])",
+    "(car (qr #[[-2]]))": "#[[-1]]", "(car (cdr (svd #[[3 4]])))": "#[5]", "(qr (zeros '(2 0)))": "(#[[] []] . #[])",
     "(eigh #[[1 +nan.0] [0 1]])": "(#[+nan.0 +nan.0] . #[[+nan.0 +nan.0] [+nan.0 +nan.0]])",
     "(car (eigh (stack (list (eye 2) (/ (eye 2) 0)))))": "#[[1 1] [+nan.0 +nan.0]]",
     "(eigh #[[1 2] [0 1]])": printed("(eigh #[[1 1] [1 1]])", "evaluate"),

@@ -48,6 +48,7 @@ from vlad.primitives.linear_algebra import (
     expect_work,
     factors_of,
     in_doubles,
+    parts_of,
     regular,
     solution,
     square_matrix,
@@ -116,30 +117,19 @@ def _abstract_transposed_inverse(w: Any, a: Any) -> Any:
 
 
 def _singular(x: Array) -> tuple[Array, ...]:
-    """U, the singular values and Vᵀ; nan where a library does not find them, as of a matrix in which nan is."""
-    from numpy.linalg import LinAlgError
-
-    xp = namespace(x)
+    """U, the singular values and Vᵀ."""
     expect_work(EFFORTS["singular"], x.shape)
-    try:
-        with quiet():
-            u, sizes, v = xp.linalg.svd(x)
-    except LinAlgError:
-        if x.ndim > 2:  # one of several, and it does not say which
-            found = [_singular(x[index, ...]) for index in range(x.shape[0])]
-            return tuple([xp.stack(parts) for parts in zip(*found, strict=True)])
-        unknown = xp.full_like(x, xp.nan)
-        return unknown, unknown[..., 0], unknown
-    return u, sizes, v
+    return parts_of(x, lambda x: namespace(x).linalg.svd(x, full_matrices=False))
 
 
-def _abstract_singular(w: Any, a: Any) -> tuple[Any, Any, Any]:
-    *batch, n, _ = shape = shape_of(a)
-    expect_few_rows(w, "singular", n)
-    whole, row = Output(math.prod(shape)), Output(math.prod(batch) * n)
-    routine = Routine("singular", (whole, row, whole), n, 0, tuple(batch))
-    tensor = w.types.tensor
-    u, sizes, v = w.loops(routine, [a], [tensor(shape), tensor((*batch, n)), tensor(shape)])
+def abstract_singular(w: Any, a: Any) -> tuple[Any, Any, Any]:
+    *batch, m, n = shape_of(a)
+    k = min(m, n)
+    expect_few_rows(w, "singular", m, n)
+    shapes = (*batch, m, k), (*batch, k), (*batch, k, n)
+    outputs = tuple([Output(math.prod(shape)) for shape in shapes])
+    routine = Routine("singular", outputs, m, n, tuple(batch))
+    u, sizes, v = w.loops(routine, [a], [w.types.tensor(shape) for shape in shapes])
     return u, sizes, v
 
 
@@ -171,7 +161,7 @@ def _abstract_cofactor(w: Any, a: Any) -> Any:
         return None if shape is None else filled(w, shape, 0.0)
     *batch, n, _ = shape
     apply, table = w.apply, w.machine.table
-    u, sizes, v = _abstract_singular(w, a)
+    u, sizes, v = abstract_singular(w, a)
     unit = apply(table["eye"], [w.constant(float(n))])
     test = apply(table["="], [unit, w.constant(1.0)])
     spread = repeated(w, reshaped(w, sizes, (*batch, 1, n)), shape)
@@ -288,7 +278,7 @@ def _abstract_cofactors(w: Any, a: Any) -> Any:
         return apply(table[name], [constant(x) if type(x) is float else x for x in operands])
 
     given = [copied(w, a, own, Access(k * math.prod(own), contiguous(own))) for k in range(count)]
-    u, sizes, v = _abstract_singular(w, given[0])
+    u, sizes, v = abstract_singular(w, given[0])
     orientation = _abstract_orientation(w, u, v)
     turned, back, sizes = by("swap", u), by("swap", v), reshaped(w, sizes, (*batch, 1, n))
     unit = by("eye", float(n))

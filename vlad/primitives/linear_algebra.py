@@ -7,6 +7,7 @@ made. The work itself is LAPACK's: the array library calls it, or a routine of c
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -131,27 +132,26 @@ def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
 
 # Multiplications, in terms of the cube of a matrix's rows, of the routines that take one apart; nobody can interrupt them.
 EFFORTS = {
-    "solve": 0.7,
-    "inverse": 2.0,
-    "det": 0.7,
-    "log-det": 0.7,
-    "cholesky": 0.4,
-    "eigh": 12.0,
+    "solve": 0.7, "inverse": 2.0, "det": 0.7, "log-det": 0.7, "cholesky": 0.4, "eigh": 12.0, "qr": 4.0, "svd": 24.0,
     "singular": 24.0,
-}
+}  # fmt: skip
 # Rows of the largest matrices that compiled code takes apart, which does not ask whether there is time.
-MOST_ROWS = {"triangular": 4096, "spectrum": 512, "singular": 384, "factors": 1536, "triangle": 1536}
+MOST_ROWS = {
+    "triangular": 4096, "orthogonal": 768, "spectrum": 512, "singular": 384, "factors": 1536, "triangle": 1536,
+}  # fmt: skip
 
 
 def expect_work(effort: float, shape: Shape, columns: int = 0) -> None:
     """Raises NoTime where the work on matrices of a shape, and on so many columns for each, would take longer than there is."""
-    *batch, n, _ = shape
-    expect_multiplications(math.prod(batch) * (effort * n**3 + columns * n**2))
+    *batch, n, m = shape
+    expect_multiplications(math.prod(batch) * (effort * n * m * min(n, m) + columns * n**2))
 
 
-def expect_few_rows(w: Any, routine: str, rows: int) -> None:
-    """Larger matrices are left to tier 0, which estimates how long it takes: of that much work little is saved by compiling."""
-    if rows > MOST_ROWS[routine]:
+def expect_few_rows(w: Any, routine: str, rows: int, columns: int = 0) -> None:
+    """Larger matrices, those whose work is that of square ones with more rows, are left to tier 0, which estimates how long it
+    takes: of that much work little is saved by compiling."""
+    columns = columns or rows
+    if rows * columns * min(rows, columns) > MOST_ROWS[routine] ** 3:
         w.left_out("matrices of so many rows, to be taken apart, are")
 
 
@@ -160,6 +160,13 @@ def square_matrix(name: str, a: Value) -> Array:
     take longer than there is."""
     if not _is_square(array_of(name, a)):
         raise unlike(name, (a,), f"{name} takes a square matrix, or several along leading axes")
+    return matrix(name, a)
+
+
+def matrix(name: str, a: Value) -> Array:
+    """The same of any numbers of rows and columns."""
+    if array_of(name, a).ndim < 2:
+        raise unlike(name, (a,), f"{name} takes a matrix, or several along leading axes")
     expect_work(EFFORTS[name], a.shape)
     return reals(a.array)
 
@@ -168,28 +175,45 @@ def _is_square(x: Array) -> bool:
     return x.ndim > 1 and bool(x.shape[-1] == x.shape[-2])
 
 
-def square_shape(w: Any, name: str, a: Any) -> Shape | None:
-    """The shape of one or several square matrices of reals; None, and an error, for anything else."""
+def matrix_shape(w: Any, name: str, a: Any) -> Shape | None:
+    """The shape of one or several matrices of reals; None, and an error, for anything else."""
     shape = shape_of(a)
     if not is_tensor(a.type):
         w.fail(f"Argument to {name} is invalid")
-    elif len(shape) < 2 or shape[-1] != shape[-2]:
+    elif len(shape) < 2:
         w.fail(f"Shapes given to {name} do not fit: {shape_text(shape)}")
     else:
         return shape
     return None
 
 
+def square_shape(w: Any, name: str, a: Any) -> Shape | None:
+    """The same of square matrices."""
+    shape = matrix_shape(w, name, a)
+    if shape is not None and shape[-1] != shape[-2]:
+        w.fail(f"Shapes given to {name} do not fit: {shape_text(shape)}")
+        return None
+    return shape
+
+
 def parts_of(x: Array, rule: Callable[[Array], Sequence[Array]]) -> tuple[Array, ...]:
-    """What a library's rule takes matrices apart into; nan for one with an entry that is no finite number, of which libraries
-    find anything, or nothing."""
+    """What a library's rule takes matrices apart into. nan for one with an entry that is no finite number, of which libraries
+    find anything; and for one of which it does not find the parts."""
+    from numpy.linalg import LinAlgError  # the other libraries' own is this one
+
     xp = namespace(x)
-    is_finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
-    with quiet():
-        parts = rule(xp.where(is_finite, x, 0.0))
-    return tuple(
-        [xp.where(is_finite if part.ndim == x.ndim else is_finite[..., 0], part, xp.nan) for part in parts]
-    )
+    is_found = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
+    try:
+        with quiet():
+            parts = rule(xp.where(is_found, x, 0.0))
+    except LinAlgError:
+        if x.ndim > 2:  # one of several, and it does not say which
+            found = [parts_of(x[index, ...], rule) for index in range(x.shape[0])]
+            return tuple([xp.stack(of_each) for of_each in zip(*found, strict=True)])
+        parts, is_found = rule(xp.zeros_like(x)), xp.zeros_like(is_found)
+    return tuple([
+        xp.where(is_found if part.ndim == x.ndim else is_found[..., 0], part, xp.nan) for part in parts
+    ])  # fmt: skip
 
 
 def unit_matrix(x: Array) -> Array:
@@ -270,16 +294,19 @@ def _abstract_system(w: Any, name: str, a: Any, b: Any, rule: Callable[[Any, Sha
     return None if x is None else reshaped(w, x, shape_of(x)[:-1]) if len(own_b) == 1 else x
 
 
-def _solve_triangular(a: Value, b: Value, upper: Value) -> Value:
-    x, columns = _system("solve-triangular", a, b)
+def _solve_triangular(name: str, a: Value, b: Value, upper: Value) -> Value:
+    x, columns = _system(name, a, b)
     expect_work(0.0, x.shape, columns.shape[-1])
     xp = namespace(x)
     if bool(xp.any((x == 0) & (unit_matrix(x) == 1))):
-        hint = f"{_of_shape(array_of('solve-triangular', a).shape)} has a 0 on its diagonal"
-        raise VladError("singular-matrix", SINGULAR["solve-triangular"], hint=hint)
+        hint = f"{_of_shape(array_of(name, a).shape)} has a 0 on its diagonal"
+        raise VladError("singular-matrix", SINGULAR[name], hint=hint if name != "qr" else DEPENDENT)
     with quiet():
         solved = _substituted(x, columns, upper is not FALSE)
     return made(solved[..., 0] if len(lengths_of(b)) == 1 else solved)
+
+
+DEPENDENT = "there are no slopes where one of the first columns is made of those before it"
 
 
 def _substituted(x: Array, b: Array, upper: bool) -> Array:
@@ -298,7 +325,7 @@ def _substituted(x: Array, b: Array, upper: bool) -> Array:
     return xp.concat([ended, begun] if upper else [begun, ended], axis=-2)
 
 
-def _abstract_solve_triangular(w: Any, a: Any, b: Any, upper: Any) -> Any:
+def _abstract_solve_triangular(name: str, w: Any, a: Any, b: Any, upper: Any) -> Any:
     turned = known(w, upper) is not FALSE
     apply, table = w.apply, w.machine.table
 
@@ -312,11 +339,27 @@ def _abstract_solve_triangular(w: Any, a: Any, b: Any, upper: Any) -> Any:
         zeros = apply(table["="], [diagonal_of(w, a), w.constant(0.0)])
         count = reduced(w, zeros, range(len(own) + 1), False, "+")
         return _checked(
-            w, count, SINGULAR["solve-triangular"],
+            w, count, SINGULAR[name],
             lambda: _by_factors(w, "triangular", lower, columns, shape, tuple(own), turned),
         )  # fmt: skip
 
-    return _abstract_system(w, "solve-triangular", a, b, rule)
+    return _abstract_system(w, name, a, b, rule)
+
+
+def triangular(name: str, doc: str, shown: str, **columns: Any) -> Primitive:
+    """A row that solves systems with triangles, whose errors speak of a name."""
+    rule = functools.partial(_abstract_solve_triangular, shown)
+    return row(
+        name, "a b upper", doc, functools.partial(_solve_triangular, shown), linear="b", abstract=in_doubles(rule),
+        forward=f"""(let ((change (matmul (triangle da upper) (as-columns r b))))
+            (reshape-like ({name} a (- (as-columns db b) change) upper) r))""",
+        reverse={
+            "a": f"""(let ((g ({name} (swap a) (as-columns s b) (not upper))))
+                (sum-like (triangle (negate (matmul g (swap (as-columns r b)))) upper) a))""",
+            "b": f"""(let ((g ({name} (swap a) (as-columns s b) (not upper))))
+                (reshape-like (sum-like g (as-columns b b)) b))""",
+        }, **columns,
+    )  # fmt: skip
 
 
 def diagonal_of(w: Any, a: Any) -> Any:
@@ -327,6 +370,8 @@ def diagonal_of(w: Any, a: Any) -> Any:
 
 def _triangle(t: Value, upper: Value) -> Value:
     x = array_of("solve-triangular", t)
+    if x.ndim < 2:
+        raise unlike("solve-triangular", (t,), "a sensitivity has the shape of its primal")
     return made(namespace(x).tril(x) if upper is FALSE else namespace(x).triu(x))
 
 
@@ -376,7 +421,7 @@ def _of_shape(shape: Shape) -> str:
 
 SINGULAR = {
     name: f"Matrix given to {name} is singular"
-    for name in ("solve", "solve-triangular", "inverse", "log-det")
+    for name in ("solve", "solve-triangular", "inverse", "log-det", "qr")
 }
 
 
@@ -511,18 +556,10 @@ ROWS: list[Primitive] = [
              "b": """(let ((g (solve (swap a) (as-columns s b))))
                 (reshape-like (sum-like g (as-columns b b)) b))""",
          }),
-    row("solve-triangular", "a b upper",
-        "The x for which a x = b, where only the lower triangle of a counts, or the upper one.\n"
+    triangular(
+        "solve-triangular", "The x for which a x = b, where only the lower triangle of a counts, or the upper one.\n"
         "(solve-triangular #[[2 0] [1 4]] #[2 9])  ⇒ #[1 2]\n(solve-triangular #[[2 1] [7 4]] #[4 8] #:upper #t)  ⇒ #[1 2]",
-        linear="b", value=_solve_triangular, keywords={"upper": FALSE}, abstract=in_doubles(_abstract_solve_triangular),
-         forward="""(let ((change (matmul (triangle da upper) (as-columns r b))))
-            (reshape-like (solve-triangular a (- (as-columns db b) change) upper) r))""",
-         reverse={
-             "a": """(let ((g (solve-triangular (swap a) (as-columns s b) (not upper))))
-                (sum-like (triangle (negate (matmul g (swap (as-columns r b)))) upper) a))""",
-             "b": """(let ((g (solve-triangular (swap a) (as-columns s b) (not upper))))
-                (reshape-like (sum-like g (as-columns b b)) b))""",
-         }),
+        "solve-triangular", keywords={"upper": FALSE}),
     row("triangle", "t upper", "The lower triangles of matrices, or the upper ones, else 0.", _triangle, linear="t", hidden=True,
          abstract=_abstract_triangle, forward="(triangle dt upper)", reverse={"t": "(triangle s upper)"}),
     in_shape("as-columns", "t b", "Columns for solve, a vector or several: as matrices, where b is a vector.", _column_shape),
