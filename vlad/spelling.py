@@ -50,6 +50,7 @@ ELSEWHERE = {
     "help": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means; there, `,help` lists the commands",
     "ln": "write `log`",
     "load": 'write `(import "FILE")`, or at a prompt `,load FILE`; `load-tensor` and `load-csv` read data',
+    "lstsq": "write `(solve-triangular r (matmul (transpose q) b) #:upper #t)`, where `(qr a)` is `(cons q r)`",
     "mod": "write `modulo`",
     "nil": "write `'()`",
     "nth": "write `(list-ref LIST I)`, which counts from 0",

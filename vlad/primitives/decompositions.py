@@ -62,15 +62,13 @@ def _eigh(a: Value) -> Value:
 
 def _signs(vectors: Array) -> Array:
     """For each column 1, or -1 where it is to be turned."""
-    xp, rows = namespace(vectors), vectors.shape[-2]
+    xp = namespace(vectors)
     if not vectors.size:
         return vectors
     sizes = xp.abs(vectors)
     is_large = sizes >= ALIKE * xp.max(sizes, axis=-2, keepdims=True)
-    places = device_of(vectors).make("arange", rows)[:, None]
-    first = xp.min(xp.where(is_large, places, rows), axis=-2, keepdims=True)
-    points_down = xp.any((places == first) & (vectors < 0), axis=-2, keepdims=True)
-    return 1.0 - 2.0 * xp.astype(points_down, vectors.dtype)
+    first = xp.argmax(xp.astype(is_large, vectors.dtype), axis=-2, keepdims=True)
+    return xp.sign(xp.take_along_axis(vectors, first, axis=-2))
 
 
 def _abstract_eigh(w: Any, a: Any) -> Any:

@@ -203,9 +203,12 @@ def parts_of(x: Array, rule: Callable[[Array], Sequence[Array]]) -> tuple[Array,
 
     xp = namespace(x)
     is_found = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
+    are_all = bool(xp.all(is_found))
     try:
         with quiet():
-            parts = rule(xp.where(is_found, x, 0.0))
+            parts = rule(x if are_all else xp.where(is_found, x, 0.0))
+        if are_all:
+            return tuple(parts)
     except LinAlgError:
         if x.ndim > 2:  # one of several, and it does not say which
             found = [parts_of(x[index, ...], rule) for index in range(x.shape[0])]
