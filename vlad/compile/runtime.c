@@ -321,6 +321,18 @@ static void vlad_unknown(long n, double *x) {
   for (long i = 0; i < n; i++) x[i] = 0.0 / 0.0;
 }
 
+/* A power of two that brings entries whose squares overflow or vanish to where they do not; what is without LAPACK sums squares. */
+static double vlad_power(long n, const double *a) {
+  double top = 0.0;
+  for (long i = 0; i < n; i++)
+    if (fabs(a[i]) > top) top = fabs(a[i]);
+  return top > 1e140 ? 0x1p-600 : top > 0.0 && top < 1e-140 ? 0x1p600 : 1.0;
+}
+
+static void vlad_scale(long n, double by, double *x) {
+  for (long i = 0; i < n; i++) x[i] *= by;
+}
+
 static void vlad_exchange(long n, double *a, double *b) {
   for (long i = 0; i < n; i++) {
     double x = a[i];
@@ -402,20 +414,22 @@ static void vlad_singular(long count, long m, long n, const double *a, double *u
   long k = m < n ? m : n;
   for (; count > 0; count--, a += m * n, u += m * k, s += k, v += k * n) {
     char *mark = vlad_top;
-    double *copy = vlad_array(m * n);
+    double *copy = vlad_array(m * n), by = vlad_lapack ? 1.0 : vlad_power(m * n, a);
     long failed = !vlad_are_finite(m * n, a);
     if (!failed && !vlad_lapack && m < n) { /* Aᵀ = V S Uᵀ, whose columns are the rows of A */
-      vlad_copy(m * n, a, v);
+      vlad_copy(m * n, a, v), vlad_scale(m * n, by, v);
       vlad_own_singular(n, m, v, s, u);
       vlad_turn(m, u);
     } else if (!failed) {
       vlad_transpose(m, n, a, copy);
       if (!vlad_lapack) {
+        vlad_scale(m * n, by, copy);
         vlad_own_singular(m, n, copy, s, v);
         vlad_transpose(n, m, copy, u);
       } else if (vlad_lapack_is_wide) VLAD_SINGULAR(long)
       else VLAD_SINGULAR(int)
     }
+    if (by != 1.0) vlad_scale(k, 1.0 / by, s);
     for (long j = 0; j < k; j++)
       if (!failed && vlad_points_down(m, k, u + j)) vlad_negate(m, u + j, k), vlad_negate(n, v + j * n, 1);
     if (failed) vlad_unknown(m * k, u), vlad_unknown(k, s), vlad_unknown(k * n, v);
@@ -470,13 +484,14 @@ static void vlad_orthogonal(long count, long m, long n, const double *a, double 
   long k = m < n ? m : n;
   for (; count > 0; count--, a += m * n, q += m * k, r += k * n) {
     char *mark = vlad_top;
-    double *copy = vlad_array(m * n), *by = vlad_array(k);
+    double *copy = vlad_array(m * n), *by = vlad_array(k), power = vlad_lapack ? 1.0 : vlad_power(m * n, a);
     vlad_transpose(m, n, a, copy);
-    if (!vlad_lapack) vlad_own_reflections(m, n, copy, by);
+    if (!vlad_lapack) vlad_scale(m * n, power, copy), vlad_own_reflections(m, n, copy, by);
     else if (vlad_lapack_is_wide) VLAD_ORTHOGONAL(long, VLAD_REFLECTIONS(long), n)
     else VLAD_ORTHOGONAL(int, VLAD_REFLECTIONS(int), n)
     for (long i = 0; i < k; i++)
       for (long j = 0; j < n; j++) r[i * n + j] = j < i ? 0.0 : copy[j * m + i];
+    if (power != 1.0) vlad_scale(k * n, 1.0 / power, r);
     if (!vlad_lapack) vlad_own_reflected(m, k, copy, by);
     else if (vlad_lapack_is_wide) VLAD_ORTHOGONAL(long, VLAD_REFLECTED(long), k, &least,)
     else VLAD_ORTHOGONAL(int, VLAD_REFLECTED(int), k, &least,)
@@ -538,9 +553,10 @@ static void vlad_spectrum(long count, long n, const double *a, double *s, double
     if (!failed) {
       vlad_transpose(n, n, a, v);
       if (!vlad_lapack) {
-        double *copy = vlad_array(n * n);
-        vlad_transpose(n, n, a, copy);
+        double *copy = vlad_array(n * n), by = vlad_power(n * n, a);
+        vlad_copy(n * n, a, copy), vlad_scale(n * n, by, copy);
         vlad_own_spectrum(n, copy, s, v);
+        vlad_scale(n, 1.0 / by, s);
       } else if (vlad_lapack_is_wide) VLAD_SPECTRUM(long)
       else VLAD_SPECTRUM(int)
       vlad_turn(n, v);

@@ -43,6 +43,7 @@ from vlad.primitives.kernels import (
     unfit,
 )
 from vlad.primitives.linear_algebra import (
+    AS_PRIMAL,
     EFFORTS,
     expect_few_rows,
     expect_work,
@@ -218,11 +219,8 @@ def _expect_parts(x: Array) -> None:
     """Raises VladError where these are no matrices by parts."""
     if not _is_by_parts(x.shape):
         raise VladError(
-            "wrong-shape", f"Shapes given to det do not fit: {shape_text(x.shape)}", hint=_AS_PRIMAL
+            "wrong-shape", f"Shapes given to det do not fit: {shape_text(x.shape)}", hint=AS_PRIMAL
         )
-
-
-_AS_PRIMAL = "a sensitivity has the shape of its primal"
 
 
 def _cofactors(a: Value) -> Value:
@@ -367,7 +365,7 @@ def _parted(t: Value) -> Array:
 def _half(t: Value, number: Value) -> Value:
     x = _parted(t)
     if number not in (0.0, 1.0) or x.shape[0] < 2:
-        raise unlike("det", (t,), _AS_PRIMAL)
+        raise unlike("det", (t,), AS_PRIMAL)
     h = x.shape[0] // 2
     return made(x[h:, ...] if number else x[:h, ...])
 
@@ -375,7 +373,7 @@ def _half(t: Value, number: Value) -> Value:
 def _placed(t: Value, number: Value) -> Value:
     x = _parted(t)
     if number not in (0.0, 1.0):
-        raise unlike("det", (t,), _AS_PRIMAL)
+        raise unlike("det", (t,), AS_PRIMAL)
     zeros = namespace(x).zeros_like(x)
     return made(namespace(x).concat([zeros, x] if number else [x, zeros], axis=0))
 

@@ -1,8 +1,9 @@
 """The rows of products, of systems of linear equations, and of Cholesky's factor (arrays.py has the conventions).
 
-What takes square matrices apart asks here for what it has in common, the rows of determinants.py as well: that a matrix is
-square, whether there is time for the work, and in compiled programs the factors P L U, of which solutions and determinants are
-made. The work itself is LAPACK's: the array library calls it, or a routine of compiled programs (core/kernels.Routine).
+What takes matrices apart asks here for what it has in common, the rows of determinants.py and decompositions.py as well: that a
+matrix is square, whether there is time for the work, and in compiled programs the factors P L U, of which solutions and
+determinants are made. The work itself is LAPACK's: the array library calls it, or a routine of compiled programs
+(core/kernels.Routine).
 """
 
 from __future__ import annotations
@@ -371,10 +372,13 @@ def diagonal_of(w: Any, a: Any) -> Any:
     return copied(w, a, shape[:-1], Access(0, (*contiguous(shape)[:-2], shape[-1] + 1)))
 
 
+AS_PRIMAL = "a sensitivity has the shape of its primal"
+
+
 def _triangle(t: Value, upper: Value) -> Value:
     x = array_of("solve-triangular", t)
     if x.ndim < 2:
-        raise unlike("solve-triangular", (t,), "a sensitivity has the shape of its primal")
+        raise unlike("solve-triangular", (t,), AS_PRIMAL)
     return made(namespace(x).tril(x) if upper is FALSE else namespace(x).triu(x))
 
 
