@@ -27,8 +27,8 @@ ROOMS = (
     (
         "vlad.primitives",
         "special error_function elementwise kernels numbers data walking numerals strings arrays products shaping tensors "
-        "indexing reductions sorting linear_algebra determinants norms contractions networks random files control transforms "
-        "table",
+        "indexing reductions sorting linear_algebra determinants decompositions norms contractions networks random files control "
+        "transforms table",
     ),
     ("vlad.evaluate", "limits emit_python tail_calls replay miscounted explain calls overtaking"),
     (

@@ -28,8 +28,13 @@ ROOT = Path(__file__).parents[2]
 
 # Of one or several square matrices `a`, and `b` of as many rows: with derivatives to the third.
 TEXTS = [
-    "(lambda (a b) (solve a b))", "(lambda (a b) (solve (transpose a) b))", "(lambda (a b) (inverse a))",
-    "(lambda (a b) (det a))", "(lambda (a b) (cholesky a))", "(lambda (a b) (solve (cholesky a) b))",
+    "(lambda (a b) (solve a b))", "(lambda (a b) (solve (transpose a) b))",
+    "(lambda (a b) (solve-triangular a b))", "(lambda (a b) (solve-triangular a b #:upper #t))", "(lambda (a b) (inverse a))",
+    "(lambda (a b) (det a))", "(lambda (a b) (log-det a))", "(lambda (a b) (cholesky a))",
+    "(lambda (a b) (let (((cons l v) (eigh (* a (+ 1 (arange (last (shape a)))))))) (einsum \"...ij,...j->...ij\" v (sin l))))",
+    "(lambda (a b) (let (((cons q r) (qr a))) (matmul (sin q) (sin r))))",
+    "(lambda (a b) (let (((list u s v) (svd (* a (+ 1 (arange (last (shape a)))))))) (matmul (matmul u (sin v)) v)))",
+    "(lambda (a b) (solve (cholesky a) b))",
 ]  # fmt: skip
 DERIVED = """(lambda (a b)
   (let* ((f {text})
@@ -55,7 +60,7 @@ def systems(draw: st.DrawFn) -> tuple[Any, Any]:
 @settings(max_examples=drawn(8), deadline=None)
 @given(system=systems())
 def test_matrices_and_their_derivatives(text: str, system: tuple[Any, Any]) -> None:
-    if text in TEXTS[2:5]:
+    if text in TEXTS[4:11]:
         system = system[0], np.ones(1)
         text = text.replace("a)", "(+ a (sum (* 0 b))))")
     agree(DERIVED.format(text=text), *system)
@@ -93,7 +98,22 @@ STRANGE = [
 
 @pytest.mark.parametrize(
     "text",
-    ["(solve a #[1 2])", "(inverse a)", "(det a)", "(cholesky a)", "((gradient det) a)", "(hvp det a a)"],
+    [
+        "(solve a #[1 2])",
+        "(inverse a)",
+        "(det a)",
+        "(cholesky a)",
+        "((gradient det) a)",
+        "(hvp det a a)",
+        "(eigh a)",
+        "(qr a)",
+        "(svd a)",
+        "(solve-triangular a #[1 2])",
+        "(log-det a)",
+        "((gradient log-det) a)",
+        "(solve-triangular a #[1 2] #:upper #t)",
+        "((gradient (lambda (a) (sum (eigvalsh a)))) a)",
+    ],
 )
 def test_strange_numbers(text: str) -> None:
     """What is no number, or too large, or no matrix to take apart, is so alike."""
@@ -107,6 +127,10 @@ WRONG = {
     "(lambda (a) (cholesky a))": -np.eye(2),
     "(lambda (a) ((gradient (lambda (a) (sum (solve a #[1 2])))) a))": np.zeros((2, 2)),
     "(lambda (a) (solve a #[1 2]))": np.eye(3), "(lambda (a) (inverse a))": np.ones((2, 3)), "(lambda (a) (det a))": np.ones(2),
+    "(lambda (a) (solve-triangular a #[1 2 3]))": np.stack([np.eye(3), np.diag([1.0, 0.0, 1.0])]),
+    "(lambda (a) (solve-triangular a #[1 2]))": np.eye(3), "(lambda (a) (eigh a))": np.ones((2, 3)),
+    "(lambda (a) (qr a))": np.ones(3), "(lambda (a) (svd a))": np.ones(3),
+    "(lambda (a) ((gradient (lambda (a) (sum (car (qr a))))) a))": np.zeros((2, 3)),
     "(lambda (a) (cholesky a)) ": np.ones((2, 3)), "(lambda (a) (solve (ones '(2 3 3)) a))": np.ones((4, 3, 1)),
 }  # fmt: skip
 
@@ -122,6 +146,7 @@ def test_of_solutions_of_nothing_nothing_is_asked() -> None:
     """With no columns, whether the matrix is singular, as NumPy has it."""
     for shape in ((3, 0), (0, 3, 2)):
         agree("solve", np.zeros((3, 3)), np.zeros(shape))
+        agree("(lambda (a b) (solve-triangular a b))", np.zeros((3, 3)), np.zeros(shape))
     agree("solve", np.zeros((0, 3, 3)), np.ones(3))
 
 
@@ -134,7 +159,7 @@ def described(text: str, *operands: Any) -> list[str]:
     body = unit.text[unit.text.index("static void * v") :]
     return [
         name
-        for name in ("factor", "solve", "solve_triangle", "triangle", "singular")
+        for name in ("factor", "solve", "solve_triangle", "triangle", "singular", "spectrum", "orthogonal")
         for _ in range(body.count(f"vlad_{name}("))
     ]
 
@@ -144,10 +169,14 @@ def test_a_matrix_is_taken_apart_once() -> None:
     a, b = np.eye(3), np.ones(3)
     gradient = "((gradient (lambda (a) (sum (sin (solve a b))))) a)"
     assert described(f"(lambda (a b) {gradient})", a, b) == ["factor", "solve", "solve"]
+    gradient = "(+ (* (log-det a) a) ((gradient log-det) a))"
+    assert described(f"(lambda (a b) {gradient})", a, b) == ["factor", "solve"]
     likelihood = (
         "(let ((l (cholesky a))) (+ (sum (square (solve l b))) (sum (log (sum (* l (eye 3)) #:axis 1)))))"
     )
     gradient = f"((gradient (lambda (a) {likelihood})) a)"
+    assert described(f"(lambda (a b) {gradient})", a, b) == [*["solve_triangle"] * 4, "triangle"]
+    gradient = f"((gradient (lambda (a) {likelihood.replace('(solve l', '(solve-triangular l')})) a)"
     assert described(f"(lambda (a b) {gradient})", a, b) == [*["solve_triangle"] * 4, "triangle"]
 
 
@@ -172,6 +201,12 @@ ALONE = """
 (round-to 9 ((gradient det) a))
 (round-to 9 ((gradient det) #[[1 2] [2 4]]))
 (round-to 9 (hvp det a (sin a)))
+(round-to 9 (log-det many))
+(round-to 9 (solve-triangular many #[1 2 3] #:upper #t))
+(round-to 9 (eigh many))
+(round-to 9 (qr (slice many 0 2 #:axis 1)))
+(round-to 9 (svd (slice many 0 2 #:axis 2)))
+(round-to 9 (hvp (lambda (a) (sum (exp (eigvalsh a)))) a (sin a)))
 (round-to 9 ((gradient (lambda (a) (sum (cholesky (matmul (transpose a) a))))) a))
 (solve (- a a) #[1 2 3])
 """
@@ -185,10 +220,10 @@ def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
                   for words in ([tmp_path / "alone"], [*command, path])]  # fmt: skip
     assert (
         alone.stdout.replace("-0 ", "0 ") == run.stdout.replace("-0 ", "0 ")
-        and alone.stdout.count("\n") == 10
+        and alone.stdout.count("\n") == 16
     )
     assert alone.returncode == run.returncode == 1
-    assert "alone.vlad:14:1: Error: Matrix given to solve is singular" in alone.stderr.replace(
+    assert "alone.vlad:20:1: Error: Matrix given to solve is singular" in alone.stderr.replace(
         f"{tmp_path}/", ""
     )
     assert "Matrix given to solve is singular" in run.stderr
@@ -197,7 +232,7 @@ def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
 # The routines of runtime.c for themselves: by the library, by one whose lengths are of 32 bits, and their own.
 
 NARROW = """
-static void *wide[5];
+static void *wide[8];
 static void narrow_factor(int *m, int *n, double *a, int *lda, int *rows, int *info) {
   long lengths[] = {*m, *n, *lda, 0}, found[64];
   ((void (*)(long *, long *, double *, long *, long *, long *))wide[0])(lengths, lengths + 1, a, lengths + 2, found, lengths + 3);
@@ -234,8 +269,29 @@ static void narrow_solve_triangle(const char *u, const char *t, const char *d, i
       u, t, d, lengths, lengths + 1, a, lengths + 2, b, lengths + 3, lengths + 4, one, two, three);
   *info = lengths[4];
 }
+static void narrow_spectrum(const char *v, const char *l, int *n, double *a, int *lda, double *s, double *work, int *room,
+                            int *more, int *rooms, int *info, unsigned long one, unsigned long two) {
+  long lengths[] = {*n, *lda, *room, *rooms, 0}, found[600];
+  ((void (*)(const char *, const char *, long *, double *, long *, double *, double *, long *, long *, long *, long *,
+             unsigned long, unsigned long))wide[5])(
+      v, l, lengths, a, lengths + 1, s, work, lengths + 2, found, lengths + 3, lengths + 4, one, two);
+  *info = lengths[4], *more = found[0];
+}
+static void narrow_reflections(int *m, int *n, double *a, int *lda, double *by, double *work, int *room, int *info) {
+  long lengths[] = {*m, *n, *lda, *room, 0};
+  ((void (*)(long *, long *, double *, long *, double *, double *, long *, long *))wide[6])(
+      lengths, lengths + 1, a, lengths + 2, by, work, lengths + 3, lengths + 4);
+  *info = lengths[4];
+}
+static void narrow_reflected(int *m, int *n, int *k, double *a, int *lda, double *by, double *work, int *room, int *info) {
+  long lengths[] = {*m, *n, *k, *lda, *room, 0};
+  ((void (*)(long *, long *, long *, double *, long *, double *, double *, long *, long *))wide[7])(
+      lengths, lengths + 1, lengths + 2, a, lengths + 3, by, work, lengths + 4, lengths + 5);
+  *info = lengths[5];
+}
 static void *narrow[] = {(void *)narrow_factor, (void *)narrow_solve, (void *)narrow_triangle, (void *)narrow_singular,
-                         (void *)narrow_solve_triangle};
+                         (void *)narrow_solve_triangle, (void *)narrow_spectrum, (void *)narrow_reflections,
+                         (void *)narrow_reflected};
 """
 CALL = """
 int vlad_call(union vlad_word const *in, union vlad_word *out) {
@@ -243,7 +299,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
   double *a = in[5].p, *b = in[6].p, *c = in[7].p, *d = in[8].p;
   switch (in[0].i) {
     case 0: vlad_lapack = in[1].p; vlad_lapack_is_wide = in[2].i; return 0;
-    case 1: for (long i = 0; i < 5; i++) wide[i] = ((void **)in[1].p)[i];
+    case 1: for (long i = 0; i < 8; i++) wide[i] = ((void **)in[1].p)[i];
             vlad_lapack = narrow; vlad_lapack_is_wide = 0; return 0;
   }
   vlad_top = in[1].p;
@@ -253,7 +309,9 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
     case 5: out[0].d = vlad_determinant(n, a); break;
     case 6: out[0].d = vlad_triangle(count, n, a, b); break;
     case 8: case 9: vlad_solve_triangle(in[0].i == 9, n, m, a, b, c); break;
-    case 7: vlad_singular(count, n, a, b, c, d); break;
+    case 7: vlad_singular(count, n, m, a, b, c, d); break;
+    case 11: vlad_orthogonal(count, n, m, a, b, c); break;
+    case 10: vlad_spectrum(count, n, a, b, c); break;
   }
   return vlad_top != in[1].p;
 }
@@ -294,13 +352,18 @@ def test_the_routines(compiler: str, kind: str) -> None:  # noqa: F811
         for rank in {n, n, max(n - 1, 0), n // 2, 0}:
             a = r.normal(size=(n, rank)) @ r.normal(size=(rank, n))
             u, s, v = np.full((n, n), 7.0), np.full(n, 7.0), np.full((n, n), 7.0)
-            call(7, n, 0, a, u, s, v)
+            call(7, n, n, a, u, s, v)
             assert np.allclose((u * s) @ v, a, atol=1e-13 * n) and np.allclose(
                 s, np.linalg.svd(a)[1], atol=1e-13 * n
             )
             assert np.allclose(u @ u.T, np.eye(n), atol=1e-13 * n) and np.allclose(
                 v @ v.T, np.eye(n), atol=1e-13 * n
             )
+            symmetric, values, vectors = a + a.T, np.full(n, 7.0), np.full((n, n), 7.0)
+            call(10, n, 0, symmetric, values, vectors)
+            assert np.allclose((vectors * values) @ vectors.T, symmetric, atol=1e-13 * n)
+            assert np.allclose(values, np.linalg.eigvalsh(symmetric), atol=1e-13 * n)
+            assert np.allclose(vectors.T @ vectors, np.eye(n), atol=1e-13 * n)
             factors, definite, triangle = (
                 np.zeros(n * n + n),
                 a @ a.T + (rank == n) * np.eye(n),
@@ -325,7 +388,36 @@ def test_the_routines(compiler: str, kind: str) -> None:  # noqa: F811
                     assert np.allclose(triangle.T @ x, b, atol=1e-9)
             elif rank == 0:
                 assert status != 0.0 and call(6, n, 0, a, triangle) != 0.0
+    for n, m in ((1, 3), (3, 1), (2, 5), (5, 2), (7, 7), (30, 20), (20, 30)):
+        k = min(n, m)
+        for rank in {k, k - 1, 0}:
+            a = np.stack([r.normal(size=(n, rank)) @ r.normal(size=(rank, m)), r.normal(size=(n, m))])
+            u, s, v, q, t = [np.full((2, *shape), 7.0) for shape in ((n, k), (k,), (k, m), (n, k), (k, m))]
+            call(7, n, m, a, u, s, v, count=2)
+            call(11, n, m, a, q, t, count=2)
+            assert np.allclose((u * s[:, None]) @ v, a, atol=1e-12) and np.allclose(q @ t, a, atol=1e-12)
+            assert np.allclose(s, np.linalg.svd(a, compute_uv=False), atol=1e-12)
+            for columns in (u, np.swapaxes(v, 1, 2), q):
+                assert np.allclose(np.swapaxes(columns, 1, 2) @ columns, np.eye(k), atol=1e-12)
+            assert np.array_equal(t, np.triu(t)) and (np.diagonal(t, axis1=1, axis2=2) >= 0).all()
+    for size in (1e300, 1e-300):
+        a, (u, s, v, q, t) = r.normal(size=(2, 2)) * size, np.zeros((5, 2, 2))
+        call(7, 2, 2, a, u, s[0], v)
+        call(11, 2, 2, a, q, t)
+        assert np.allclose((u * (s[0] / size)) @ v, a / size) and np.allclose(q @ (t / size), a / size)
+        call(10, 2, 0, a + a.T, s[0], v)
+        assert np.allclose((v * (s[0] / size)) @ v.T, (a + a.T) / size)
+    u, s, v, q, t = np.zeros((5, 2, 2))
+    call(7, 2, 2, np.array([[1.0, 2.0], [-np.inf, 3.0]]), u, s[0], v)
+    call(11, 2, 2, np.array([[1.0, 2.0], [np.nan, 3.0]]), q, t)
+    assert all(np.isnan(found).all() for found in (u, v, q, t, s[0]))
     assert call(6, 2, 0, np.array([[1.0, np.nan], [np.nan, 2.0]]), np.zeros((2, 2))) != 0.0
+    values, vectors = np.zeros(2), np.zeros((2, 2))
+    for kind in (np.nan, np.inf):
+        call(10, 2, 0, np.array([[1.0, kind], [kind, 2.0]]), values, vectors)
+        assert np.isnan(values).all() and np.isnan(vectors).all()
+    call(10, 2, 0, np.array([[1.0, -1.0], [-1.0, 1.0]]), values, vectors)
+    assert np.allclose(vectors, np.sqrt(0.5) * np.array([[1, 1], [1, -1]]), atol=1e-15)
     many, found = np.stack([np.eye(3), 2 * np.eye(3)]), np.zeros((2, 3, 3))
     assert call(6, 3, 0, many, found, count=2) == 0.0 and np.array_equal(found, np.sqrt(many))
 

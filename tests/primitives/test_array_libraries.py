@@ -91,7 +91,10 @@ MORE = [
     "(lambda (x) (* x (stop-gradient x)))", "(lambda (x) (cdr (unsensitize ((cdr ((J sqrt) (J x))) (sensitize (ones '(2 3)))))))",
     "(lambda (x) (unperturb (tangent ((j* sqrt) (bundle x (perturb (ones '(2 3))))))))", "(lambda (x) (unperturb (perturb x)))",
     "(lambda (x) (unsensitize (sensitize x)))", "(lambda (x) (primal (bundle x (perturb (zero x)))))",
-    "(lambda (x) (*j-inverse (*j x)))",
+    "(lambda (x) (*j-inverse (*j x)))", "(lambda (x) (eigvalsh (matmul x (transpose x))))",
+    "(lambda (x) (car (svd x)))", "(lambda (x) (svd (transpose x)))", "(lambda (x) (svd (/ x 0)))", "(lambda (x) (qr x))",
+    "(lambda (x) (cdr (qr (transpose x))))", "(lambda (x) (cdr (eigh (matmul x (transpose x)))))",
+    "(lambda (x) (car (eigh (* +inf.0 (matmul x (transpose x))))))",
 ]  # fmt: skip
 # Functions of two tensors, with the shapes of these.
 PAIRS = {

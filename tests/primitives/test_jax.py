@@ -14,6 +14,7 @@ from slopes import random
 import vlad
 from vlad.primitives import (
     contractions,
+    decompositions,
     determinants,
     indexing,
     linear_algebra,
@@ -32,6 +33,7 @@ jax = pytest.importorskip("jax", reason="JAX is there to compare with only where
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_platforms", "cpu")
 jnp, jsp, lax, nn = jax.numpy, jax.scipy.special, jax.lax, jax.nn
+solve_triangular = jax.scipy.linalg.solve_triangular
 
 Shape = tuple[int, ...]
 Case = tuple[
@@ -49,6 +51,7 @@ PAIRS: list[list[Shape]] = [
     [(0, 2), (1, 2)],
 ]
 SQUARES: list[list[Shape]] = [[(3, 3)], [(1, 1)], [(2, 3, 3)], [(4, 4)], [(2, 1, 2, 2)]]
+OBLONG: list[list[Shape]] = [[(3, 3)], [(4, 2)], [(1, 1)], [(2, 3, 2)], [(5, 3)]]
 CHANNELS: list[list[Shape]] = [[(4, 3)], [(2, 3, 2)], [(1, 1)], [(3, 0)], [(2, 1, 3, 2)]]
 IMAGES = ("NCHW", "OIHW", "NCHW")
 
@@ -63,6 +66,27 @@ def definite(a: Any) -> Any:
 
 
 REGULAR = "(+ a (* 3 (eye (last (shape a)))))"
+
+
+def of_spectrum(a: Any) -> Any:
+    """What does not depend on the signs of eigenvectors."""
+    values, vectors = jnp.linalg.eigh(regular(a))
+    return vectors * vectors * jnp.sin(values)[..., None, :]
+
+
+def of_orthogonal(a: Any) -> Any:
+    """With a positive diagonal, as ours has; JAX has no slopes of those with more columns than rows."""
+    q, r = jnp.linalg.qr(a)
+    signs = jnp.sign(jnp.diagonal(r, axis1=-2, axis2=-1))
+    return jnp.sin(q * signs[..., None, :]) @ jnp.sin(r * signs[..., None])
+
+
+def of_singular(a: Any) -> Any:
+    """What does not depend on the signs of singular vectors."""
+    u, s, v = jnp.linalg.svd(a, full_matrices=False)
+    return jnp.einsum("...ik,...k,...kj->...ij", u, jnp.sin(s), v)
+
+
 DEFINITE = '(+ (einsum "...ij,...kj->...ik" a a) (* 3 (eye (last (shape a)))))'
 
 
@@ -230,8 +254,16 @@ CASES: list[Case] = [
     ("(matmul a b)", jnp.matmul, [[(2, 3), (3, 4)], [(3,), (3, 2)], [(2, 3), (3,)], [(4, 1, 2, 3), (5, 3, 1)]], -2, 2),
     (f"(solve {REGULAR} b)", lambda a, b: jnp.linalg.solve(regular(a), b),
      [[(3, 3), (3,)], [(3, 3), (3, 2)], [(2, 3, 3), (2, 3, 1)]], -1, 1),
+    *[(f"(solve-triangular {REGULAR} b{keyword})", lambda a, b, lower=lower: solve_triangular(regular(a), b, lower=lower),
+       [[(3, 3), (3,)], [(3, 3), (3, 2)], [(2, 3, 3), (2, 3, 1)]], -1, 1)
+      for keyword, lower in (("", True), (" #:upper #t", False))],
     (f"(inverse {REGULAR})", lambda a: jnp.linalg.inv(regular(a)), SQUARES, -1, 1), ("(det a)", jnp.linalg.det, SQUARES, -1, 1),
+    (f"(log-det {REGULAR})", lambda a: jnp.linalg.slogdet(regular(a))[1], SQUARES, -1, 1),
     (f"(cholesky {DEFINITE})", lambda a: jnp.linalg.cholesky(definite(a)), SQUARES, -1, 1),
+    (f'(let (((cons l v) (eigh {REGULAR}))) (einsum "...ij,...ij,...j->...ij" v v (sin l)))', of_spectrum, SQUARES, -1, 1),
+    ("(let (((cons q r) (qr a))) (matmul (sin q) (sin r)))", of_orthogonal, OBLONG, -1, 1),
+    ('(let (((list u s v) (svd a))) (einsum "...ik,...k,...kj->...ij" u (sin s) v))', of_singular,
+     [*OBLONG, [(2, 4)], [(2, 1, 3)]], -1, 1),
     *[(f'(einsum "{spec}" a b)', lambda a, b, spec=spec: jnp.einsum(spec, a, b), [shapes], -2, 2) for spec, shapes in {
         "ij,jk->ik": [(2, 3), (3, 4)], "bij,bjk->bik": [(2, 2, 3), (2, 3, 1)], "...ij,...jk->...ik": [(4, 1, 2, 3), (5, 3, 2)],
         "iij,ji->": [(2, 2, 3), (3, 2)], "i,j": [(2,), (3,)], "bi,bi->b": [(4, 3), (4, 3)], "ii,jj->ij": [(2, 2), (3, 3)]
@@ -284,6 +316,7 @@ def test_every_row_of_tensors_is_compared() -> None:
         sorting,
         linear_algebra,
         determinants,
+        decompositions,
         norms,
         contractions,
         networks,

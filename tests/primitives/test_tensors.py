@@ -76,6 +76,20 @@ AXIS = {
     "(gather (* x x) #[0 0 -1] #:axis A)": (-1.0, 1.0), "(slice (sin x) 0 1 #:axis A)": (-1.0, 1.0),
     "(split (* x x) 1 #:axis A)": (-1.0, 1.0), "(scatter-add (* x x) 0 (gather (sin x) 0 #:axis A) #:axis A)": (-1.0, 1.0),
 }  # fmt: skip
+# Of a and b, with entries up to 1, a matrix whose symmetric part has eigenvalues that are not near each other.
+APART_VALUES = "(+ (* b a) (let ((n (last (shape a)))) (* 9 (* (arange n) (eye n)))))"
+# A matrix with as many rows and columns as a, whose columns, and singular values, are as far apart.
+APART_COLUMNS = """(+ (* b a) (let (((list m n) (list-tail (shape a) (- (rank a) 2))))
+    (* 9 (* (+ 1 (arange n)) (slice (slice (eye 12) 0 m) 0 n #:axis 1)))))"""
+OBLONG: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((3, 2), ()),
+    ((2, 3), (2, 3)),
+    ((3, 3), (3, 1)),
+    ((2, 1, 3, 2), (3, 1)),
+    ((1, 1), ()),
+    ((0, 2), ()),
+    ((3, 0), ()),
+]
 PRODUCTS: dict[str, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "matmul": [((2, 3), (3, 4)), ((3,), (3, 2)), ((2, 3), (3,)), ((3,), (3,)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 2)),
                ((4, 1, 2, 3), (5, 3, 1)), ((0, 3), (3, 2)), ((2, 0), (0, 2)), ((5, 2, 3), (3,))],
@@ -83,11 +97,22 @@ PRODUCTS: dict[str, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "outer": [((3,), (2,)), ((1,), (4,)), ((0,), (2,))],
     "(lambda (a b) (solve (+ a (* 4 (eye (last (shape a))))) b))": [
         ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 1, 3, 3), (4, 3, 2)), ((0, 3, 3), (3, 1)), ((3, 3), (2, 3, 0))],
+    "(lambda (a b) (solve-triangular (+ a (* 4 (eye (last (shape a))))) b))": [
+        ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 1, 3, 3), (4, 3, 2)), ((0, 3, 3), (3, 1))],
+    "(lambda (a b) (solve-triangular (+ a (* 4 (eye (last (shape a))))) b #:upper #t))": [
+        ((3, 3), (3,)), ((5, 5), (5, 2)), ((2, 1, 3, 3), (4, 3, 2)), ((1, 1), (1,))],
     "(lambda (a b) (matmul (inverse (+ a (* 4 (eye (last (shape a)))))) b))": [
         ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (2, 3, 1))],
     "(lambda (a b) (* (det a) (sum b)))": [((3, 3), (2,)), ((1, 1), ()), ((0, 0), (2,)), ((2, 3, 3), (2,)), ((0, 2, 2), (2,))],
+    "(lambda (a b) (* (log-det (+ a (* 4 (eye (last (shape a)))))) (sum b)))": [
+        ((3, 3), (2,)), ((1, 1), ()), ((0, 0), (2,)), ((2, 3, 3), (2,)), ((0, 2, 2), (2,))],
     "(lambda (a b) (cholesky (+ (* b a) (* 6 (eye (last (shape a)))))))": [
         ((3, 3), ()), ((3, 3), (3, 3)), ((2, 1, 3, 3), (3, 1))],
+    f"(lambda (a b) (let (((cons l v) (eigh {APART_VALUES}))) (einsum \"...ij,...j->...ij\" (+ 1 v) (sin l))))": [
+        ((3, 3), ()), ((2, 2), (2, 2)), ((2, 1, 3, 3), (3, 1)), ((1, 1), ()), ((0, 0), ())],
+    f"(lambda (a b) (let (((cons q r) (qr {APART_COLUMNS}))) (matmul (sin q) (sin r))))": OBLONG,
+    f'(lambda (a b) (let (((list u s v) (svd {APART_COLUMNS}))) (einsum "...ik,...k,...kj->...ij" (sin u) (sin s) (sin v))))':
+    OBLONG,
 }  # fmt: skip
 EINSUMS = {
     "ij,jk->ik": [(2, 3), (3, 4)], "ij,jk": [(2, 3), (3, 4)], "ba,ab": [(2, 3), (3, 2)], "i,i": [(3,), (3,)],
@@ -283,10 +308,18 @@ def beside(draw: st.DrawFn) -> Pair:
     return (*left, n, n), draw(st.sampled_from([(), (*right, n, 1), (*right, 1, n), (*right, n, n)]))
 
 
+@st.composite
+def oblong(draw: st.DrawFn) -> Pair:
+    """Matrices, and what is broadcast with them."""
+    m, n = draw(several), draw(several)
+    left, right = draw(broadcast(leading))
+    return (*left, m, n), draw(st.sampled_from([(), (*right, m, 1), (*right, 1, n), (*right, m, n)]))
+
+
 DRAWN = dict(zip(PRODUCTS, [
     factors(), st.integers(0, 70).map(lambda n: ((n,), (n,))),
-    st.tuples(st.tuples(st.integers(0, 8)), st.tuples(st.integers(0, 8))), systems(), systems(),
-    st.tuples(square(), shapes()), beside(),
+    st.tuples(st.tuples(st.integers(0, 8)), st.tuples(st.integers(0, 8))), systems(), systems(), systems(), systems(),
+    st.tuples(square(), shapes()), st.tuples(square(), shapes()), beside(), beside(), oblong(), oblong(),
 ], strict=True))  # fmt: skip
 
 
@@ -464,8 +497,18 @@ ERRORS = {
     "(inverse #[[1 2] [2 4]])": "Matrix given to inverse is singular",
     "(solve #[[1 2] [2 4]] #[1 2])": "Matrix given to solve is singular", "(det #[1 2])": "Shapes given to det do not fit: (2)",
     "(solve (ones '(2 3 3)) (ones '(4 3 1)))": "Shapes given to solve do not fit: (2 3 3) and (4 3 1)",
+    "(log-det #[1 2])": "Shapes given to log-det do not fit: (2)", "(log-det 'a)": "Argument to log-det is invalid",
+    "((gradient log-det) #[[1 2] [2 4]])": "Matrix given to log-det is singular",
+    "(solve-triangular #[[1 2]] #[1])": "Shapes given to solve-triangular do not fit: (1 2) and (1)",
+    "(solve-triangular #[[1 2] [2 0]] #[1 2])": "Matrix given to solve-triangular is singular",
+    "(solve-triangular 'a #[1] #:upper #t)": "Argument to solve-triangular is invalid",
     "(inverse 2)": "Shapes given to inverse do not fit: ()", "(cholesky 'a)": "Argument to cholesky is invalid",
     "(cholesky #[[1 2] [2 1]])": "Matrix given to cholesky is not positive definite",
+    "(eigh #[[1 2 3] [4 5 6]])": "Shapes given to eigh do not fit: (2 3)", "(eigh 'a)": "Argument to eigh is invalid",
+    "(qr #[1 2])": "Shapes given to qr do not fit: (2)", "(qr 'a)": "Argument to qr is invalid",
+    "((gradient (lambda (a) (sum (cdr (qr a))))) (zeros '(3 2)))": "Matrix given to qr is singular",
+    "(svd 2)": "Shapes given to svd do not fit: ()", "(svd 'a)": "Argument to svd is invalid",
+    "(eigvalsh #[1 2])": "Shapes given to eigh do not fit: (2)",
     '(einsum "ij,jk" #[[1 2]] #[[1 2]])': "Shapes given to einsum do not fit: (1 2) and (1 2)",
     '(einsum "ij,j" #[1 2] #[1])': "Shapes given to einsum do not fit: (2) and (1)",
     "(einsum 'ij #[1])": "Argument to einsum is invalid",
@@ -505,6 +548,8 @@ MATRICES = {
     "(solve (zeros '(3 3)) #[1 2 3])": "the matrix, of shape (3 3), has the determinant 0",
     "(solve (stack (list (eye 2) (zeros '(2 2)))) #[1 2])": "one of the matrices, of shape (2 2 2), has the determinant 0",
     "((gradient (lambda (a) (sum (inverse a)))) (ones '(2 2)))": "the matrix, of shape (2 2), has the determinant 0",
+    "((gradient (lambda (a) (sum (cdr (qr a))))) (zeros '(3 2)))": "there are no slopes where one of the first columns",
+    "(solve-triangular (zeros '(3 2 2)) #[1 2])": "one of the matrices, of shape (3 2 2), has a 0 on its diagonal",
     "(cholesky #[[1 2] [2 1]])": "the matrix, of shape (2 2), has an eigenvalue that is not positive",
     "(cholesky (- (ones '(4 2 2))))": "one of the matrices, of shape (4 2 2), has an eigenvalue that is not positive",
 }
@@ -684,6 +729,12 @@ PRINTED = {
     "((gradient (lambda (a) (sum (det a)))) (tensor (list #[[+nan.0 1] [1 2]] (eye 2))))":
     "#[[[+nan.0 +nan.0] [+nan.0 +nan.0]] [[1 0] [0 1]]]", "(cholesky #[[4 2] [2 10]])": "#[[2 0] [1 3]]",
     "(cholesky #[[4 4] [0 10]])": "#[[2 0] [1 3]]", "(solve (> #[[1 0] [0 1]] 0) (> #[1 0] 0))": "#[1 0]",
+    "(log-det (zeros '(0 0)))": "0", "(log-det (zeros '(2 2)))": "-inf.0", "(log-det #[[1 +nan.0] [1 2]])": "+nan.0",
+    "(log-det (stack (list (eye 2) (ones '(2 2)))))": "#[0 -inf.0]",
+    "(round-to 6 (list (log-det (* -1e300 (eye 100))) (log-det (* 1e-300 (eye 100)))))": "(69077.55279 -69077.55279)",
+    "(solve-triangular #[[1 +nan.0] [0 2]] #[1 4])": "#[1 2]", "(solve-triangular #[[2 1] [0 1]] #[5 1] #:upper #t)": "#[2 1]",
+    "(solve-triangular (zeros '(0 0)) (zeros '(0 2)))": "#[]", "(solve-triangular (eye 2) (zeros '(2 0)))": "#[[] []]",
+    "((gradient (lambda (a) (sum (solve-triangular a #[1 2])))) #[[1 9] [0 2]])": "#[[-1 0] [-0.5 -0.5]]",
     '(einsum "ij,jk->ik" #[[1 2] [3 4]] #[[0 1] [1 0]])': "#[[2 1] [4 3]]", '(einsum "ii" #[[1 2] [3 4]])': "5",
     """((gradient (lambda (a) (einsum "ii" a))) #[[1 2] [3 4]])""": "#[[1 0] [0 1]]",
     "((cdr (vjp unstack (zeros '(0 2)))) '())": "#[]", "(not #[1 2])": "#f", "(if (not #[1 2]) 1 2)": "2",

@@ -46,7 +46,16 @@ def product() -> Product:
     return Product(0, 0, False)
 
 
-ROUTINES = ("dgetrf", "dgetrs", "dpotrf", "dgesdd", "dtrtrs")  # in the order that runtime.c has
+ROUTINES = (
+    "dgetrf",
+    "dgetrs",
+    "dpotrf",
+    "dgesdd",
+    "dtrtrs",
+    "dsyevd",
+    "dgeqrf",
+    "dorgqr",
+)  # in the order that runtime.c has
 SPELLINGS = ("scipy_{}_64_", "{}_64_", "scipy_{}_", "{}_")
 
 

@@ -40,8 +40,11 @@ def routine_lines(routine: Routine, operands: Sequence[str], outputs: Sequence[s
             name = "vlad_factor" if routine.name == "factors" else "vlad_triangle"
             found, status = outputs
             return [*lines, f"double {status} = {name}({count}L, {n}L, {given[0]}, {found});"]
-        case "singular":
-            return [*lines, f"vlad_singular({count}L, {n}L, {given[0]}, {', '.join(outputs)});"]
+        case "spectrum":
+            return [*lines, f"vlad_spectrum({count}L, {n}L, {given[0]}, {', '.join(outputs)});"]
+        case "orthogonal" | "singular":
+            sides = f"{n}L, {routine.columns}L"
+            return [*lines, f"vlad_{routine.name}({count}L, {sides}, {given[0]}, {', '.join(outputs)});"]
         case "determinant":
             if not lines:
                 return [f"double {outputs[0]} = vlad_determinant({n}L, {given[0]});"]

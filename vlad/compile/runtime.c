@@ -95,8 +95,8 @@ static void vlad_product(int ta, int tb, long m, long n, long k, const double *a
 }
 
 /* section: matrices
-   Square matrices of n rows taken apart: by the LAPACK library whose dgetrf, dgetrs, dpotrf, dgesdd and dtrtrs the host has
-   found, if any. It has columns where tensors have rows; matrices are turned round, and not solved as their transposes, so that rounding,
+   Square matrices of n rows taken apart: by the LAPACK library whose dgetrf, dgetrs, dpotrf, dgesdd, dtrtrs, dsyevd,
+   dgeqrf and dorgqr the host has found, if any. It has columns where tensors have rows; matrices are turned round, and not solved as their transposes, so that rounding,
    and with it what is singular, is as NumPy has it. */
 static void **vlad_lapack;
 static long vlad_lapack_is_wide = 1;
@@ -293,84 +293,277 @@ static double vlad_inner(long n, const double *a, const double *b) {
   return sum;
 }
 
+static long vlad_are_finite(long n, const double *a) {
+  for (long i = 0; i < n; i++)
+    if (!(fabs(a[i]) <= 1.7976931348623157e308)) return 0;
+  return 1;
+}
+
+/* Is the largest entry of a column negative, the first of those that are equally large (primitives/decompositions.py: ALIKE)? */
+static long vlad_points_down(long rows, long columns, const double *x) {
+  double top = 0.0;
+  for (long i = 0; i < rows * columns; i += columns)
+    if (fabs(x[i]) > top) top = fabs(x[i]);
+  for (long i = 0; i < rows * columns; i += columns)
+    if (fabs(x[i]) >= 0.999 * top) return x[i] < 0.0;
+  return 0;
+}
+
+static void vlad_negate(long n, double *x, long step) {
+  for (long i = 0; i < n * step; i += step) x[i] = -x[i];
+}
+
+static void vlad_copy(long n, const double *a, double *b) {
+  for (long i = 0; i < n; i++) b[i] = a[i];
+}
+
+static void vlad_unknown(long n, double *x) {
+  for (long i = 0; i < n; i++) x[i] = 0.0 / 0.0;
+}
+
+/* A power of two that brings entries whose squares overflow or vanish to where they do not; what is without LAPACK sums squares. */
+static double vlad_power(long n, const double *a) {
+  double top = 0.0;
+  for (long i = 0; i < n; i++)
+    if (fabs(a[i]) > top) top = fabs(a[i]);
+  return top > 1e140 ? 0x1p-600 : top > 0.0 && top < 1e-140 ? 0x1p600 : 1.0;
+}
+
+static void vlad_scale(long n, double by, double *x) {
+  for (long i = 0; i < n; i++) x[i] *= by;
+}
+
+static void vlad_exchange(long n, double *a, double *b) {
+  for (long i = 0; i < n; i++) {
+    double x = a[i];
+    a[i] = b[i], b[i] = x;
+  }
+}
+
+static void vlad_rotate(long n, double c, double d, double *a, double *b, long step) {
+  for (long i = 0; i < n * step; i += step) {
+    double x = a[i], y = b[i];
+    a[i] = c * x - d * y, b[i] = d * x + c * y;
+  }
+}
+
 /* Make column k of u a unit vector that is orthogonal to those before it: what is left of an axis of which much is left. */
-static void vlad_complete(long n, double *u, long k) {
-  double *column = u + k * n;
-  for (long axis = 0; axis < n; axis++) {
-    for (long i = 0; i < n; i++) column[i] = i == axis;
+static void vlad_complete(long m, double *u, long k) {
+  double *column = u + k * m;
+  for (long axis = 0; axis < m; axis++) {
+    for (long i = 0; i < m; i++) column[i] = i == axis;
     for (int again = 0; again < 2; again++)
       for (long j = 0; j < k; j++) {
-        double part = vlad_inner(n, u + j * n, column);
-        for (long i = 0; i < n; i++) column[i] -= part * u[j * n + i];
+        double part = vlad_inner(m, u + j * m, column);
+        for (long i = 0; i < m; i++) column[i] -= part * u[j * m + i];
       }
-    double size = vlad_inner(n, column, column);
-    if (size * 2.0 * n < 1.0) continue;
-    for (long i = 0; i < n; i++) column[i] /= sqrt(size);
+    double size = vlad_inner(m, column, column);
+    if (size * 2.0 * m < 1.0) continue;
+    for (long i = 0; i < m; i++) column[i] /= sqrt(size);
     return;
   }
 }
 
-/* One-sided Jacobi (Hestenes 1958): the columns of A are rotated until they are orthogonal. u begins as A, v as anything; both
-   and A are in columns. */
-static void vlad_own_singular(long n, double *u, double *s, double *v) {
+/* One-sided Jacobi (Hestenes 1958): the columns of A are rotated until they are orthogonal. u begins as A, which has no fewer
+   rows than columns, v as anything; all are in columns. */
+static void vlad_own_singular(long m, long n, double *u, double *s, double *v) {
   for (long i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
   for (int sweep = 0, rotated = 1; rotated && sweep < 60; sweep++) {
     rotated = 0;
     for (long p = 0; p < n; p++)
       for (long q = p + 1; q < n; q++) {
-        double *a = u + p * n, *b = u + q * n, x = vlad_inner(n, a, a), y = vlad_inner(n, b, b), z = vlad_inner(n, a, b);
+        double *a = u + p * m, *b = u + q * m, x = vlad_inner(m, a, a), y = vlad_inner(m, b, b), z = vlad_inner(m, a, b);
         if (!(fabs(z) > 1e-15 * sqrt(x) * sqrt(y))) continue;
         double half = (y - x) / (2.0 * z), t = (half < 0.0 ? -1.0 : 1.0) / (fabs(half) + sqrt(1.0 + half * half));
         double c = 1.0 / sqrt(1.0 + t * t), d = c * t;
         rotated = 1;
-        for (long i = 0; i < n; i++) {
-          double e = a[i], f = b[i], g = v[p * n + i], h = v[q * n + i];
-          a[i] = c * e - d * f, b[i] = d * e + c * f, v[p * n + i] = c * g - d * h, v[q * n + i] = d * g + c * h;
-        }
+        vlad_rotate(m, c, d, a, b, 1);
+        vlad_rotate(n, c, d, v + p * n, v + q * n, 1);
       }
   }
-  for (long k = 0; k < n; k++) s[k] = sqrt(vlad_inner(n, u + k * n, u + k * n));
+  for (long k = 0; k < n; k++) s[k] = sqrt(vlad_inner(m, u + k * m, u + k * m));
   for (long k = 0; k < n; k++) {
     long best = k;
     for (long j = k + 1; j < n; j++)
       if (s[j] > s[best]) best = j;
     double x = s[k];
     s[k] = s[best], s[best] = x;
-    for (long i = 0; i < n; i++) {
-      double y = u[k * n + i], z = v[k * n + i];
-      u[k * n + i] = u[best * n + i], u[best * n + i] = y, v[k * n + i] = v[best * n + i], v[best * n + i] = z;
-    }
-    if (s[k] <= 2.3e-16 * n * s[0]) vlad_complete(n, u, k);
+    vlad_exchange(m, u + k * m, u + best * m);
+    vlad_exchange(n, v + k * n, v + best * n);
+    if (s[k] <= 2.3e-16 * n * s[0]) vlad_complete(m, u, k);
     else
-      for (long i = 0; i < n; i++) u[k * n + i] /= s[k];
+      for (long i = 0; i < m; i++) u[k * m + i] /= s[k];
   }
-  vlad_turn(n, v); /* Vᵀ in columns */
 }
 
 #define VLAD_SINGULAR(integer)                                                                                            \
   {                                                                                                                       \
-    integer size = n, room = -1, info = 0, *more = (integer *)vlad_array(8 * n);                                          \
-    double wanted, *work = &wanted;                                                                                       \
+    integer rows = m, columns = n, least = k, room = -1, info = 0, *more = (integer *)vlad_array(8 * k);                  \
+    double wanted, *work = &wanted, *left = vlad_array(m * k), *right = vlad_array(k * n);                                \
     for (int again = 0; again < 2; again++) {                                                                             \
       ((void (*)(const char *, integer *, integer *, double *, integer *, double *, double *, integer *, double *,        \
                  integer *, double *, integer *, integer *, integer *, unsigned long))vlad_lapack[3])(                    \
-          "A", &size, &size, copy, &size, s, u, &size, v, &size, work, &room, more, &info, 1);                            \
+          "S", &rows, &columns, copy, &rows, s, left, &rows, right, &least, work, &room, more, &info, 1);                 \
       if (!again) room = (integer)wanted, work = vlad_array(room);                                                        \
     }                                                                                                                     \
+    vlad_transpose(k, m, left, u), vlad_transpose(n, k, right, v);                                                        \
     failed = info != 0;                                                                                                   \
   }
-/* U, the singular values and Vᵀ of each of so many matrices; nan where they are not found. */
-static void vlad_singular(long count, long n, const double *a, double *u, double *s, double *v) {
-  for (; count > 0; count--, a += n * n, u += n * n, s += n, v += n * n) {
+/* U, the singular values and Vᵀ of each of so many matrices of m rows and n columns; nan where they are not found. */
+static void vlad_singular(long count, long m, long n, const double *a, double *u, double *s, double *v) {
+  long k = m < n ? m : n;
+  for (; count > 0; count--, a += m * n, u += m * k, s += k, v += k * n) {
     char *mark = vlad_top;
-    double *copy = vlad_lapack ? vlad_array(n * n) : u;
-    long failed = 0;
-    vlad_transpose(n, n, a, copy);
-    if (!vlad_lapack) vlad_own_singular(n, u, s, v);
-    else if (vlad_lapack_is_wide) VLAD_SINGULAR(long)
-    else VLAD_SINGULAR(int)
-    vlad_turn(n, u), vlad_turn(n, v);
-    for (long i = 0; failed && i < n * n; i++) u[i] = v[i] = s[i % n] = 0.0 / 0.0;
+    double *copy = vlad_array(m * n), by = vlad_lapack ? 1.0 : vlad_power(m * n, a);
+    long failed = !vlad_are_finite(m * n, a);
+    if (!failed && !vlad_lapack && m < n) { /* Aᵀ = V S Uᵀ, whose columns are the rows of A */
+      vlad_copy(m * n, a, v), vlad_scale(m * n, by, v);
+      vlad_own_singular(n, m, v, s, u);
+      vlad_turn(m, u);
+    } else if (!failed) {
+      vlad_transpose(m, n, a, copy);
+      if (!vlad_lapack) {
+        vlad_scale(m * n, by, copy);
+        vlad_own_singular(m, n, copy, s, v);
+        vlad_transpose(n, m, copy, u);
+      } else if (vlad_lapack_is_wide) VLAD_SINGULAR(long)
+      else VLAD_SINGULAR(int)
+    }
+    if (by != 1.0) vlad_scale(k, 1.0 / by, s);
+    for (long j = 0; j < k; j++)
+      if (!failed && vlad_points_down(m, k, u + j)) vlad_negate(m, u + j, k), vlad_negate(n, v + j * n, 1);
+    if (failed) vlad_unknown(m * k, u), vlad_unknown(k, s), vlad_unknown(k * n, v);
+    vlad_top = mark;
+  }
+}
+
+/* Reflections (Householder 1958; Golub and Van Loan, algorithm 5.2.1), as LAPACK keeps them: of the vector of each the part below
+   the diagonal, its factor in `by`. A is in columns. */
+static void vlad_reflect(long m, double by, const double *vector, double *x) {
+  double part = x[0] + vlad_inner(m - 1, vector + 1, x + 1);
+  x[0] -= by * part;
+  for (long i = 1; i < m; i++) x[i] -= by * part * vector[i];
+}
+
+static void vlad_own_reflections(long m, long n, double *a, double *by) {
+  for (long k = 0; k < m && k < n; k++) {
+    double *x = a + k * m + k, size = sqrt(vlad_inner(m - k, x, x)), end = x[0] > 0.0 ? -size : size, from = x[0] - end;
+    by[k] = size == 0.0 ? 0.0 : -from / end;
+    for (long i = 1; size != 0.0 && i < m - k; i++) x[i] /= from;
+    x[0] = end;
+    for (long j = k + 1; j < n; j++) vlad_reflect(m - k, by[k], x, a + j * m + k);
+  }
+}
+
+/* The first k columns of their product, in their place. */
+static void vlad_own_reflected(long m, long k, double *a, const double *by) {
+  for (long l = k - 1; l >= 0; l--) {
+    double *x = a + l * m + l;
+    for (long j = l + 1; j < k; j++) vlad_reflect(m - l, by[l], x, a + j * m + l);
+    x[0] = 1.0 - by[l];
+    for (long i = 1; i < m - l; i++) x[i] *= -by[l];
+    for (long i = 0; i < l; i++) a[l * m + i] = 0.0;
+  }
+}
+
+#define VLAD_ORTHOGONAL(integer, routine, columns, ...)                                                                  \
+  {                                                                                                                      \
+    integer rows = m, width = columns, least = k, room = -1, info = 0;                                                   \
+    double wanted, *work = &wanted;                                                                                      \
+    for (int again = 0; again < 2; again++) {                                                                            \
+      routine(&rows, &width, __VA_ARGS__ copy, &rows, by, work, &room, &info);                                           \
+      if (!again) room = (integer)wanted, work = vlad_array(room);                                                       \
+    }                                                                                                                    \
+  }
+#define VLAD_REFLECTIONS(integer)                                                                                        \
+  ((void (*)(integer *, integer *, double *, integer *, double *, double *, integer *, integer *))vlad_lapack[6])
+#define VLAD_REFLECTED(integer)                                                                                          \
+  ((void (*)(integer *, integer *, integer *, double *, integer *, double *, double *, integer *, integer *))vlad_lapack[7])
+/* Q and R of each of so many matrices of m rows and n columns. */
+static void vlad_orthogonal(long count, long m, long n, const double *a, double *q, double *r) {
+  long k = m < n ? m : n;
+  for (; count > 0; count--, a += m * n, q += m * k, r += k * n) {
+    char *mark = vlad_top;
+    double *copy = vlad_array(m * n), *by = vlad_array(k), power = vlad_lapack ? 1.0 : vlad_power(m * n, a);
+    vlad_transpose(m, n, a, copy);
+    if (!vlad_lapack) vlad_scale(m * n, power, copy), vlad_own_reflections(m, n, copy, by);
+    else if (vlad_lapack_is_wide) VLAD_ORTHOGONAL(long, VLAD_REFLECTIONS(long), n)
+    else VLAD_ORTHOGONAL(int, VLAD_REFLECTIONS(int), n)
+    for (long i = 0; i < k; i++)
+      for (long j = 0; j < n; j++) r[i * n + j] = j < i ? 0.0 : copy[j * m + i];
+    if (power != 1.0) vlad_scale(k * n, 1.0 / power, r);
+    if (!vlad_lapack) vlad_own_reflected(m, k, copy, by);
+    else if (vlad_lapack_is_wide) VLAD_ORTHOGONAL(long, VLAD_REFLECTED(long), k, &least,)
+    else VLAD_ORTHOGONAL(int, VLAD_REFLECTED(int), k, &least,)
+    vlad_transpose(k, m, copy, q);
+    for (long i = 0; i < k; i++)
+      if (r[i * n + i] < 0.0) vlad_negate(n - i, r + i * n + i, 1), vlad_negate(m, q + i, k);
+    if (!vlad_are_finite(m * n, a)) vlad_unknown(m * k, q), vlad_unknown(k * n, r);
+    vlad_top = mark;
+  }
+}
+
+/* Cyclic Jacobi (Golub and Van Loan, section 8.5): a is rotated until it is diagonal, and the columns of v with it. */
+static void vlad_own_spectrum(long n, double *a, double *s, double *v) {
+  double least = 1e-17 * sqrt(vlad_inner(n * n, a, a));
+  for (long i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
+  for (int sweep = 0, rotated = 1; rotated && sweep < 60; sweep++) {
+    rotated = 0;
+    for (long p = 0; p < n; p++)
+      for (long q = p + 1; q < n; q++) {
+        double z = a[p * n + q];
+        if (!(fabs(z) > least)) continue;
+        double half = (a[q * n + q] - a[p * n + p]) / (2.0 * z);
+        double t = (half < 0.0 ? -1.0 : 1.0) / (fabs(half) + sqrt(1.0 + half * half));
+        double c = 1.0 / sqrt(1.0 + t * t), d = c * t;
+        rotated = 1;
+        vlad_rotate(n, c, d, a + p * n, a + q * n, 1);
+        vlad_rotate(n, c, d, a + p, a + q, n);
+        vlad_rotate(n, c, d, v + p * n, v + q * n, 1);
+      }
+  }
+  for (long k = 0; k < n; k++) s[k] = a[k * n + k];
+  for (long k = 0; k < n; k++) {
+    long best = k;
+    for (long j = k + 1; j < n; j++)
+      if (s[j] < s[best]) best = j;
+    double x = s[k];
+    s[k] = s[best], s[best] = x;
+    vlad_exchange(n, v + k * n, v + best * n);
+  }
+}
+
+#define VLAD_SPECTRUM(integer)                                                                                          \
+  {                                                                                                                     \
+    integer size = n, room = -1, rooms = -1, info = 0, wanteds, *more = &wanteds;                                       \
+    double wanted, *work = &wanted;                                                                                     \
+    for (int again = 0; again < 2; again++) {                                                                           \
+      ((void (*)(const char *, const char *, integer *, double *, integer *, double *, double *, integer *, integer *,  \
+                 integer *, integer *, unsigned long, unsigned long))vlad_lapack[5])(                                   \
+          "V", "L", &size, v, &size, s, work, &room, more, &rooms, &info, 1, 1);                                        \
+      if (!again) room = (integer)wanted, rooms = wanteds, work = vlad_array(room), more = (integer *)vlad_array(rooms); \
+    }                                                                                                                   \
+    failed = info != 0;                                                                                                 \
+  }
+/* The eigenvalues of each of so many symmetric matrices, and the eigenvectors as columns. */
+static void vlad_spectrum(long count, long n, const double *a, double *s, double *v) {
+  for (; count > 0; count--, a += n * n, s += n, v += n * n) {
+    char *mark = vlad_top;
+    long failed = !vlad_are_finite(n * n, a);
+    if (!failed) {
+      vlad_transpose(n, n, a, v);
+      if (!vlad_lapack) {
+        double *copy = vlad_array(n * n), by = vlad_power(n * n, a);
+        vlad_copy(n * n, a, copy), vlad_scale(n * n, by, copy);
+        vlad_own_spectrum(n, copy, s, v);
+        vlad_scale(n, 1.0 / by, s);
+      } else if (vlad_lapack_is_wide) VLAD_SPECTRUM(long)
+      else VLAD_SPECTRUM(int)
+      vlad_turn(n, v);
+      for (long k = 0; k < n; k++)
+        if (vlad_points_down(n, n, v + k)) vlad_negate(n, v + k, n);
+    }
+    if (failed) vlad_unknown(n, s), vlad_unknown(n * n, v);
     vlad_top = mark;
   }
 }

@@ -156,7 +156,13 @@ class Routine:
         triangular      the same where A is a lower triangle itself, in the place of the factors
         determinant     of such factors
         triangle        the lower triangular L of A = L Lᵀ, of symmetric matrices; a real, not 0 where one is not definite
-        singular        U, the singular values and Vᵀ of A = U S Vᵀ; nan where that is not found
+        spectrum        the eigenvalues of symmetric matrices, ascending, and the eigenvectors as columns, each with the sign that
+                        primitives/decompositions.py says; nan where an entry is not finite
+
+    Or on matrices of so many rows and columns, of as many vectors as the smaller number says; nan where an entry is not finite:
+
+        orthogonal      Q and R of A = Q R, where Q has orthogonal columns and R is an upper triangle, positive on the diagonal
+        singular        U, the singular values and Vᵀ of A = U S Vᵀ, with signs by the columns of U
 
     Or on two vectors of so many rows:
 
@@ -189,7 +195,10 @@ class Routine:
         if self.name in ("places", "sums"):
             entries = math.prod(self.extents) * self.rows * self.columns
             return 8 * entries if self.name == "places" else entries
-        return math.prod(self.extents) * self.rows * self.rows * max(self.rows, self.columns)
+        sides = self.rows, self.columns
+        if self.name in ("orthogonal", "singular"):
+            return math.prod(self.extents) * math.prod(sides) * min(sides)
+        return math.prod(self.extents) * self.rows * self.rows * max(sides)
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:

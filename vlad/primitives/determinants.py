@@ -43,11 +43,15 @@ from vlad.primitives.kernels import (
     unfit,
 )
 from vlad.primitives.linear_algebra import (
+    AS_PRIMAL,
     EFFORTS,
     expect_few_rows,
     expect_work,
     factors_of,
     in_doubles,
+    parts_of,
+    regular,
+    solution,
     square_matrix,
     square_shape,
     unit_matrix,
@@ -74,31 +78,59 @@ def _abstract_det(w: Any, a: Any) -> Any:
     return w.loops(routine, [factors_of(w, a)[0]], [result])[0]
 
 
-def _singular(x: Array) -> tuple[Array, ...]:
-    """U, the singular values and Vᵀ; nan where a library does not find them, as of a matrix in which nan is."""
-    from numpy.linalg import LinAlgError
+def _log_det(a: Value) -> Value:
+    x = square_matrix("log-det", a)
+    with quiet():
+        return made(namespace(x).linalg.slogdet(x)[1])
 
+
+def _abstract_log_det(w: Any, a: Any) -> Any:
+    """The sum of the logarithms of what is on the diagonals of U."""
+    shape = square_shape(w, "log-det", a)
+    if shape is None:
+        return None
+    *batch, n, _ = shape
+    if 0 in shape:
+        return filled(w, tuple(batch), 0.0) if batch else w.constant(0.0)
+    strides = [stride * (n * n + n) for stride in contiguous(batch)]
+    table = w.machine.table
+    return loops(
+        w, (*batch, n), [factors_of(w, a)[0]], [Access(0, (*strides, n + 1))], tuple(batch),
+        steps=[(table["abs"], (0,)), (table["log"], (1,))],
+        write=Access(0, (*contiguous(batch), 0)) if batch else None, combine="+",
+    )  # fmt: skip
+
+
+def _transposed_inverse(a: Value) -> Value:
+    x = square_matrix("log-det", a)
     xp = namespace(x)
+    return made(xp.matrix_transpose(regular("log-det", x, lambda: xp.linalg.inv(x))))
+
+
+def _abstract_transposed_inverse(w: Any, a: Any) -> Any:
+    shape = square_shape(w, "log-det", a)
+    if shape is None:
+        return None
+    apply, table = w.apply, w.machine.table
+    unit = apply(table["eye"], [w.constant(float(shape[-1]))])
+    inverse = solution(w, "log-det", a, unit, shape[:-2])
+    return None if inverse is None else apply(table["swap"], [inverse])
+
+
+def _singular(x: Array) -> tuple[Array, ...]:
+    """U, the singular values and Vᵀ."""
     expect_work(EFFORTS["singular"], x.shape)
-    try:
-        with quiet():
-            u, sizes, v = xp.linalg.svd(x)
-    except LinAlgError:
-        if x.ndim > 2:  # one of several, and it does not say which
-            found = [_singular(x[index, ...]) for index in range(x.shape[0])]
-            return tuple([xp.stack(parts) for parts in zip(*found, strict=True)])
-        unknown = xp.full_like(x, xp.nan)
-        return unknown, unknown[..., 0], unknown
-    return u, sizes, v
+    return parts_of(x, lambda x: namespace(x).linalg.svd(x, full_matrices=False))
 
 
-def _abstract_singular(w: Any, a: Any) -> tuple[Any, Any, Any]:
-    *batch, n, _ = shape = shape_of(a)
-    expect_few_rows(w, "singular", n)
-    whole, row = Output(math.prod(shape)), Output(math.prod(batch) * n)
-    routine = Routine("singular", (whole, row, whole), n, 0, tuple(batch))
-    tensor = w.types.tensor
-    u, sizes, v = w.loops(routine, [a], [tensor(shape), tensor((*batch, n)), tensor(shape)])
+def abstract_singular(w: Any, a: Any) -> tuple[Any, Any, Any]:
+    *batch, m, n = shape_of(a)
+    k = min(m, n)
+    expect_few_rows(w, "singular", m, n)
+    shapes = (*batch, m, k), (*batch, k), (*batch, k, n)
+    outputs = tuple([Output(math.prod(shape)) for shape in shapes])
+    routine = Routine("singular", outputs, m, n, tuple(batch))
+    u, sizes, v = w.loops(routine, [a], [w.types.tensor(shape) for shape in shapes])
     return u, sizes, v
 
 
@@ -130,7 +162,7 @@ def _abstract_cofactor(w: Any, a: Any) -> Any:
         return None if shape is None else filled(w, shape, 0.0)
     *batch, n, _ = shape
     apply, table = w.apply, w.machine.table
-    u, sizes, v = _abstract_singular(w, a)
+    u, sizes, v = abstract_singular(w, a)
     unit = apply(table["eye"], [w.constant(float(n))])
     test = apply(table["="], [unit, w.constant(1.0)])
     spread = repeated(w, reshaped(w, sizes, (*batch, 1, n)), shape)
@@ -187,11 +219,8 @@ def _expect_parts(x: Array) -> None:
     """Raises VladError where these are no matrices by parts."""
     if not _is_by_parts(x.shape):
         raise VladError(
-            "wrong-shape", f"Shapes given to det do not fit: {shape_text(x.shape)}", hint=_AS_PRIMAL
+            "wrong-shape", f"Shapes given to det do not fit: {shape_text(x.shape)}", hint=AS_PRIMAL
         )
-
-
-_AS_PRIMAL = "a sensitivity has the shape of its primal"
 
 
 def _cofactors(a: Value) -> Value:
@@ -247,7 +276,7 @@ def _abstract_cofactors(w: Any, a: Any) -> Any:
         return apply(table[name], [constant(x) if type(x) is float else x for x in operands])
 
     given = [copied(w, a, own, Access(k * math.prod(own), contiguous(own))) for k in range(count)]
-    u, sizes, v = _abstract_singular(w, given[0])
+    u, sizes, v = abstract_singular(w, given[0])
     orientation = _abstract_orientation(w, u, v)
     turned, back, sizes = by("swap", u), by("swap", v), reshaped(w, sizes, (*batch, 1, n))
     unit = by("eye", float(n))
@@ -336,7 +365,7 @@ def _parted(t: Value) -> Array:
 def _half(t: Value, number: Value) -> Value:
     x = _parted(t)
     if number not in (0.0, 1.0) or x.shape[0] < 2:
-        raise unlike("det", (t,), _AS_PRIMAL)
+        raise unlike("det", (t,), AS_PRIMAL)
     h = x.shape[0] // 2
     return made(x[h:, ...] if number else x[:h, ...])
 
@@ -344,7 +373,7 @@ def _half(t: Value, number: Value) -> Value:
 def _placed(t: Value, number: Value) -> Value:
     x = _parted(t)
     if number not in (0.0, 1.0):
-        raise unlike("det", (t,), _AS_PRIMAL)
+        raise unlike("det", (t,), AS_PRIMAL)
     zeros = namespace(x).zeros_like(x)
     return made(namespace(x).concat([zeros, x] if number else [x, zeros], axis=0))
 
@@ -400,6 +429,15 @@ ROWS: list[Primitive] = [
         "((gradient det) #[[2 0] [0 4]])  ⇒ #[[4 0] [0 2]]", _det, abstract=in_doubles(_abstract_det),
          forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (cofactor a))"}),
+    row("log-det", "a",
+        "The logarithm of the absolute value of the determinant, which may be too large or small for a number itself.\n"
+        "(log-det (eye 3))  ⇒ 0\n(round-to 4 (log-det (* 1e200 (eye 2))))  ⇒ 921.034\n(log-det #[[1 2] [2 4]])  ⇒ -inf.0\n"
+        "((gradient log-det) #[[2 0] [0 4]])  ⇒ #[[0.5 0] [0 0.25]]", _log_det, abstract=in_doubles(_abstract_log_det),
+         forward="(sum (* (transposed-inverse a) da) '(-2 -1) #f)",
+         reverse={"a": "(* (spread s a '(-2 -1)) (transposed-inverse a))"}),
+    row("transposed-inverse", "a", "The slope of log-det.", _transposed_inverse, hidden=True,
+         abstract=in_doubles(_abstract_transposed_inverse),
+         forward="(negate (matmul r (matmul (swap da) r)))", reverse={"a": "(negate (matmul r (matmul (swap s) r)))"}),
     row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True,
          abstract=in_doubles(_abstract_cofactor),
          forward=_COFACTOR_SLOPE.replace("E", "da"), reverse={"a": _COFACTOR_SLOPE.replace("E", "s")}),

@@ -1,30 +1,35 @@
 """The rows of products, of systems of linear equations, and of Cholesky's factor (arrays.py has the conventions).
 
-What takes square matrices apart asks here for what it has in common, the rows of determinants.py as well: that a matrix is
-square, whether there is time for the work, and in compiled programs the factors P L U, of which solutions and determinants are
-made. The work itself is LAPACK's: the array library calls it, or a routine of compiled programs (core/kernels.Routine).
+What takes matrices apart asks here for what it has in common, the rows of determinants.py and decompositions.py as well: that a
+matrix is square, whether there is time for the work, and in compiled programs the factors P L U, of which solutions and
+determinants are made. The work itself is LAPACK's: the array library calls it, or a routine of compiled programs
+(core/kernels.Routine).
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
 from vlad.core.types import is_tensor
 from vlad.devices import checking_singularity, device_of
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, constant, reals, row
+from vlad.primitives.arrays import array_of, constant, lengths_of, reals, row
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
     Shape,
     as_kind,
     broadcast_shape,
+    copied,
     filled,
     kind_of,
+    known,
     loops,
     provided,
+    reduced,
     repeated,
     reshaped,
     shape_of,
@@ -34,7 +39,7 @@ from vlad.primitives.numbers import invalid
 from vlad.primitives.products import expect_multiplications, product
 from vlad.primitives.shaping import in_shape
 from vlad.tensors import Array, expect_together, made, namespace, operands_of, quiet, shape_text
-from vlad.values import Primitive, Value
+from vlad.values import FALSE, Primitive, Value
 
 
 def _matmul(a: Value, b: Value) -> Value:
@@ -127,20 +132,27 @@ def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
 
 
 # Multiplications, in terms of the cube of a matrix's rows, of the routines that take one apart; nobody can interrupt them.
-EFFORTS = {"solve": 0.7, "inverse": 2.0, "det": 0.7, "cholesky": 0.4, "singular": 24.0}
+EFFORTS = {
+    "solve": 0.7, "inverse": 2.0, "det": 0.7, "log-det": 0.7, "cholesky": 0.4, "eigh": 12.0, "qr": 4.0, "svd": 24.0,
+    "singular": 24.0,
+}  # fmt: skip
 # Rows of the largest matrices that compiled code takes apart, which does not ask whether there is time.
-MOST_ROWS = {"singular": 384, "factors": 1536, "triangle": 1536}
+MOST_ROWS = {
+    "triangular": 4096, "orthogonal": 768, "spectrum": 512, "singular": 384, "factors": 1536, "triangle": 1536,
+}  # fmt: skip
 
 
 def expect_work(effort: float, shape: Shape, columns: int = 0) -> None:
     """Raises NoTime where the work on matrices of a shape, and on so many columns for each, would take longer than there is."""
-    *batch, n, _ = shape
-    expect_multiplications(math.prod(batch) * (effort * n**3 + columns * n**2))
+    *batch, n, m = shape
+    expect_multiplications(math.prod(batch) * (effort * n * m * min(n, m) + columns * n**2))
 
 
-def expect_few_rows(w: Any, routine: str, rows: int) -> None:
-    """Larger matrices are left to tier 0, which estimates how long it takes: of that much work little is saved by compiling."""
-    if rows > MOST_ROWS[routine]:
+def expect_few_rows(w: Any, routine: str, rows: int, columns: int = 0) -> None:
+    """Larger matrices, those whose work is that of square ones with more rows, are left to tier 0, which estimates how long it
+    takes: of that much work little is saved by compiling."""
+    columns = columns or rows
+    if rows * columns * min(rows, columns) > MOST_ROWS[routine] ** 3:
         w.left_out("matrices of so many rows, to be taken apart, are")
 
 
@@ -149,6 +161,13 @@ def square_matrix(name: str, a: Value) -> Array:
     take longer than there is."""
     if not _is_square(array_of(name, a)):
         raise unlike(name, (a,), f"{name} takes a square matrix, or several along leading axes")
+    return matrix(name, a)
+
+
+def matrix(name: str, a: Value) -> Array:
+    """The same of any numbers of rows and columns."""
+    if array_of(name, a).ndim < 2:
+        raise unlike(name, (a,), f"{name} takes a matrix, or several along leading axes")
     expect_work(EFFORTS[name], a.shape)
     return reals(a.array)
 
@@ -157,16 +176,48 @@ def _is_square(x: Array) -> bool:
     return x.ndim > 1 and bool(x.shape[-1] == x.shape[-2])
 
 
-def square_shape(w: Any, name: str, a: Any) -> Shape | None:
-    """The shape of one or several square matrices of reals; None, and an error, for anything else."""
+def matrix_shape(w: Any, name: str, a: Any) -> Shape | None:
+    """The shape of one or several matrices of reals; None, and an error, for anything else."""
     shape = shape_of(a)
     if not is_tensor(a.type):
         w.fail(f"Argument to {name} is invalid")
-    elif len(shape) < 2 or shape[-1] != shape[-2]:
+    elif len(shape) < 2:
         w.fail(f"Shapes given to {name} do not fit: {shape_text(shape)}")
     else:
         return shape
     return None
+
+
+def square_shape(w: Any, name: str, a: Any) -> Shape | None:
+    """The same of square matrices."""
+    shape = matrix_shape(w, name, a)
+    if shape is not None and shape[-1] != shape[-2]:
+        w.fail(f"Shapes given to {name} do not fit: {shape_text(shape)}")
+        return None
+    return shape
+
+
+def parts_of(x: Array, rule: Callable[[Array], Sequence[Array]]) -> tuple[Array, ...]:
+    """What a library's rule takes matrices apart into. nan for one with an entry that is no finite number, of which libraries
+    find anything; and for one of which it does not find the parts."""
+    from numpy.linalg import LinAlgError  # the other libraries' own is this one
+
+    xp = namespace(x)
+    is_found = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
+    are_all = bool(xp.all(is_found))
+    try:
+        with quiet():
+            parts = rule(x if are_all else xp.where(is_found, x, 0.0))
+        if are_all:
+            return tuple(parts)
+    except LinAlgError:
+        if x.ndim > 2:  # one of several, and it does not say which
+            found = [parts_of(x[index, ...], rule) for index in range(x.shape[0])]
+            return tuple([xp.stack(of_each) for of_each in zip(*found, strict=True)])
+        parts, is_found = rule(xp.zeros_like(x)), xp.zeros_like(is_found)
+    return tuple([
+        xp.where(is_found if part.ndim == x.ndim else is_found[..., 0], part, xp.nan) for part in parts
+    ])  # fmt: skip
 
 
 def unit_matrix(x: Array) -> Array:
@@ -182,8 +233,11 @@ def in_doubles(rule: Callable[..., Any]) -> Callable[..., Any]:
         if kinds <= {"float64"}:
             return rule(w, *operands)
         result = rule(w, *[as_kind(w, x, "float64") if is_tensor(x.type) else x for x in operands])
-        if kinds != {"float32"} or result is None or not is_tensor(result.type):
-            return result
+        return result if kinds != {"float32"} or result is None else single(w, result)
+
+    def single(w: Any, result: Any) -> Any:
+        if result.type.kind == "pair":
+            return w.pair(*[single(w, part) for part in w.parts(result)])
         return as_kind(w, result, "float32")
 
     return abstract
@@ -200,23 +254,26 @@ def factors_of(w: Any, a: Any) -> tuple[Any, Any]:
 
 
 def _solve(a: Value, b: Value) -> Value:
-    x, y = array_of("solve", a), array_of("solve", b)
+    x, columns = _system("solve", a, b)
+    expect_work(EFFORTS["solve"], x.shape, columns.shape[-1])
+    solved = regular("solve", x, lambda: namespace(x).linalg.solve(x, columns))
+    return made(solved[..., 0] if len(lengths_of(b)) == 1 else solved)
+
+
+def _system(name: str, a: Value, b: Value) -> tuple[Array, Array]:
+    """The matrices and the columns for which they are solved, of one batch: not all libraries repeat them. Raises VladError."""
+    x, y = array_of(name, a), array_of(name, b)
+    hint = (
+        f"{name} takes square matrices and a vector or matrices of as many rows; leading axes are broadcast"
+    )
     if not _is_square(x) or not y.ndim or y.shape[-2 if y.ndim > 1 else 0] != x.shape[-1]:
-        raise unlike("solve", (a, b), _SOLVED)
-    xp, x, y = library("solve", a, b), reals(x), reals(y)
+        raise unlike(name, (a, b), hint)
+    xp, x, y = library(name, a, b), reals(x), reals(y)
     columns = y[:, None] if y.ndim == 1 else y
     batch = broadcast_shape([x.shape[:-2], columns.shape[:-2]])
     if batch is None:
-        raise unlike("solve", (a, b), _SOLVED)
-    expect_work(EFFORTS["solve"], (*batch, *x.shape[-2:]), columns.shape[-1])
-    matrices = [
-        xp.broadcast_to(one, batch + one.shape[-2:]) for one in (x, columns)
-    ]  # not all libraries do it
-    solved = _regular("solve", x, lambda: xp.linalg.solve(*matrices))
-    return made(solved[..., 0] if y.ndim == 1 else solved)
-
-
-_SOLVED = "solve takes square matrices and a vector or matrices of as many rows; leading axes are broadcast"
+        raise unlike(name, (a, b), hint)
+    return xp.broadcast_to(x, batch + x.shape[-2:]), xp.broadcast_to(columns, batch + columns.shape[-2:])
 
 
 def _column_shape(shape: Shape, of_b: Shape) -> Shape:
@@ -225,32 +282,135 @@ def _column_shape(shape: Shape, of_b: Shape) -> Shape:
 
 
 def _abstract_solve(w: Any, a: Any, b: Any) -> Any:
+    return _abstract_system(w, "solve", a, b, lambda columns, batch: solution(w, "solve", a, columns, batch))
+
+
+def _abstract_system(w: Any, name: str, a: Any, b: Any, rule: Callable[[Any, Shape], Any]) -> Any:
+    """What the rule answers of b as columns and the batch, in the shape that solutions for b have."""
     own_a, own_b = shape_of(a), shape_of(b)
     if not is_tensor(a.type) or not is_tensor(b.type):
-        return w.fail("Argument to solve is invalid")
+        return w.fail(f"Argument to {name} is invalid")
     columns = _column_shape(own_b, own_b)
     batch = broadcast_shape([own_a[:-2], columns[:-2]])
     if len(own_a) < 2 or own_a[-1] != own_a[-2] or columns[-2] != own_a[-1] or batch is None:
-        return w.fail(f"Shapes given to solve do not fit: {shape_text(own_a)} and {shape_text(own_b)}")
-    x = _solution(w, "solve", a, reshaped(w, b, columns), batch)
+        return w.fail(f"Shapes given to {name} do not fit: {shape_text(own_a)} and {shape_text(own_b)}")
+    x = rule(reshaped(w, b, columns), batch)
     return None if x is None else reshaped(w, x, shape_of(x)[:-1]) if len(own_b) == 1 else x
+
+
+def _solve_triangular(name: str, a: Value, b: Value, upper: Value) -> Value:
+    x, columns = _system(name, a, b)
+    expect_work(0.0, x.shape, columns.shape[-1])
+    xp = namespace(x)
+    if bool(xp.any((x == 0) & (unit_matrix(x) == 1))):
+        hint = f"{_of_shape(array_of(name, a).shape)} has a 0 on its diagonal"
+        raise VladError("singular-matrix", SINGULAR[name], hint=hint if name != "qr" else DEPENDENT)
+    with quiet():
+        solved = _substituted(x, columns, upper is not FALSE)
+    return made(solved[..., 0] if len(lengths_of(b)) == 1 else solved)
+
+
+DEPENDENT = "there are no slopes where one of the first columns is made of those before it"
+
+
+def _substituted(x: Array, b: Array, upper: bool) -> Array:
+    """Of a system with a triangle first one half, then, with what that says, the other. The standard has no function for it, and
+    those for any matrix take it apart again, and compute with what is on the other side."""
+    n = x.shape[-1]
+    if n < 2:
+        return b / x if n else b
+    h, xp = n // 2, namespace(x)
+    first, second = slice(0, h), slice(h, n)
+    if upper:
+        first, second = second, first
+    begun = _substituted(x[..., first, first], b[..., first, :], upper)
+    rest = b[..., second, :] - x[..., second, first] @ begun
+    ended = _substituted(x[..., second, second], rest, upper)
+    return xp.concat([ended, begun] if upper else [begun, ended], axis=-2)
+
+
+def _abstract_solve_triangular(name: str, w: Any, a: Any, b: Any, upper: Any) -> Any:
+    turned = known(w, upper) is not FALSE
+    apply, table = w.apply, w.machine.table
+
+    def rule(columns: Any, batch: Shape) -> Any:
+        *own, n, _ = shape_of(a)
+        shape = (*batch, n, shape_of(columns)[-1])
+        if not n or 0 in batch:
+            return filled(w, shape, 0.0)
+        expect_few_rows(w, "triangular", n)
+        lower = a if not turned else a.transposed or apply(table["swap"], [a])
+        zeros = apply(table["="], [diagonal_of(w, a), w.constant(0.0)])
+        count = reduced(w, zeros, range(len(own) + 1), False, "+")
+        return _checked(
+            w, count, SINGULAR[name],
+            lambda: _by_factors(w, "triangular", lower, columns, shape, tuple(own), turned),
+        )  # fmt: skip
+
+    return _abstract_system(w, name, a, b, rule)
+
+
+def triangular(name: str, doc: str, shown: str, **columns: Any) -> Primitive:
+    """A row that solves systems with triangles, whose errors speak of a name."""
+    rule = functools.partial(_abstract_solve_triangular, shown)
+    return row(
+        name, "a b upper", doc, functools.partial(_solve_triangular, shown), linear="b", abstract=in_doubles(rule),
+        forward=f"""(let ((change (matmul (triangle da upper) (as-columns r b))))
+            (reshape-like ({name} a (- (as-columns db b) change) upper) r))""",
+        reverse={
+            "a": f"""(let ((g ({name} (swap a) (as-columns s b) (not upper))))
+                (sum-like (triangle (negate (matmul g (swap (as-columns r b)))) upper) a))""",
+            "b": f"""(let ((g ({name} (swap a) (as-columns s b) (not upper))))
+                (reshape-like (sum-like g (as-columns b b)) b))""",
+        }, **columns,
+    )  # fmt: skip
+
+
+def diagonal_of(w: Any, a: Any) -> Any:
+    """What is on the diagonals of square matrices."""
+    shape = shape_of(a)
+    return copied(w, a, shape[:-1], Access(0, (*contiguous(shape)[:-2], shape[-1] + 1)))
+
+
+AS_PRIMAL = "a sensitivity has the shape of its primal"
+
+
+def _triangle(t: Value, upper: Value) -> Value:
+    x = array_of("solve-triangular", t)
+    if x.ndim < 2:
+        raise unlike("solve-triangular", (t,), AS_PRIMAL)
+    return made(namespace(x).tril(x) if upper is FALSE else namespace(x).triu(x))
+
+
+def _abstract_triangle(w: Any, t: Any, upper: Any) -> Any:
+    if len(shape_of(t)) < 2:
+        return unfit(w, t, (1, 1))
+    *_, n, m = shape_of(t)
+    reads = (Read(None, Access(0, (1, 0))), Read(None, Access(0, (0, 1))))
+    order = (1, 0) if known(w, upper) is FALSE else (0, 1)
+    kernel = Kernel(
+        (n, m), reads, (Step(w.machine.table["<="], order),), (Output(n * m, kind="bool"),),
+        (Write(0, 2, Access(0, (m, 1))),),
+    )  # fmt: skip
+    (is_in_it,) = w.loops(kernel, [], [w.types.tensor((n, m), "bool")])
+    return w.apply(w.machine.table["where"], [is_in_it, t, w.constant(0.0)])
 
 
 def _inverse(a: Value) -> Value:
     x = square_matrix("inverse", a)
-    return made(_regular("inverse", x, lambda: namespace(x).linalg.inv(x)))
+    return made(regular("inverse", x, lambda: namespace(x).linalg.inv(x)))
 
 
 def _abstract_inverse(w: Any, a: Any) -> Any:
     shape = square_shape(w, "inverse", a)
     if shape is None:
         return None
-    return _solution(
+    return solution(
         w, "inverse", a, w.apply(w.machine.table["eye"], [w.constant(float(shape[-1]))]), shape[:-2]
     )
 
 
-def _regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
+def regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
     from numpy.linalg import LinAlgError  # the other libraries' own is this one
 
     try:
@@ -266,10 +426,13 @@ def _of_shape(shape: Shape) -> str:
     return f"{'one of the matrices' if len(shape) > 2 else 'the matrix'}, of shape {shape_text(shape)},"
 
 
-SINGULAR = {name: f"Matrix given to {name} is singular" for name in ("solve", "inverse")}
+SINGULAR = {
+    name: f"Matrix given to {name} is singular"
+    for name in ("solve", "solve-triangular", "inverse", "log-det", "qr")
+}
 
 
-def _solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
+def solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
     """The x for which a x = b, matrices over all of the batch. For a transposed matrix, as derivatives have it, the factors are
     those of the matrix itself, which are there already."""
     *own, n, _ = shape_of(a)
@@ -279,14 +442,19 @@ def _solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
         return filled(w, shape, 0.0)
     factors, status = factors_of(w, a.transposed or a)
 
-    def solved() -> Any:
-        strides = broadcast(own, batch).strides
-        turned = a.transposed is not None
-        routine = Routine("solution", (Output(math.prod(shape)),), n, m, batch, strides, turned)
-        columns = b if shape_of(b) == shape else repeated(w, b, shape)
-        return w.loops(routine, [factors, columns], [w.types.tensor(shape)])[0]
+    turned = a.transposed is not None
+    return _checked(
+        w, status, SINGULAR[name], lambda: _by_factors(w, "solution", factors, b, shape, tuple(own), turned)
+    )
 
-    return _checked(w, status, SINGULAR[name], solved)
+
+def _by_factors(w: Any, name: str, factors: Any, b: Any, shape: Shape, own: Shape, turned: bool) -> Any:
+    """The solutions, of a shape, by a routine and the factors of matrices on axes of their own."""
+    *batch, n, m = shape
+    strides = broadcast(own, batch).strides
+    routine = Routine(name, (Output(math.prod(shape)),), n, m, tuple(batch), strides, turned)
+    columns = b if shape_of(b) == shape else repeated(w, b, shape)
+    return w.loops(routine, [factors, columns], [w.types.tensor(shape)])[0]
 
 
 def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
@@ -294,14 +462,24 @@ def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
     return provided(w, [w.apply(w.machine.table["="], [status, w.constant(0.0)])], error, rule)
 
 
+def symmetric_part(x: Array) -> Array:
+    with quiet():
+        return (x + namespace(x).matrix_transpose(x)) / 2
+
+
+def abstract_symmetric_part(w: Any, a: Any) -> Any:
+    apply, table = w.apply, w.machine.table
+    return apply(table["/"], [apply(table["+"], [a, apply(table["swap"], [a])]), w.constant(2.0)])
+
+
 def _cholesky(a: Value) -> Value:
     from numpy.linalg import LinAlgError
 
-    x = square_matrix("cholesky", a)
+    x = symmetric_part(square_matrix("cholesky", a))
     xp = namespace(x)
     try:
         with quiet(), checking_singularity(x):
-            factor = xp.linalg.cholesky((x + xp.matrix_transpose(x)) / 2)
+            factor = xp.linalg.cholesky(x)
     except LinAlgError:
         raise _not_definite(x.shape) from None
     if not bool(xp.all(xp.where(unit_matrix(x) == 1, factor, 1.0) > 0)):  # a library that does not raise
@@ -323,10 +501,9 @@ def _abstract_cholesky(w: Any, a: Any) -> Any:
     if shape is None or 0 in shape:
         return None if shape is None else filled(w, shape, 0.0)
     expect_few_rows(w, "triangle", shape[-1])
-    apply, table = w.apply, w.machine.table
-    symmetric = apply(table["/"], [apply(table["+"], [a, apply(table["swap"], [a])]), w.constant(2.0)])
     routine = Routine("triangle", (Output(math.prod(shape)), Output(None)), shape[-1], 0, shape[:-2])
-    factor, status = w.loops(routine, [symmetric], [w.types.tensor(shape), w.types.real])
+    results = [w.types.tensor(shape), w.types.real]
+    factor, status = w.loops(routine, [abstract_symmetric_part(w, a)], results)
     return _checked(w, status, NOT_DEFINITE, lambda: factor)
 
 
@@ -386,6 +563,12 @@ ROWS: list[Primitive] = [
              "b": """(let ((g (solve (swap a) (as-columns s b))))
                 (reshape-like (sum-like g (as-columns b b)) b))""",
          }),
+    triangular(
+        "solve-triangular", "The x for which a x = b, where only the lower triangle of a counts, or the upper one.\n"
+        "(solve-triangular #[[2 0] [1 4]] #[2 9])  ⇒ #[1 2]\n(solve-triangular #[[2 1] [7 4]] #[4 8] #:upper #t)  ⇒ #[1 2]",
+        "solve-triangular", keywords={"upper": FALSE}),
+    row("triangle", "t upper", "The lower triangles of matrices, or the upper ones, else 0.", _triangle, linear="t", hidden=True,
+         abstract=_abstract_triangle, forward="(triangle dt upper)", reverse={"t": "(triangle s upper)"}),
     in_shape("as-columns", "t b", "Columns for solve, a vector or several: as matrices, where b is a vector.", _column_shape),
     row("inverse", "a",
         "The inverse of a square matrix.\n(inverse #[[2 0] [0 4]])  ⇒ #[[0.5 0] [0 0.25]]",
