@@ -431,6 +431,14 @@ def test_entry_by_entry_it_is_the_rule_of_reals(row: Primitive, data: st.DataObj
     )
 
 
+def test_the_curve_of_the_gaussian_of_arrays_is_right_at_its_zero() -> None:
+    row, r = TABLE["gaussian-curve"], np.random.default_rng(0)
+    x = np.concatenate([r.uniform(0.7071, 0.70711, 1000), [math.sqrt(0.5), 0.7071067811865475, 0.0]])
+    for points in (x, -x):
+        found = formula(row.array, row.operands)(np, points)
+        assert found == pytest.approx([row.value(float(point)) for point in points], rel=1e-14)
+
+
 @pytest.mark.parametrize("name", ["erf", "erfc"])
 def test_the_error_function_of_arrays(session: vlad.Session, name: str) -> None:
     """Beside the C library's: within five units in the last place, down to the least numbers; of single precision, too."""

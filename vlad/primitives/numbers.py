@@ -504,7 +504,9 @@ ROWS: list[Primitive] = [
     _function(
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
         "(let ((g (gaussian x))) (let ((u (where (= g 0) 0 x))) (* g (* 4 (* u (- 3 (* 2 (* u u))))))))",
-        "vlad_gaussian_curve({x})", "(4 * xp.where((g := xp.exp(-x * x)) == 0, 0.0, x) ** 2 - 2) * g", hidden=True,
+        "vlad_gaussian_curve({x})",  # 4 (x - 1/√2) (x + 1/√2), with what the number nearest to 1/√2 lacks
+        "4 * ((u := xp.abs(xp.where((g := xp.exp(-x * x)) == 0, 0.0, x))) - 0.7071067811865476 + 4.833646656726457e-17)"
+        " * (u + 0.7071067811865476) * g", hidden=True,
     ),
     _function("sigmoid",
         "1 / (1 + exp(-x)).\n(sigmoid 0)  ⇒ 0.5\n((derivative sigmoid) 0)  ⇒ 0.25",
