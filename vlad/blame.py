@@ -49,15 +49,12 @@ def _speak_of_tuples(
     error: VladError, taken: Signature, operands: Sequence[Value], tuples: Sequence[Value]
 ) -> None:
     """Where a tuple was given for a list: it is a pair, or counts as several arguments."""
-    hint = error.hint or ""
     if error.code == "wrong-number-of-arguments":
         is_so = len(operands) == taken.count and operands[-1] in tuples
-    else:
-        is_so = hint.endswith("takes a list; this is a pair") and any(
-            written(value, 200) in error.irritants for value in tuples
-        )
-    if is_so and not error.backtrace:
-        error.hint = f"{hint}; {TUPLES}"
+    else:  # of a procedure of the library it is its inside that minds
+        is_so = error.code in ("invalid-argument", "no-matching-pair") and bool(tuples)
+    if is_so and (error.span is None or in_library(error.span)):
+        error.hint = f"{error.hint}; {TUPLES}" if error.hint else TUPLES
 
 
 def _is_of_number(error: VladError, taken: Signature, operands: Sequence[Value]) -> bool:

@@ -75,6 +75,11 @@ class Apply(Protocol):
 
 
 P = TypeVar("P", bound="Procedure")
+OF_PYTHON = {
+    "float": "float64",
+    "int": "int64",
+    "bool": "boolean",
+}  # kinds of number as Python and NumPy call them
 
 
 class Procedure:
@@ -140,8 +145,8 @@ class Procedure:
         return self._apply.answer(self.value, self.packed(arguments), self.options)
 
     def _by_name(self, *arguments: Any, **named: Any) -> Any:
-        """A call with operands by name, as primitives have them: `#:axis 0` is `axis=0`. None leaves one out. Raises VladError
-        where it has none of that name."""
+        """A call with operands by name, as primitives have them: `#:axis 0` is `axis=0`. Raises VladError where it has none of
+        that name."""
         taken, row = self.taken(), self._row()
         names = {} if row is None else {python_name(name): name for name in row.keywords}
         for name in named:
@@ -154,7 +159,7 @@ class Procedure:
         values = [from_python(argument, self._apply) for argument in arguments]
         fixed: dict[str, Value] = {}  # a flag, or which of a few, is part of the procedure
         for by_name, name in names.items():
-            if named.get(by_name) is not None:
+            if by_name in named:
                 value = _by_its_name(named[by_name], row.keywords[name], self._apply)
                 is_fixed = isinstance(value, Boolean | Symbol)
                 fixed[name] = value if is_fixed else UNSPECIFIED
@@ -339,7 +344,13 @@ def from_python(value: Any, apply: Apply | None = None) -> Value:
 
 
 def _by_its_name(value: Any, default: Value, apply: Apply) -> Value:
-    """An operand that has a name: what a program writes as a symbol or a list there, may be a text or a tuple in Python."""
+    """An operand that has a name: what a program writes as a symbol, a list or #f there, is a text, a tuple or None in Python; a
+    kind of number also what NumPy calls so."""
+    if value is None and type(default) is not String:
+        return FALSE if type(default) is not Symbol else default
+    if type(default) is Symbol and not isinstance(value, str):
+        name = getattr(value, "name", None) or getattr(value, "__name__", None)
+        value = OF_PYTHON.get(name, name) if isinstance(name, str) else value
     if isinstance(value, str) and type(default) is not String:
         return symbol(value)
     return from_python(list(value) if type(value) is tuple else value, apply)

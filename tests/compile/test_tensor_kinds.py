@@ -107,7 +107,7 @@ MIXED = [
     "(argmax z #:axis 0)", "(argmax q)", "(argmax t #:axis 1)", "(argminimum z #:axis 0)", "(argminimum q)",
     "(argminimum t #:axis 1)", "(* q (argsort z))", "(* y (argsort q #:axis 0))", "(sorted t)", "(* z (sorted y))",
     "(flipped z #:axis 1)", "(flipped t)", "(diagonal y)", "(diagonal t)", "(trace z)", "(tril t)", "(triu q)", "(tril y)",
-    "(variance q)", "(variance y 1)", "(pad t 1 1)", "(pad q '(1 (0 2)) 0.1)", "(pad y '((1 0) 0) 7)",
+    "(variance q)", "(variance y #:axis 1)", "(pad t 1 1)", "(pad q '(1 (0 2)) 0.1)", "(pad y '((1 0) 0) 7)",
     "(- a (sorted q))", "(* q (cumsum y))", "(cumsum z #:axis 1 #:from-end #t)", "(+ t (cumsum q))", "(cumsum t)",
     "(norm q)", "(norm y)", "(matmul z (transpose y))",
     "(matmul y (transpose y))", "(matmul q (transpose a))", "(matmul q #[1 2 3])", "(matmul t (transpose q))",

@@ -445,7 +445,7 @@ unused : x -> not used""",
     "(define (f a b) (+ a b))\n(define (g x) (* 2 (f x)))\n(g 1)": "2:20: f takes 2 arguments and got 1; its parameter list "
     "is (f a b)",
     "(define (f a b) (+ a b))\n((gradient f) 1)": "2:1: f takes 2 arguments and got 1",
-    "(1 2)": "1:1: The object is not applicable",
+    "(1 2)": "1:1: Target is not a procedure",
     "(define (f x) x)\n(define f 2)": "2:1: f is defined a second time",
     # no mistakes: whether they happen depends on values
     "(define (f l) (if (null? l) 0 (car l)))\n(f (if (> (real 1) 0) '() (list (real 2))))": "2:1 : real",

@@ -56,7 +56,7 @@ MORE = [
     "(lambda (x) (as-type x 'float32))", "(lambda (x) (as-type (as-type x 'int32) 'boolean))",
     "(lambda (x) (list (argmax x) (argmax x #:axis 0) (argminimum x) (argminimum x #:axis 1)))",
     "(lambda (x) (list (argsort x) (argsort x #:axis 0) (argsort (* x #[[0 -1 +nan.0] [+inf.0 0 0]]))))",
-    "(lambda (x) (list (diagonal x) (trace x) (tril x) (triu x) (variance x) (variance x 1)))",
+    "(lambda (x) (list (diagonal x) (trace x) (tril x) (triu x) (variance x) (variance x #:axis 1)))",
     "(lambda (x) (pad (flipped x #:axis 1) '((1 0) 2) (sum x)))",
     "(lambda (x) (* (argsort x) (sorted x #:axis 0)))", "(lambda (x) (cumsum (cumsum x #:from-end #t) #:axis 1))",
     "(lambda (x) (tensor-ref x 1))", "(lambda (x) (tensor-ref x -1 0))", "(lambda (x) (* (tensor-ref x 1 2) (tensor-ref x 0)))",

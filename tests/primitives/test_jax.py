@@ -241,7 +241,7 @@ CASES: list[Case] = [
     ("(trace (* a a))", lambda a: jnp.trace(a * a, 0, -2, -1), FULL[1:], -2, 2),
     ("(tril (* a a))", lambda a: jnp.tril(a * a), FULL[1:], -2, 2),
     ("(triu (* a a))", lambda a: jnp.triu(a * a), FULL[1:], -2, 2),
-    ("(variance a)", jnp.var, FULL, -2, 2), ("(variance a -1)", lambda a: jnp.var(a, -1), FULL, -2, 2),
+    ("(variance a)", jnp.var, FULL, -2, 2), ("(variance a #:axis -1)", lambda a: jnp.var(a, -1), FULL, -2, 2),
     ("(pad (* a a) 2 (sin b))", lambda a, b: jnp.pad(a * a, 2, constant_values=jnp.sin(b)),
      [[shape, ()] for (shape,) in FULL], -2, 2),
     ("(* a (argsort a))", lambda a: a * jnp.argsort(a), FULL, -2, 2),

@@ -475,7 +475,7 @@ class Walker:
 
             return self.dispatch((key, "operator"), Known(type_, operator.leaves), call_member, tail)
         if type_.kind != "closure":
-            return self.fail("The object is not applicable")
+            return self.fail("Target is not a procedure")
         operator = Known(type_, operator.leaves)
         return self._fit(type_.of, self.parts(operator), operands, tail)
 

@@ -45,8 +45,10 @@ from vlad.values import FALSE, Primitive, Value
 
 
 def _reduction(
-    name: str, rule: Callable[..., Array], empty: bool = True, most_axes: int = 99
+    name: str, rule: Callable[..., Array], empty: bool = True, most_axes: int = 99, keeps_reals: bool = True
 ) -> Callable[..., Value]:
+    """`rule` takes a namespace, the array, its axes, and whether they are kept. `keeps_reals`: is a real's answer itself?"""
+
     def value(t: Value, axis: Value, keep: Value) -> Value:
         array = array_of(name, t)
         axes = axes_of(name, axis, array.ndim)
@@ -61,7 +63,7 @@ def _reduction(
                 f"{name} of nothing",
                 hint=f"the tensor has the shape {shape_text(array.shape)}",
             )
-        if type(t) is float:  # the one entry; NumPy's sums forget the sign of a zero
+        if type(t) is float and keeps_reals:  # the one entry; NumPy's sums forget the sign of a zero
             return t
         entries = numbers(t) if type(t) is Tensor else array
         with quiet():
@@ -98,6 +100,17 @@ def _abstract_mean(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
     count = math.prod([shape_of(t)[axis] for axis in axes])
     total = _combined("+")(w, as_reals(w, t), axes, keep)
     return w.apply(w.machine.table["/"], [total, w.constant(float(count))])
+
+
+def _variance(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
+    off = reals(array) - xp.mean(reals(array), axis=axes, keepdims=True)
+    return xp.mean(off * off, axis=axes, keepdims=keep)
+
+
+def _abstract_variance(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
+    table, t = w.machine.table, as_reals(w, t)
+    off = w.apply(table["-"], [t, _abstract_mean(w, t, axes, True)])
+    return _abstract_mean(w, w.apply(table["*"], [off, off]), axes, keep)
 
 
 def _abstract_top(w: Any, t: Any, axes: Sequence[int]) -> Any:
@@ -360,6 +373,13 @@ ROWS: list[Primitive] = [
          value=_reduction("mean", lambda xp, a, axes, keep: xp.mean(reals(a), axis=axes, keepdims=keep), empty=False),
          abstract=_abstract_reduction("mean", _abstract_mean, False), forward="(mean dt axis keep)",
          reverse={"t": "(/ (spread s t axis) (/ (size t) (size r)))"}),
+    row("variance", "t axis keep",
+        "The mean of the squares of how far the entries are from their mean.\n(variance #[1 2 3 6])  ⇒ 3.5\n"
+        "(variance #[[1 5] [3 5]] #:axis 0)  ⇒ #[1 0]", keywords=REDUCED,
+         value=_reduction("variance", _variance, empty=False, keeps_reals=False),
+         abstract=_abstract_reduction("variance", _abstract_variance, False),
+         forward="(mean (* (* 2 dt) (- t (mean t axis #t))) axis keep)",
+         reverse={"t": "(* (/ (spread s t axis) (/ (size t) (size r))) (* 2 (- t (mean t axis #t))))"}),
     _extreme("maximum",
         "The largest entry.\n(maximum #[1 5 2])  ⇒ 5\n((gradient maximum) #[1 5 2])  ⇒ #[0 1 0]",
         lambda xp, a, axes, keep: xp.max(a, axis=axes, keepdims=keep)),

@@ -348,7 +348,7 @@ def _abstract_entry(entry: str) -> Any:
         def of_one(f: Any) -> Any:
             if f.type.kind == "closure":
                 return w.closure(w.machine.derived_code(f.type.of, entry), w.parts(f))
-            return f if f.type.of is ZERO else w.fail("The object is not applicable")
+            return f if f.type.of is ZERO else w.fail("Target is not a procedure")
 
         return w.each(f, of_one)
 
