@@ -39,7 +39,8 @@ from vlad.write import written
 
 # Functions of x, and of c where there is one; with the shapes of x and c, or what makes them, and the numbers they take.
 UNARY = {
-    **dict.fromkeys(["sigmoid", "softplus", "gelu"], (-3.0, 3.0)), "(lambda (x) (prod (+ x 1)))": (-0.5, 0.5),
+    **dict.fromkeys(["sigmoid", "softplus", "gelu"], (-3.0, 3.0)),
+    "(lambda (x) (variance (* x x)))": (-2.0, 2.0), "(lambda (x) (prod (+ x 1)))": (-0.5, 0.5),
     **dict.fromkeys(["sin", "cos", "exp", "expm1", "sinh", "cosh", "tanh", "asinh", "erf", "erfc"], (-2.0, 2.0)),
     **dict.fromkeys(["log", "sqrt", "log1p"], (0.3, 2.0)), "tan": (-1.2, 1.2), "abs": (-2.0, 2.0), "relu": (-2.0, 2.0),
     **dict.fromkeys(["gamma", "lgamma", "log-gamma", "digamma", "(lambda (x) (polygamma 1 x))"], (0.5, 3.0)),
@@ -126,7 +127,7 @@ EINSUMS = {
 }  # fmt: skip
 SHAPES = [(), (1,), (3,), (0,), (2, 3), (1, 1), (3, 1), (0, 2), (2, 1, 3), (4, 2, 2)]
 
-NOTHING = {"mean", "maximum", "minimum", "logsumexp"}  # of nothing, they are not defined
+NOTHING = {"variance", "mean", "maximum", "minimum", "logsumexp"}  # of nothing, they are not defined
 
 
 @pytest.mark.parametrize("text", UNARY)
