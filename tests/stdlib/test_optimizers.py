@@ -290,7 +290,7 @@ def test_the_minimum_moves_as_the_implicit_function_theorem_says(mode: str) -> N
     "text",
     [
         "(lbfgs abs 3 1e-6)", "(lbfgs (lambda (x) 7) 3 1e-6)",
-        "(lbfgs (lambda (x) (expt x 4)) 3 1e-12)", "(lbfgs (lambda (x) (sqrt x)) -1 1e-6)", "(lbfgs cube 1 1e-6)",
+        "(lbfgs (lambda (x) (expt x 4)) 3 1e-12)", "(lbfgs cube 1 1e-6)",
         "(lbfgs (lambda (x) (if (< x 2) +inf.0 (square (- x 2)))) 4 1e-6)", "(lbfgs (lambda (x) +nan.0) 1 1e-6)",
     ],
 )  # fmt: skip

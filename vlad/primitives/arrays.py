@@ -18,7 +18,7 @@ from vlad.errors import VladError
 from vlad.primitives.kernels import plain
 from vlad.primitives.numbers import invalid
 from vlad.tensors import SORT, Array, Tensor, made, namespace, on_host, quiet, shape_text
-from vlad.values import FALSE, ZERO, Primitive, String, Symbol, Value, look
+from vlad.values import FALSE, ZERO, Boolean, Primitive, String, Symbol, Value, look
 
 KINDS = {"boolean": "bool"} | {name: name for name in ("float64", "float32", "int64", "int32")}
 MOST_AXES = 32
@@ -148,6 +148,14 @@ def axes_of(name: str, axis: Value, rank: int) -> tuple[int, ...] | None:
             irritants=(axis,),
         )
     return found
+
+
+def flag(name: str, operand: str, value: Value) -> bool:
+    """Is a flag set? Raises VladError where it is none: a number would be true, 0 as well."""
+    if type(value) is not Boolean:
+        hint = f"#:{operand} is #t or #f"
+        raise VladError("invalid-argument", f"Argument to {name} is invalid", hint=hint, irritants=(value,))
+    return value is not FALSE
 
 
 def dtype_of(name: str, dtype: Value, xp: Any) -> Any:

@@ -52,8 +52,9 @@ from vlad.values import NIL, Primitive, Value, list_of
 
 # Entries of a vector that differ by less than this factor are equally large: rounding does not choose between them.
 ALIKE = 0.999
-# By kind, what rounding may move a value by, in terms of the largest one and the number of rows.
-ROUNDING = {"float64": 2.0**-52, "float32": 2.0**-23}
+# By kind, what rounding may move a value by, in terms of the largest one and the number of rows: with room above LAPACK's bound,
+# for of values that are that near no slope is worth anything.
+ROUNDING = {"float64": 2.0**-48, "float32": 2.0**-19}
 
 
 def _eigh(a: Value) -> Value:
@@ -148,7 +149,7 @@ def _gaps(values: Value, c: Value) -> Value:
         gaps = x[..., None, :] + c * x[..., :, None]
         least = ROUNDING[kind_name(x.dtype)] * x.shape[-1] * xp.max(xp.abs(x), axis=-1, keepdims=True)
         found = xp.where(xp.abs(gaps) > least[..., None], gaps, 0.0)
-        return made(xp.where(unit_matrix(x) == 1, math.inf, found) if c < 0 else found)
+        return made(xp.where(unit_matrix(x) == 1, math.inf, found) if c else found)
 
 
 def _abstract_gaps(w: Any, values: Any, c: Any) -> Any:
@@ -163,7 +164,7 @@ def _abstract_gaps(w: Any, values: Any, c: Any) -> Any:
     least = apply(table["*"], [constant(rounding), reshaped(w, top, (*batch, 1, 1))])
     is_far = apply(table[">"], [apply(table["abs"], [gaps]), least])
     found = apply(table["where"], [is_far, gaps, constant(0.0)])
-    return apply(table["where"], [_on_it(w, n), constant(math.inf), found]) if known(w, c) < 0 else found
+    return apply(table["where"], [_on_it(w, n), constant(math.inf), found]) if known(w, c) else found
 
 
 def _on_it(w: Any, n: int) -> Any:
@@ -277,19 +278,19 @@ ROWS: list[Primitive] = [
         "The list of u, with orthogonal columns, the singular values s, and v, with such rows: a is (matmul (* u s) v).\n"
         "(car (cdr (svd #[[0 2] [1 0]])))  ⇒ #[2 1]", _svd, abstract=in_doubles(_abstract_svd),
          forward="""(let* ((u (car r)) (l (car (cdr r))) (v (car (cdr (cdr r))))
-                           (sums (gaps l 1)) (line (* 0.5 (as-line (on-diagonal sums))))
+                           (line (as-line (on-diagonal (gaps l 0))))
                            (x (matmul (swap u) da)) (y (matmul da (swap v))) (p (matmul (swap u) y))
-                           (even (over (* 0.5 (+ p (swap p))) (gaps l -1))) (odd (over (* 0.5 (- p (swap p))) sums))
+                           (even (over (* 0.5 (+ p (swap p))) (gaps l -1))) (odd (over (* 0.5 (- p (swap p))) (gaps l 1)))
                            (du (matmul u (+ even odd))) (dv (matmul (swap (- even odd)) v)))
             (cons (if (taller a) (+ du (over (- y (matmul u p)) line)) du)
               (cons (on-diagonal p)
                 (cons (if (taller (swap a)) (+ dv (over (- x (matmul p v)) (swap line))) dv) '()))))""",
          reverse={"a": """(let* ((u (car r)) (l (car (cdr r))) (v (car (cdr (cdr r))))
                                  (su (car s)) (sl (car (cdr s))) (sv (car (cdr (cdr s))))
-                                 (sums (gaps l 1)) (line (* 0.5 (as-line (on-diagonal sums))))
+                                 (line (as-line (on-diagonal (gaps l 0))))
                                  (h (over su line)) (k (over sv (swap line)))
                                  (e (matmul (swap u) su)) (d (matmul v (swap sv)))
-                                 (even (over (accumulate e d) (gaps l -1))) (odd (over (- e d) sums))
+                                 (even (over (accumulate e d) (gaps l -1))) (odd (over (- e d) (gaps l 1)))
                                  (turning (* 0.5 (accumulate (accumulate even (swap even)) (- odd (swap odd)))))
                                  (g (matmul u (matmul (accumulate (as-diagonal sl) turning) v))))
             (accumulate g (accumulate
@@ -297,7 +298,7 @@ ROWS: list[Primitive] = [
               (if (taller (swap a)) (matmul u (- k (matmul (matmul k (swap v)) v))) zero))))"""}),
     constant("taller", "t", "Has a matrix more rows than columns?", hidden=True,
               abstract=lambda w, t: w.truth(_is_taller(shape_of(t))), value=lambda t: boolean(_is_taller(lengths_of(t)))),
-    row("gaps", "l c", "In row i and column j l_j + c l_i, 0 where it is but rounding; on the diagonal of differences infinity.",
+    row("gaps", "l c", "In row i and column j l_j + c l_i, 0 where it is but rounding; on the diagonal, unless c is 0, infinity.",
          _gaps, linear="l", hidden=True, abstract=_abstract_gaps, forward="(+ (as-line dl) (* c (swap (as-line dl))))",
          reverse={"l": "(+ (sum s -2 #f) (* c (sum s -1 #f)))"}),
     row("over", "x gap", "A quotient that is 0 where x is, whatever it is divided by.", _over, linear="x", hidden=True,

@@ -17,7 +17,7 @@ from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write
 from vlad.core.types import is_tensor
 from vlad.devices import checking_singularity, device_of
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, constant, lengths_of, reals, row
+from vlad.primitives.arrays import array_of, constant, flag, lengths_of, reals, row
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
     Shape,
@@ -306,7 +306,7 @@ def _solve_triangular(name: str, a: Value, b: Value, upper: Value) -> Value:
         hint = f"{_of_shape(array_of(name, a).shape)} has a 0 on its diagonal"
         raise VladError("singular-matrix", SINGULAR[name], hint=hint if name != "qr" else DEPENDENT)
     with quiet():
-        solved = _substituted(x, columns, upper is not FALSE)
+        solved = _substituted(x, columns, flag("solve-triangular", "upper", upper))
     return made(solved[..., 0] if len(lengths_of(b)) == 1 else solved)
 
 
@@ -330,7 +330,7 @@ def _substituted(x: Array, b: Array, upper: bool) -> Array:
 
 
 def _abstract_solve_triangular(name: str, w: Any, a: Any, b: Any, upper: Any) -> Any:
-    turned = known(w, upper) is not FALSE
+    turned = flag("solve-triangular", "upper", known(w, upper))
     apply, table = w.apply, w.machine.table
 
     def rule(columns: Any, batch: Shape) -> Any:

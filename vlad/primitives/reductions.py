@@ -18,6 +18,7 @@ from vlad.primitives.arrays import (
     axes_of,
     axis_of,
     constant,
+    flag,
     reals,
     repeated_like,
     row,
@@ -51,7 +52,7 @@ def _reduction(
 
     def value(t: Value, axis: Value, keep: Value) -> Value:
         array = array_of(name, t)
-        axes = axes_of(name, axis, array.ndim)
+        axes, is_kept = axes_of(name, axis, array.ndim), flag(name, "keep", keep)
         if axes is not None and len(axes) > most_axes:
             raise VladError(
                 "invalid-argument", f"Argument to {name} is invalid", hint=f"{name} takes one axis, or all"
@@ -67,7 +68,7 @@ def _reduction(
             return t
         entries = numbers(t) if type(t) is Tensor else array
         with quiet():
-            return made(rule(namespace(array), entries, axes, keep is not FALSE))
+            return made(rule(namespace(array), entries, axes, is_kept))
 
     return value
 
@@ -87,7 +88,7 @@ def _abstract_reduction(
         axes = over(shape, chosen)
         if not empty and any(shape[one] == 0 for one in axes):
             return w.fail(f"{name} of nothing")
-        return rule(w, t, axes, known(w, keep) is not FALSE)
+        return rule(w, t, axes, flag(name, "keep", known(w, keep)))
 
     return abstract
 
@@ -236,11 +237,11 @@ def _abstract_place(name: str, combine: str) -> Callable[..., Any]:
 
 def _cumsum(t: Value, axis: Value, from_end: Value) -> Value:
     array = array_of("cumsum", t)
-    at = axis_of("cumsum", axis, array.ndim)
+    at, is_back = axis_of("cumsum", axis, array.ndim), flag("cumsum", "from-end", from_end)
     expect_array(array.shape)
     xp, array = namespace(array), numbers(t)
     with quiet():
-        if from_end is FALSE:
+        if not is_back:
             return made(sums_along(array, at))
         return made(xp.flip(sums_along(xp.flip(array, axis=at), at), axis=at))
 
@@ -253,7 +254,7 @@ def _abstract_cumsum(w: Any, t: Any, axis: Any, from_end: Any) -> Any:
     kind = asked_kind(w.machine.table["cumsum"].value, (kind_of(t),), -1.0, FALSE)
     if 0 in shape:
         return filled(w, shape, 0.0, kind)
-    is_back = known(w, from_end) is not FALSE
+    is_back = flag("cumsum", "from-end", known(w, from_end))
     output = Output(math.prod(shape), kind=kind)
     routine = Routine(
         "sums", (output,), shape[at], math.prod(shape[at + 1 :]), shape[:at], transposed=is_back, kind=kind
