@@ -170,7 +170,8 @@ def test_traces_of_powers(tier: str, order: int) -> None:
     f = vlad.Session(tier=tier).eval(
         f"(lambda (a d e) (let ((h (lambda (a) (sum (expt (eigvalsh a) 5))))) {POWERS[order]}))"
     )
-    for n in (1, 2, 3, 5):
+    # each size is compiled for itself, which takes seconds for the highest order
+    for n in (3,) if (tier, order) == ("compile", 3) else (1, 2, 3, 5):
         for seed in range(4):
             r = np.random.default_rng(seed)
             a, d, e = [x + x.T for x in r.normal(size=(3, n, n))]
