@@ -180,7 +180,7 @@ class Body:
     def _declaration(self, text: str) -> Iterator[str]:
         space, *_ = text.split()
         if space == ".reg":
-            kind, names = re.fullmatch(r"\.reg \.(\w+) (.*)", text).groups()  # type: ignore[union-attr]
+            _, kind, names = text.replace(".", "").split(maxsplit=2)
             for name in names.split(","):
                 many = re.fullmatch(r"\s*(%?\w+)<(\d+)>\s*", name)
                 own = [f"{many.group(1)}{n}" for n in range(int(many.group(2)))] if many else [name.strip()]

@@ -24,7 +24,7 @@ def blame(
     taken: Signature,
     place: Span | None,
     operands: Sequence[Value],
-    tuples: Sequence[Value] = (),
+    tuples: Sequence[Value],
 ) -> None:
     """Change an error of a call of a procedure that is written at a place, with these operands, some of which are tuples of
     Python's."""

@@ -75,11 +75,8 @@ class Apply(Protocol):
 
 
 P = TypeVar("P", bound="Procedure")
-OF_PYTHON = {
-    "float": "float64",
-    "int": "int64",
-    "bool": "boolean",
-}  # kinds of number as Python and NumPy call them
+# Kinds of number, as Python and NumPy call them.
+OF_PYTHON = {"float": "float64", "int": "int64", "bool": "boolean"}
 
 
 class Procedure:

@@ -123,7 +123,7 @@ def stable_order(keys: Array, axis: int = -1) -> Array:
 
 
 def sums_along(array: Array, axis: int) -> Array:
-    """The sums of all entries up to each along an axis; NumPy has the standard's name from 2.1 on only, CuPy has not."""
+    """The sums of all entries up to each along an axis; NumPy has the standard's name from 2.1 on only."""
     xp = namespace(array)
     return (xp.cumsum if hasattr(xp, "cumsum") else xp.cumulative_sum)(array, axis=axis)
 
