@@ -8,6 +8,10 @@ effect or an error, and never makes a program apply more primitives.
 forward phase has the operation too. The user's lambdas inside stay the very nodes they are: they are memo keys, and
 records speak of their environments.
 
+What a closure captures is decided by the program's text, for a program sees it: `J`, `zero`, `plus`, `environment` and saving
+go by environments. A lambda whose closures something other than a call may get is *reflected*: it keeps its environment, and
+nothing that is known of the values there is used inside it. All others are free to change (`_Reflected` tells them apart).
+
 Both are two walks over the nest. The first, in order of evaluation, rewrites right-hand sides and knows what the
 variables met so far mean. The second, against that order, keeps what somebody reads; so a chain of values that
 only feed each other goes at once. Inlining makes more to do: then `simplify` walks again, a few times at most.
@@ -16,7 +20,7 @@ only feed each other goes at once. Inlining makes more to do: then `simplify` wa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from vlad.core.names import make_lambda, make_letrec, operands, sub_bodies
 from vlad.core.nodes import (
@@ -63,7 +67,8 @@ def simplify(lambda_: Lambda) -> Lambda:
     for _ in range(ROUNDS):
         rewriter = _Rewriter(lambda_, frozenset(), inline=True)
         rewritten = rewriter.top(lambda_)
-        lambda_ = _Sweeper(frozenset(), rewriter.droppable, every=False).top(rewritten)
+        sweeper = _Sweeper(frozenset(), rewriter.droppable, every=False, reflected=rewriter.kept_environments)
+        lambda_ = sweeper.top(rewritten)
         if not rewriter.again:
             break
     return lambda_
@@ -136,6 +141,51 @@ def is_kept(group: Letrec, keep: frozenset[Lambda]) -> bool:
     return any(member in keep for _, member in group.members)
 
 
+# Which environments a program sees.
+
+
+class _Reflected:
+    """Finds the lambdas of a nest of which closures may go to something other than a call: those that are used as values, and
+    those that a closure of a reflected lambda captures. The members of a letrec share one environment, so all or none are.
+
+    lambdas     the lambdas found
+    variables   what their closures capture, which must stay bound
+    """
+
+    def __init__(self, lambda_: Lambda, is_value: Callable[[Variable], bool]) -> None:
+        self.lambdas: set[Lambda] = set()
+        self.variables: set[Variable] = set()
+        made = _procedures(lambda_)
+        work = [variable for variable in made if is_value(variable)]
+        while work:
+            lambdas, environment = made.get(work.pop(), ((), ()))
+            if not self.lambdas.issuperset(lambdas):
+                self.lambdas.update(lambdas)
+                self.variables.update(environment)
+                work += environment
+
+
+def _procedures(lambda_: Lambda) -> dict[Variable, tuple[tuple[Lambda, ...], tuple[Variable, ...]]]:
+    """Of each variable that is bound to a lambda: the lambdas that share its environment, and that environment."""
+    found: dict[Variable, tuple[tuple[Lambda, ...], tuple[Variable, ...]]] = {}
+    work = [lambda_.body]
+    while work:
+        body = work.pop()
+        for binding in body.bindings:
+            if isinstance(binding, Letrec):
+                lambdas = tuple([member for _, member in binding.members])
+                for variable, member in binding.members:
+                    found[variable] = lambdas, binding.free
+                    work.append(member.body)
+            elif isinstance(binding.rhs, Lambda):
+                found[binding.variable] = (binding.rhs,), binding.rhs.free
+                work.append(binding.rhs.body)
+            else:
+                work += sub_bodies(binding.rhs)
+        work += sub_bodies(body.result)
+    return found
+
+
 # The first walk.
 
 
@@ -143,7 +193,9 @@ class _Rewriter:
     """
     uses        how often each variable is read, in the nest as it came in
     fitting     of a variable that is called: how often with how many operands
-    protected   variables that kept lambdas capture, which must stay bound
+    protected   variables that kept and reflected lambdas capture, which must stay bound
+    reflected   the lambdas that keep their environments, as they came in
+    kept_environments   the same, as they are now
     become      what a variable that is not bound any more is replaced by
     means       the right-hand side that a variable is bound to, where that is of interest
     real        variables known to hold reals at the place where the walk is
@@ -164,7 +216,13 @@ class _Rewriter:
         self.numbers: dict[Variable, None] = {}
         self.shared: dict[Key, Variable] = {}
         self.droppable: set[Variable] = set()
+        self.reflected: set[Lambda] = set()
+        self.kept_environments: set[Lambda] = set()
         walk(lambda_, self.count, self.enters)
+        if inline:
+            reflected = _Reflected(lambda_, self.is_value)
+            self.reflected = reflected.lambdas
+            self.protected |= reflected.variables
 
     def enters(self, lambda_: Lambda) -> bool:
         return lambda_ not in self.keep
@@ -193,6 +251,10 @@ class _Rewriter:
             if isinstance(atom, Variable):
                 self.uses[atom] = self.uses.get(atom, 0) + 1
 
+    def is_value(self, variable: Variable) -> bool:
+        """Is it read elsewhere than as the operator of a call?"""
+        return self.uses.get(variable, 0) > sum(self.fitting.get(variable, {}).values())
+
     # Lambdas and bodies.
 
     def top(self, lambda_: Lambda) -> Lambda:
@@ -202,10 +264,23 @@ class _Rewriter:
         """What was computed before is not shared with it: to capture one more value is not free."""
         if lambda_ in self.keep:
             return lambda_
+        if lambda_ in self.reflected:
+            return self.reflected_lambda(lambda_)
         outer, self.shared = self.shared, {}
         body = self.arm(lambda_.body)
         self.shared = outer
         return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
+
+    def reflected_lambda(self, lambda_: Lambda) -> Lambda:
+        """It keeps its environment, and knows of it what it would of parameters: `J` asks how the result depends on these values,
+        and `with-environment` puts others in their place."""
+        outer = self.shared, self.means, self.numbers
+        self.shared, self.means, self.numbers = {}, {}, {}
+        body = self.body(lambda_.body)
+        self.shared, self.means, self.numbers = outer
+        new = Lambda(lambda_.parameters, body, lambda_.free, lambda_.name, lambda_.span)
+        self.kept_environments.add(new)
+        return new
 
     def arm(self, body: Body) -> Body:
         """A body that may not be evaluated: what is learned in it is forgotten after it."""
@@ -415,6 +490,8 @@ class _Rewriter:
 
     def is_taken_in(self, variable: Variable, rhs: Lambda) -> bool:
         """Is every use of it a call that will be replaced by its body?"""
+        if rhs in self.reflected:
+            return False
         uses = self.uses.get(variable, 0)
         fits = self.fitting.get(variable, {}) == {len(rhs.parameters): uses}
         return fits and (uses == 1 or is_small(rhs))
@@ -545,7 +622,7 @@ def copied(lambda_: Lambda) -> Lambda:
 
 class _Sweeper:
     """Drops the bindings that nobody reads, the last first. `every`: also those of pure operations that could raise, but for
-    those of the variables `primal`."""
+    those of the variables `primal`. Lambdas that are `reflected` keep their environments."""
 
     def __init__(
         self,
@@ -553,8 +630,10 @@ class _Sweeper:
         droppable: set[Variable],
         every: bool,
         primal: frozenset[Variable] = frozenset(),
+        reflected: Container[Lambda] = (),
     ) -> None:
         self.keep = keep
+        self.reflected = reflected
         self.droppable = droppable
         self.every = every
         self.primal = primal
@@ -567,7 +646,11 @@ class _Sweeper:
         if lambda_ in self.keep:
             self.live.update(lambda_.free)
             return lambda_
-        return make_lambda(lambda_.parameters, self.body(lambda_.body), lambda_.name, lambda_.span)
+        body = self.body(lambda_.body)
+        if lambda_ in self.reflected:
+            self.live.update(lambda_.free)
+            return Lambda(lambda_.parameters, body, lambda_.free, lambda_.name, lambda_.span)
+        return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
 
     def body(self, body: Body, is_read: bool = True) -> Body:
         """`is_read`: is the body's result?"""

@@ -5,6 +5,7 @@ nested expressions too and flattens them: derivative rules and the system's own 
 of every pass, by `vlad show`, by ad/rules.py and evaluate/calls.py.
 
     (lambda (x y) (let* ((a (* x x)) (letrec (f (lambda …)) …) …) result))
+    (lambda (x) (over y z) body)                                  a closure holds y and z, whatever the body reads
     #1=(lambda …)  (record #1# a …)  (field #1# INDEX WIDTH r)     the owner of a record is named by a label
     #NAME#                                                        an owner that stands outside the text
     #zero                                                         the known zero
@@ -17,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from vlad.core.names import make_lambda, make_letrec, operands, sub_bodies
+from vlad.core.names import free_in_body, make_lambda, make_letrec, operands, sub_bodies
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -142,6 +143,8 @@ class Printer:
         indent = min(indent, DEEPEST)
         label = f"#{self.labels[node]}=" if node in self.labels else ""
         head = f"{label}(lambda ({self.atoms(*node.parameters)})"
+        if node.free != free_in_body(node.body, node.parameters):
+            head += f" (over {self.atoms(*node.free)})"
         return self.laid_out(head, [self.body(node.body, indent + 2)], indent)
 
     def body(self, body: Body, indent: int) -> str:
@@ -394,7 +397,11 @@ class _Reader:
             label = str(items.pop(0)).removeprefix(_LABEL)
         parameters = form_of(items[0])
         variables = {str(p): Variable(str(p)) for p in parameters.items}
-        lambda_ = make_lambda(tuple(variables.values()), self.body(items[1], {**scope, **variables}), name)
+        body = self.body(items[-1], {**scope, **variables})
+        lambda_ = make_lambda(tuple(variables.values()), body, name)
+        if len(items) == 3:
+            captured = tuple([scope[str(variable)] for variable in form_of(items[1]).items[1:]])
+            lambda_ = Lambda(lambda_.parameters, body, captured, name)
         if label is not None:
             self.owners[label] = lambda_
         return lambda_
