@@ -346,7 +346,7 @@ class Session(Namespace):
             return False
         source = self._library.definition(name)
         if source is None:
-            return False
+            return self._load_hidden(name)
         self._loading.add(name)
         steps, self._steps = self._steps, None
         try:
@@ -358,6 +358,15 @@ class Session(Namespace):
         finally:
             self._loading.discard(name)
             self._steps = steps
+        return True
+
+    def _load_hidden(self, name: str) -> bool:
+        """The library calls a hidden row `%NAME`, as it does its own helpers."""
+        row = TABLE.get(name[1:]) if name.startswith("%") else None
+        if row is None or not row.hidden:
+            return False
+        cell = self.library.define(name)
+        cell.value, cell.primitive = self.machine.primitive_value(row), row
         return True
 
     # Evaluating.

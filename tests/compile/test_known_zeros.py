@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import agree, same
-from amounts import drawn
+from amounts import THOROUGH, drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -118,3 +118,71 @@ def test_derivatives_of_what_branches(body: str) -> None:
     evaluated, compiled = [vlad.Session(tier=tier).eval(text) for tier in ("evaluate", "compile")]
     for x, y in [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (-1.0, 0.5)]:
         assert same(evaluated(x, y), compiled(x, y)), (body, x, y)
+
+
+# A zero that comes out of a derivative, or of `zero`, is the number 0: nothing depends on where it is from.
+ZEROS = [
+    "(zero 3)", "((derivative floor) 1.5)", "((derivative (lambda (t) 7)) 2)", "(car (zero '(1)))",
+    "(cdr (jvp (lambda (t) 4) 1 1))", "(car ((gradient (lambda (l) (car (cdr l)))) '(1 2)))", "((derivative-R sign) 2)",
+    "(let loop ((i 0) (s 3)) (if (= i 1) s (loop (+ i 1) (zero s))))", "(car (map-reals (lambda (r) (zero r)) '(4)))",
+    "(car (environment (zero (curried 1 2))))", "(tensor-ref (zero #[1 2]) 1)", "((zero (curried 1 2)) 5)",
+]  # fmt: skip
+POINTS = {  # structures of two numbers, and what takes the first and the second out
+    "(list {z} {w})": ("(car q)", "(car (cdr q))"),
+    "(cons {w} {z})": ("(car q)", "(cdr q)"),
+    "(curried {z} {w})": ("(q 0)", "(- (q 1) (q 0))"),
+    "(list (list {z}) {w})": ("(car (car q))", "(car (cdr q))"),
+    "(let loop ((i 0) (q (list {w} {w}))) (if (= i 2) q (loop (+ i 1) (list {z} {w}))))": ("(car q)", "(car (cdr q))"),
+    "(map (lambda (r) (* r {w})) (list {z} {w}))": ("(car q)", "(car (cdr q))"),
+}  # fmt: skip
+OPERATORS = [
+    "((gradient-R f) q)", "((gradient-F f) q)", "(hvp-F f q q)", "(hvp-R f q (map-reals (lambda (r) (+ r 1)) q))",
+    "(jvp-F (gradient-R f) q q)", "(jvp-R (gradient-F f) q q)", "(jvp-F (gradient-F f) q q)", "(jvp-R f q q)",
+    "((gradient-R (lambda (v) (cdr (jvp f (map-reals (lambda (r) (+ r 1)) q) v)))) q)",
+    "((gradient-F (lambda (q) (f ((gradient-R f) q)))) q)", "((gradient-R (lambda (q) (f ((gradient-F f) q)))) q)",
+    "((cdr (vjp (lambda (q) (map-reals (lambda (r) (* r (f q))) q)) q)) q)",
+    "((cdr ((*j (lambda (s) ((cdr (vjp (lambda (q) (map-reals sin q)) q)) s))) (*j q))) q)",
+]  # fmt: skip
+
+
+@st.composite
+def smooth(draw: st.DrawFn, depth: int = 3) -> str:
+    """An expression of x and y that has all its derivatives at small numbers."""
+    if depth == 0:
+        return draw(st.sampled_from(["x", "y", "x", "y", "2", "0.5"]))
+    part = smooth(depth - 1)
+    form = draw(
+        st.sampled_from(
+            ["(+ {a} {b})", "(* {a} {b})", "(* {a} {a})", "(sin {a})", "(exp (sin {a}))", "(* x {a})", "(if (< x y) {a} {b})",
+             "(let loop ((i 0) (t {a})) (if (= i 2) t (loop (+ i 1) (* t y))))", "((lambda (g) (g {a})) (lambda (u) (* u x)))"]
+        )
+    )  # fmt: skip
+    return form.format(a=draw(part), b=draw(part))
+
+
+@given(smooth(), st.sampled_from(sorted(POINTS)), st.permutations(ZEROS), st.permutations(OPERATORS))
+@settings(max_examples=drawn(72), deadline=None)
+def test_a_zero_that_a_program_gets_is_a_number(body: str, point: str, zeros: list[str], operators: list[str]) -> None:
+    """Three derivatives at a point with such zeros (in the thorough run all), compiled, are those at 0 on tier 0."""
+    first, second = POINTS[point]
+    operators = operators if THOROUGH else operators[:3]
+    text = f"""(let* ((curried (lambda (a b) (lambda (n) (+ a (* b n)))))
+                      (f (lambda (q) (let ((x {first}) (y {second})) {body}))) (q POINT))
+                 (list {" ".join(operators)}))"""
+    number, zero = [text.replace("POINT", point.format(z=z, w="0.75")) for z in ("0", zeros[0])]
+    read = "(lambda (answers) (map (lambda (a) (real-parts a)) answers))"
+    session, compiling = [vlad.Session(tier=tier) for tier in ("evaluate", "compile")]
+    for each in (session, compiling):
+        each.run_text(REAL_PARTS, "real-parts.vlad")
+    expected = session.eval(f"({read} {number})")
+    assert same(expected, session.eval(f"({read} {zero})")), zero
+    assert same(expected, compiling.eval(f"({read} {zero})")), zero
+
+
+REAL_PARTS = """
+(define (real-parts a)
+  (cond ((real? a) (list a))
+        ((pair? a) (append (real-parts (car a)) (real-parts (cdr a))))
+        ((procedure? a) (real-parts (environment a)))
+        (else '())))
+"""

@@ -53,16 +53,27 @@ def head_of(value: tuple[Value, ...]) -> Code | None:
 
 
 def zero(value: Value) -> Value:
-    """The zero of a value's tangent space, shaped like it."""
-    return _zero(value, None)
+    """The zero of a value's tangent space, shaped like it. Its numbers are numbers: a program may look at them."""
+    return _zero(value, False, None)
 
 
-def _zero(value: Value, memo: Memo | None) -> Value:
+def zero_tangent(value: Value) -> Value:
+    """The same for transformed code: nothing contributed, so its numbers, and what a procedure has captured, are known zeros. A
+    program that looks at a tangent sees numbers instead (`complete`)."""
+    if type(value) is not tuple or len(value) <= 2:
+        return _zero(value, True, None)
+    is_tagged = value[0].derived == "tag"
+    return rebuilt(value[0], [zero_tangent(part) if is_tagged else ZERO for part in parts_of(value)], value)
+
+
+def _zero(value: Value, is_known: bool, memo: Memo | None) -> Value:
     if type(value) is float:
-        return 0.0
+        return ZERO if is_known else 0.0
+    if type(value) is Tensor:
+        return ZERO if is_known else zeros_like(value) if value.is_real else value
     if not is_structure(value):
-        return value if type(value) is not Tensor else zeros_like(value) if value.is_real else ZERO
-    if type(value) is Deferred and value.zero_of is not None:
+        return value
+    if type(value) is Deferred and value.zero_of is not None and not is_known:
         return value
     if memo is not None:
         known = memo.get(id(value))
@@ -73,7 +84,7 @@ def _zero(value: Value, memo: Memo | None) -> Value:
 
     def parts() -> tuple[Value, ...]:
         seen = look(value)
-        return rebuilt(head_of(seen), [_zero(part, shared) for part in parts_of(seen)], seen)
+        return rebuilt(head_of(seen), [_zero(part, is_known, shared) for part in parts_of(seen)], seen)
 
     # `value` stays alive in zero_of, so its id is not used again while the result lives. The memo does not keep the result
     # alive: what nobody looks at is to be freed, though nobody collects cycles during an evaluation.
@@ -81,14 +92,6 @@ def _zero(value: Value, memo: Memo | None) -> Value:
     if memo is not None:
         memo[id(value)] = ref(result)
     return result
-
-
-def zero_tangent(value: Value) -> Value:
-    """The same, where nothing contributed to what a procedure has captured: its parts are known to be zero."""
-    if type(value) is not tuple or len(value) <= 2:
-        return zero(value)
-    is_tagged = value[0].derived == "tag"
-    return rebuilt(value[0], [zero_tangent(part) if is_tagged else ZERO for part in parts_of(value)], value)
 
 
 # Sensitivities of short paths into a structure are added at once; of what is longer the sum is deferred, so that adding costs
@@ -172,7 +175,7 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
     if not is_structure(primal):
         return primal
     if sensitivity is ZERO:
-        return _zero(primal, None)
+        return _zero(primal, False, None)
     if not is_structure(sensitivity):
         raise nonconforming("plus", primal, sensitivity)
     key = (id(primal), id(sensitivity))

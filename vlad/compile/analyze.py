@@ -245,7 +245,7 @@ class Analysis(Walker):
         """May `new` be, a turn later, what `old` was, and does it grow? None if not."""
         types = self.types
         old, new = types.canonical(old), types.canonical(new)
-        if types.general(old, True) is types.general(new, True) or old.of is ZERO or new.of is ZERO:
+        if types.general(old) is types.general(new) or old.of is ZERO or new.of is ZERO:
             return False
         is_procedure = old.kind == "closure" and old.of.derived != "tag"
         if (is_procedure or old.kind in ("pair", "union") or old is types.nil) and types.contains(new, old):

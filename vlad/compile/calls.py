@@ -25,7 +25,7 @@ from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import Quick, arguments_of, is_fixed, quick
 from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Unbounded
 from vlad.core.kernels import SIZES
-from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor, value_of
+from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor
 from vlad.devices import device_named
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
@@ -261,7 +261,7 @@ class Crossing:
                 value = TRUE if leaves.pop(0) else FALSE
                 break
             if type_.kind == "constant":
-                value = value_of(type_)
+                value = type_.of
                 break
             if type_.kind == "tensor":
                 value = self._tensor(leaves.pop(0), type_)

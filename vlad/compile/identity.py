@@ -31,7 +31,6 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.core.types import ZERO_REAL
 from vlad.devices import name_of
 from vlad.evaluate.limits import deep_recursion
 from vlad.tensors import Tensor, kind_name, on_host
@@ -59,7 +58,6 @@ ATOMS = {
     id(FALSE): "#f",
     id(UNSPECIFIED): "u",
     id(ZERO): "0",
-    id(ZERO_REAL): "z",
     id(NIL): "()",
 }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile.representation import Representation
-from vlad.core.types import ZERO_REAL, Cell, Type, Types, found
+from vlad.core.types import Cell, Type, Types, found
 from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol, Value, symbol
 
 
@@ -102,7 +102,6 @@ ATOMS: dict[str, Value] = {
     "#f": FALSE,
     "unspecified": UNSPECIFIED,
     "zero": ZERO,
-    "zero real": ZERO_REAL,
 }
 
 

@@ -22,7 +22,7 @@ from vlad.compile.border import ALONE, CONSTANT, LIST, NOWHERE, REAL, TENSOR, TU
 from vlad.compile.interface import Interface
 from vlad.compile.interrupts import Interruptible
 from vlad.core.kernels import SIZES
-from vlad.core.types import Type, is_tensor, value_of
+from vlad.core.types import Type, is_tensor
 
 Leaves = Callable[[tuple[Any, ...]], Any]
 # What is called in C: so many entries of the operands, the answer and the largest array between; so many parts of both.
@@ -70,7 +70,7 @@ def _described(
     results = []
     for type_ in elements:
         if _is_constant(type_):
-            results.append((CONSTANT, value_of(type_), (), NOWHERE, NOWHERE))
+            results.append((CONSTANT, type_.of, (), NOWHERE, NOWHERE))
         else:
             number = next(numbers)
             results.append((*_part(type_), number, places.get(number, NOWHERE)))
@@ -90,7 +90,7 @@ def _turn(compiled: Any) -> tuple[Any, ...]:
 
 
 def _operand(type_: Type) -> tuple[Any, ...]:
-    what = (CONSTANT, value_of(type_), ()) if _is_constant(type_) else _part(type_)
+    what = (CONSTANT, type_.of, ()) if _is_constant(type_) else _part(type_)
     return *what, NOWHERE, NOWHERE
 
 
@@ -116,7 +116,7 @@ def arguments_of(interface: Interface) -> list[Type] | None:
 def is_fixed(type_: Type) -> bool:
     """Is it a number that is not handed over? Zeros of both signs are equal, and nan is no number's equal: they are for who tells
     them apart."""
-    return _is_constant(type_) and value_of(type_) != 0 and not math.isnan(value_of(type_))
+    return _is_constant(type_) and type_.of != 0 and not math.isnan(type_.of)
 
 
 class _Writer:
@@ -154,7 +154,7 @@ class _Writer:
         lines = [f"{''.join([f'{x}, ' for x, _ in self.given])}= arguments"] if self.given else []
         for x, type_ in self.given:
             if is_fixed(type_):
-                number = self._named("number", value_of(type_))
+                number = self._named("number", type_.of)
                 lines.append(f"if type({x}) is not float or {x} != {number}: return NotImplemented")
                 continue
             if not is_tensor(type_):
@@ -203,7 +203,7 @@ class _Writer:
             return before, ["return take(results)"]
         numbers = itertools.count()
         found = [
-            self._named("constant", value_of(type_)) if _is_constant(type_) else f"found[{next(numbers)}]"
+            self._named("constant", type_.of) if _is_constant(type_) else f"found[{next(numbers)}]"
             for type_ in self.elements
         ]
         return before, ["found = take(results)", f"return ({', '.join(found)},)"]
@@ -220,7 +220,7 @@ class _Writer:
         number = 0  # of the word
         for type_ in self.elements:
             if _is_constant(type_):
-                found.append(self._named("constant", value_of(type_)))
+                found.append(self._named("constant", type_.of))
                 continue
             answer = self._named("answer", self.answers[number])
             if not is_tensor(type_):
@@ -299,4 +299,4 @@ def _is_number(type_: Type) -> bool:
 
 
 def _is_constant(type_: Type) -> bool:
-    return type_.kind == "constant" and type(value_of(type_)) is float
+    return type_.kind == "constant" and type(type_.of) is float

@@ -36,10 +36,8 @@ from vlad.core.types import (
     Recursion,
     Type,
     Types,
-    is_known_zero,
     is_real,
     is_tensor,
-    value_of,
 )
 from vlad.devices import COMPILED, name_of
 from vlad.errors import VladError
@@ -186,11 +184,6 @@ class Walker:
 
     def truth(self, value: bool) -> Known:
         return Known(self.types.truth(value))
-
-    @property
-    def zero_real(self) -> Known:
-        """The real that is zero because nothing contributed to it."""
-        return Known(self.types.zero_real)
 
     @property
     def unspecified(self) -> Known:
@@ -574,17 +567,15 @@ class Walker:
             elif not is_real(type_):
                 return self.fail(f"Argument to {row.name} is invalid")
         types = [operand.type for operand in operands]
-        if row.with_zero is not None and any(is_known_zero(type_) for type_ in types):
+        if row.with_zero is not None and any(type_.of is ZERO for type_ in types):
             answer: Result = row.with_zero(self, *operands)
-            if answer is not None and not (has_tensors and is_known_zero(answer.type)):
+            if answer is not None:
                 return answer
-            if answer is not None and any(type_.of is ZERO for type_ in types):
-                return self.known_zero
         if has_tensors:
             return entry_by_entry(self, row, operands)
         if all(type_.kind == "constant" for type_ in types):
             try:
-                return self.constant(row.value(*[value_of(type_) for type_ in types]))
+                return self.constant(row.value(*[type_.of for type_ in types]))
             except VladError:  # of a Python function; tier 0 says it
                 return self.fail(f"Argument to {row.name} is invalid")
         is_test = row.type.endswith("boolean")
@@ -628,7 +619,7 @@ class Walker:
             type_ = self.types.canonical(operand.type)
             if type_.kind != "constant":
                 raise Unbounded(f"`{row.name}` is not compiled yet", self.span)
-            values.append(value_of(type_))
+            values.append(type_.of)
         try:
             value = row.value(*values)
         except Exception:  # whatever it is, tier 0 says it

@@ -196,7 +196,7 @@ class _Rewriter:
     protected   variables that kept and reflected lambdas capture, which must stay bound
     reflected   the lambdas that keep their environments, as they came in
     kept_environments   the same, as they are now
-    become      what a variable that is not bound any more is replaced by
+    become      what a variable that is a copy is replaced by
     means       the right-hand side that a variable is bound to, where that is of interest
     real        variables known to hold reals at the place where the walk is
     shared      what pure applications met so far, and still in scope, are bound to
@@ -274,10 +274,10 @@ class _Rewriter:
     def reflected_lambda(self, lambda_: Lambda) -> Lambda:
         """It keeps its environment, and knows of it what it would of parameters: `J` asks how the result depends on these values,
         and `with-environment` puts others in their place."""
-        outer = self.shared, self.means, self.numbers
-        self.shared, self.means, self.numbers = {}, {}, {}
+        outer = self.become, self.shared, self.means, self.numbers
+        self.become, self.shared, self.means, self.numbers = {}, {}, {}, {}
         body = self.body(lambda_.body)
-        self.shared, self.means, self.numbers = outer
+        self.become, self.shared, self.means, self.numbers = outer
         new = Lambda(lambda_.parameters, body, lambda_.free, lambda_.name, lambda_.span)
         self.kept_environments.add(new)
         return new
@@ -331,10 +331,11 @@ class _Rewriter:
                 self.copy(variable, self.atom(rhs), out)
 
     def copy(self, variable: Variable, atom: Atom, out: Out) -> None:
-        """A reference to a global stays where it is: reading it may raise, and it may come to mean something else."""
+        """A reference to a global stays where it is: reading it may raise, and it may come to mean something else. What a kept
+        or reflected lambda captures stays bound for it; all others read what it is a copy of."""
         if isinstance(atom, GlobalReference) or variable in self.protected:
             out.append(Binding(variable, atom))
-        else:
+        if not isinstance(atom, GlobalReference):
             self.become[variable] = atom
             self.again |= variable in self.fitting
 

@@ -93,21 +93,12 @@ def found(cell: Cell) -> Cell:
 
 def constant_key(value: Value) -> Any:
     """Equal for constants that programs cannot tell apart."""
-    if value is ZERO_REAL:
-        return "zero real"
     if type(value) is float:
         return "nan" if value != value else (value, math.copysign(1.0, value))
     if type(value) is String:
         return ("string", value.text)
     return id(value)
 
-
-class ZeroReal(float):
-    """The type of ZERO_REAL, the real that is zero because nothing contributed to it: a tangent or sensitivity of which that is
-    known. It adds and multiplies as the known zero does, which is what keeps derivatives of what is constant free of charge."""
-
-
-ZERO_REAL = ZeroReal(0.0)
 
 LARGEST = 10_000  # nodes of one type, cells not entered
 
@@ -128,7 +119,7 @@ class Types:
     def __init__(self) -> None:
         self._table: dict[Any, Type] = {}
         self._kept: list[Value] = []  # constants whose ids are keys
-        self._general: dict[tuple[Type, bool], Type] = {}
+        self._general: dict[Type, Type] = {}
         self._layouts: dict[tuple[tuple[int, ...], str], Layout] = {}
         self.epoch = 0
         self._cells = -1
@@ -147,7 +138,6 @@ class Types:
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
         self.zero = self.constant(ZERO)
-        self.zero_real = self.constant(ZERO_REAL)
         self.nil = self.constant(NIL)
         self.true = self.constant(TRUE)
         self.false = self.constant(FALSE)
@@ -174,7 +164,7 @@ class Types:
 
     def constant(self, value: Value) -> Type:
         key = constant_key(value)
-        if type(value) is float or value is ZERO_REAL:
+        if type(value) is float:
             head: Head = "real"
         elif type(value) is Boolean:
             head = "boolean"
@@ -274,12 +264,6 @@ class Types:
             other = b if a is self.zero else a
             if not self.widening or not other.parts:
                 return self.or_zero(other)
-        if a is self.zero_real or b is self.zero_real:
-            other = b if a is self.zero_real else a
-            if other.kind == "tensor":
-                return other
-            if self.exact and other.head == "real":
-                return self.union(self.zero, other)
         if a.kind != "union":
             a, b = b, a
         if a.kind == "union":
@@ -291,12 +275,7 @@ class Types:
         if a.head != b.head:
             return self.union(a, b)
         if a.head == "real":
-            plain = self.constant(0.0)
-            return (
-                plain
-                if (a is plain and b is self.zero_real) or (b is plain and a is self.zero_real)
-                else self.real
-            )
+            return self.real
         if a.head == "boolean":
             return self.boolean
         if a.head == "string":
@@ -358,7 +337,7 @@ class Types:
             self._absorb(found(type_.of), self.zero)
             return self.canonical(type_)
         if type_.head == "real":
-            if type_ is self.zero_real or (type_ is self.constant(0.0) and not self.exact):
+            if type_ is self.constant(0.0) and not self.exact:
                 return type_
             return self.union(self.zero, type_) if self.exact else self.real
         if type_.kind == "tensor" or type_.parts:
@@ -373,8 +352,6 @@ class Types:
         if member.parts and not self._is_alike(cell.members.get(member.head), member):
             member = self.folded(member, {member.head: cell})
             cell = found(cell)
-        if member is self.zero_real and self.exact:
-            member = self.zero
         old = cell.members.get(member.head)
         if old is None:
             cell.members[member.head] = member
@@ -383,11 +360,6 @@ class Types:
         old = self.canonical(old)
         member = self.canonical(member)
         if old is member:
-            return
-        if old is self.zero_real and self.exact:
-            cell.members[member.head] = member
-            self._tell(cell)
-            self._absorb(cell, self.zero)
             return
         joined = self._join_members(old, member)
         cell = found(cell)
@@ -400,7 +372,7 @@ class Types:
 
     def _is_alike(self, old: Type | None, new: Type) -> bool:
         """Is it a member again, but for constants? Then nothing grows, and a tuple stays one: it is no list of what is in it."""
-        return old is not None and self.general(old, True) is self.general(new, True)
+        return old is not None and self.general(old) is self.general(new)
 
     def _join_members(self, a: Type, b: Type) -> Type:
         """In a union zero stays apart from structures: what grows there is recursive."""
@@ -428,17 +400,17 @@ class Types:
 
     # Looking.
 
-    def general(self, type_: Type, with_zero: bool = False) -> Type:
-        """The type without its constant reals, but for those that are zero because nothing contributed (or these, too)."""
+    def general(self, type_: Type) -> Type:
+        """The type without its constant reals."""
         type_ = self.canonical(type_)
         if type_.head == "real":
-            return type_ if type_ is self.zero_real and not with_zero else self.real
+            return self.real
         if not type_.parts:
             return type_
-        known = self._general.get((type_, with_zero))
+        known = self._general.get(type_)
         if known is None:
-            parts = [self.general(part, with_zero) for part in type_.parts]
-            known = self._general[type_, with_zero] = self.like(type_, tuple(parts))
+            parts = [self.general(part) for part in type_.parts]
+            known = self._general[type_] = self.like(type_, tuple(parts))
         return known
 
     def common(self, a: Type, b: Type) -> Type:
@@ -502,16 +474,6 @@ def occurs_inside(code: Any, type_: Type) -> bool:
     return any(part.of is code or (part.size > 1 and occurs_inside(code, part)) for part in type_.parts)
 
 
-def value_of(type_: Type) -> Value:
-    """The value of a constant."""
-    return 0.0 if type_.of is ZERO_REAL else type_.of
-
-
-def is_known_zero(type_: Type) -> bool:
-    """Zero because nothing contributed to it, be it known to be a real or not."""
-    return type_.of is ZERO or type_.of is ZERO_REAL
-
-
 def is_tensor(type_: Type) -> bool:
     return type_.kind == "tensor"
 
@@ -567,8 +529,8 @@ def shown(type_: Type, depth: int = 5) -> str:
         kind = "" if type_.of.kind == "float64" else f" {dtype_name(type_.of.kind)}"
         return f"tensor {shape_text(type_.of.shape)}{kind}"
     if type_.kind == "constant":
-        if type_.of is ZERO or type_.of is ZERO_REAL:
-            return "zero" if type_.of is ZERO else "0"
+        if type_.of is ZERO:
+            return "zero"
         return (
             "()"
             if type_.of == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import Recursion, is_tensor, value_of
+from vlad.core.types import Recursion, is_tensor
 from vlad.errors import VladError
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
@@ -164,7 +164,7 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
                 and w.effect("tensor", [x], text)
                 and w.effect("text", text=after)
             )
-        return w.effect("text", text=atom_text(value_of(x.type), quoting))
+        return w.effect("text", text=atom_text(x.type.of, quoting))
 
     def spell_letters(w: Any, characters: Any) -> Any:
         return w.each(characters, lambda x: spell_one(w, x))

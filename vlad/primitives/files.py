@@ -11,7 +11,7 @@ import struct
 import warnings
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from vlad.core.types import LONGEST_CHAIN, value_of
+from vlad.core.types import LONGEST_CHAIN
 from vlad.devices import current
 from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, elements, whole
@@ -251,7 +251,7 @@ def _looked_at(name: str, read: Any) -> Any:
             return w.left_out("files of tensors are")
         if w.files.is_written(path.of.text):
             return w.unbounded(f"the program itself writes {path.of.text}")
-        given = [value_of(x.type) for x in operands]
+        given = [x.type.of for x in operands]
         key = (name, *[atom_text(value, True) for value in given])
         if key not in w.files.found:
             try:

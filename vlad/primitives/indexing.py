@@ -8,7 +8,7 @@ from typing import Any
 
 from vlad.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
-from vlad.core.types import has_tangents, is_known_zero, is_of_reals, is_real, is_tensor
+from vlad.core.types import has_tangents, is_of_reals, is_real, is_tensor
 from vlad.devices import add_at, device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
@@ -507,12 +507,12 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
 
     def is_beside_zero(a: Any, b: Any) -> bool:
         return any(
-            is_known_zero(x.type) and has_tangents(y.type) and is_tensor(y.type) for x, y in ((a, b), (b, a))
+            x.type.of is ZERO and has_tangents(y.type) and is_tensor(y.type) for x, y in ((a, b), (b, a))
         )
 
     for number in (a, b):
         type_ = w.types.canonical(number.type)
-        if type_.kind != "union" and not is_number(number) and not is_known_zero(type_):
+        if type_.kind != "union" and not is_number(number) and type_.of is not ZERO:
             return w.fail("Argument to where is invalid")
     return w.each(c, of_one)
 

@@ -26,7 +26,7 @@ from vlad.core.kernels import (
     contiguous,
     is_whole,
 )
-from vlad.core.types import has_tangents, is_real, is_tensor, value_of
+from vlad.core.types import has_tangents, is_real, is_tensor
 from vlad.errors import VladError
 from vlad.tensors import Tensor, kind_name, load_numpy, shape_text
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
@@ -91,7 +91,7 @@ def known(w: Any, x: Any) -> Value:
     """The value of an operand that is constant through and through. Unsettled where it is not: a patient analysis may know."""
     type_ = w.types.canonical(x.type)
     if type_.kind == "constant":
-        return value_of(type_)
+        return type_.of
     if type_.kind == "pair":
         return tuple([known(w, part) for part in w.parts(x)])
     return w.unbounded("a shape or axis is known only when the program runs", for_number=True)
@@ -100,7 +100,7 @@ def known(w: Any, x: Any) -> Value:
 def line_of(x: Any) -> tuple[Any, float, float]:
     """A real as factor·base + offset: (base, factor, offset), with None as base where it is a constant."""
     if x.type.kind == "constant":
-        return None, 0.0, float(value_of(x.type)) if x.type.of is not ZERO else 0.0
+        return None, 0.0, float(x.type.of) if x.type.of is not ZERO else 0.0
     return (x, 1.0, 0.0) if x.line is None else x.line
 
 

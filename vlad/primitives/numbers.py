@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.types import is_known_zero
 from vlad.errors import VladError
 from vlad.hints import expected_of, kind, way_with
 from vlad.primitives.elementwise import Arrays, Formula, elementwise, formula, is_elementwise
@@ -376,7 +375,7 @@ ROWS: list[Primitive] = [
         "Sum.\n(+ 1 2 3)  ⇒ 6\n(+ #[1 2] 10)  ⇒ #[11 12]",
         value=_linear2("+", lambda x, y: x + y, _zero_plus, _add), python="x + y",
         type="number number -> number", partials={"x": "1", "y": "1"}, variadic="left", unary="(+ x -0.0)", nullary=0.0,
-        c="{x} + {y}", with_zero=lambda w, x, y: y if is_known_zero(x.type) else x, array="add",
+        c="{x} + {y}", with_zero=lambda w, x, y: y if x.type.of is ZERO else x, array="add",
     ),
     Primitive(
         "-", "x y",
@@ -384,20 +383,20 @@ ROWS: list[Primitive] = [
         value=_linear2("-", lambda x, y: x - y, _zero_minus, _subtract),
         python="x - y", type="number number -> number", partials={"x": "1", "y": "-1"}, variadic="left", unary="(negate x)",
         c="{x} - {y}", array="subtract",
-        with_zero=lambda w, x, y: x if is_known_zero(y.type) else w.scalar(NEGATE, [y]),
+        with_zero=lambda w, x, y: x if y.type.of is ZERO else w.scalar(NEGATE, [y]),
     ),
     Primitive(
         "*", "x y",
         "Product.\n(* 2 3 4)  ⇒ 24\n(* #[1 2] #[3 4])  ⇒ #[3 8]",
         value=_linear2("*", lambda x, y: x * y, lambda x, y: ZERO, _multiply), python="x * y",
         type="number number -> number", partials={"x": "y", "y": "x"}, variadic="left", unary="(* x 1)", nullary=1.0,
-        c="{x} * {y}", with_zero=lambda w, x, y: x if is_known_zero(x.type) else y, array="multiply",
+        c="{x} * {y}", with_zero=lambda w, x, y: x if x.type.of is ZERO else y, array="multiply",
     ),
     Primitive(
         "/", "x y", "Quotient; on one operand its reciprocal.\n(/ 12 3 2)  ⇒ 2\n(/ 4)  ⇒ 0.25", value=QUOTIENT,
         python="divide(x, y) if y == 0.0 else x / y", uses={"divide": QUOTIENT}, type="number number -> number",
         partials={"x": "(reciprocal y)", "y": "(negate (* r (reciprocal y)))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
-        with_zero=lambda w, x, y: x if is_known_zero(x.type) else None, array="divide",
+        with_zero=lambda w, x, y: x if x.type.of is ZERO else None, array="divide",
     ),
     # Compiled it is that division: who divides by y otherwise, too, divides once.
     _reals("reciprocal", "x", "1 / x.", lambda x: divide(1.0, x), partials={"x": "(negate (/ r x))"}, hidden=True, array="1 / x",

@@ -8,7 +8,7 @@ from typing import Any
 
 from vlad.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
-from vlad.core.types import has_tangents, is_known_zero, is_real, is_tensor
+from vlad.core.types import has_tangents, is_real, is_tensor
 from vlad.devices import current, device_named, device_of, moved, name_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import (
@@ -397,7 +397,7 @@ def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
 
 
 def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
-    if like.type.of is ZERO or is_known_zero(x.type):
+    if like.type.of is ZERO or x.type.of is ZERO:
         return w.known_zero
     if not is_tensor(like.type):
         return x

@@ -23,7 +23,7 @@ from vlad.ad.vector_space import (
     zero,
     zero_tangent,
 )
-from vlad.core.types import Recursion, has_tangents, is_known_zero, is_tensor
+from vlad.core.types import Recursion, has_tangents, is_tensor
 from vlad.errors import VladError
 from vlad.primitives.arrays import elements
 from vlad.primitives.kernels import as_kind, filled, kind_of, shape_of
@@ -153,9 +153,9 @@ def _same_shape(a: Any, b: Any) -> bool:
 def _zero_types(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
-            return w.zero_real
+            return w.constant(0.0)
         if is_tensor(x.type):
-            return filled(w, shape_of(x), 0.0, kind_of(x)) if has_tangents(x.type) else w.known_zero
+            return filled(w, shape_of(x), 0.0, kind_of(x)) if has_tangents(x.type) else x
         return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
 
     return w.each(x, of_one)
@@ -191,8 +191,6 @@ def _sum_types(recursion: str, checked: bool) -> Any:
             return _with_parts(w, a, [w.recursive(SUMS[recursion], p, q) for p, q in pairs])
 
         def of_tensors(a: Any, b: Any) -> Any:
-            if is_known_zero(a.type) or is_known_zero(b.type):
-                return b if is_known_zero(a.type) else a
             if not _same_shape(a, b):
                 return w.fail(f"Arguments to {recursion} do not conform")
             return w.apply(w.machine.table["+"], [a, b]) if has_tangents(a.type) else a
@@ -228,9 +226,7 @@ SUMS = {
 def _complete_types(w: Any, x: Any, s: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
-            # programs get a plain number where it is zero on some paths only: they do not ask which
-            may_differ = w.types.canonical(s.type).kind == "union"
-            return w.each(s, lambda s: w.constant(0.0) if may_differ and s.type.of is ZERO else real(s), "s")
+            return w.each(s, real, "s")
         if is_tensor(x.type) and has_tangents(x.type):
             return w.each(s, lambda s: tensor(x, s), "s")
         if not x.type.parts:
@@ -239,11 +235,11 @@ def _complete_types(w: Any, x: Any, s: Any) -> Any:
 
     def real(s: Any) -> Any:
         if s.type.of is ZERO:
-            return w.zero_real
+            return w.constant(0.0)
         return s if s.type.head == "real" else w.fail("Arguments to plus do not conform")
 
     def tensor(x: Any, s: Any) -> Any:
-        if is_known_zero(s.type):
+        if s.type.of is ZERO:
             return filled(w, shape_of(x), 0.0, kind_of(x))
         return as_kind(w, s, kind_of(x)) if _same_shape(x, s) else w.fail("Arguments to plus do not conform")
 
@@ -266,7 +262,7 @@ def _conforms_types(w: Any, x: Any, d: Any) -> Any:
 
     def of_two(x: Any, d: Any) -> Any:
         a, b = x.type, d.type
-        if b.of is ZERO or a.head == b.head == "real" or (is_tensor(a) and (a is b or is_known_zero(b))):
+        if b.of is ZERO or a.head == b.head == "real" or (is_tensor(a) and a is b):
             return w.truth(True)
         if _same_shape(x, d) and has_tangents(a) and has_tangents(b):
             return w.truth(True)
@@ -325,7 +321,7 @@ def _abstract_tangent(w: Any, x: Any) -> Any:
 def _abstract_check(w: Any, y: Any, s: Any) -> Any:
     def of_two(y: Any, s: Any) -> Any:
         if is_tensor(y.type) or is_tensor(s.type):
-            fits = is_known_zero(s.type) or _same_shape(y, s)
+            fits = s.type.of is ZERO or _same_shape(y, s)
         else:
             fits = s.type.of is ZERO or (y.type.head == "real") == (s.type.head == "real")
         return s if fits else w.fail("Arguments to plus do not conform")
