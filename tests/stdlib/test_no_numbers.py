@@ -74,11 +74,12 @@ def test_values(session: Session, value: str) -> None:
 
 @pytest.mark.parametrize("x", ['"text"', "'symbol"])
 def test_arguments(session: Session, x: str) -> None:
-    found = {refusal(session, program(operator, "(lambda (x) 1)", x, x)) for operator in ALL}
+    operators = [operator for operator in ALL if not operator.startswith("derivative")]
+    found = {refusal(session, program(operator, "(lambda (x) 1)", x, x)) for operator in operators}
     assert found == {("user-error", f"{NOT_BY} {x.strip(chr(34)).lstrip(chr(39))}", 0)}
 
 
-@pytest.mark.parametrize("x", ["'(1 2)", "(as-type #[1 2] 'int64)", "'()", "sin"])
+@pytest.mark.parametrize("x", ["'(1 2)", "(as-type #[1 2] 'int64)", "'()", "sin", '"text"', "#t"])
 def test_derivatives_by_several_numbers(session: Session, x: str) -> None:
     """`derivative` is by one number, in both modes."""
     found = set()

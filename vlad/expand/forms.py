@@ -29,7 +29,7 @@ from vlad.core.nodes import (
     WrittenName,
 )
 from vlad.errors import VladError
-from vlad.expand.arity import of_row, wrong_number
+from vlad.expand.arity import of_row, takes_lists, wrong_number
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item
 from vlad.expand.macros import (
     ExpandedSpan,
@@ -309,12 +309,12 @@ class _Expander:
         """The library's append, map and for-each of any number of lists: by the tuple rule alone `(map f a b)` could not
         be told from a call on one list (a . b)."""
         name, count = operator.cell.name, len(operands)
-        if name == "append" and count != 2:
-            result: Rhs = operands[-1] if operands else Constant(NIL)
-            for operand in reversed(operands[:-1]):
-                result = Call(operator, (operand, as_atom(result, out)), span)
-            return result
-        if name in ("map", "for-each") and count in (3, 4):
+        if takes_lists(name, count):
+            if name == "append":
+                result: Rhs = operands[-1] if operands else Constant(NIL)
+                for operand in reversed(operands[:-1]):
+                    result = Call(operator, (operand, as_atom(result, out)), span)
+                return result
             operator = self.top_reference(f"{name}{count - 1}", operator.span or span)
         return Call(operator, tuple(operands) or (Constant(NIL),), span)
 
