@@ -48,7 +48,7 @@ _NUMERAL = re.compile(r"[-+.]*\d")
 def hint_for(name: str, known: Iterable[str], span: Span | None = None) -> str:
     """What may have been meant by an unbound name: one of those that are known, or that stand in the same text."""
     beside = names_in(span.source.text) if span is not None else []
-    return suggestion(name, {*known, *beside}) or NOTHING
+    return suggestion(name, known, beside) or NOTHING
 
 
 def clarify(
