@@ -44,7 +44,7 @@ WORDS: dict[str, str] = {
     "<-": "write `(define NAME VALUE)`, or `(let ((NAME VALUE)) BODY)` for a local name",
     "==": "write `(= a b)` for numbers, `(equal? a b)` for anything",
     "^": "write `(expt x y)`",
-    "=>": "`=>` has no meaning here: bind what a test answers by `let`, and ask for it",
+    "=>": "`=>` stands in a clause of `cond`: `(TEST => F)`",
     "add-between": "write `(cdr (append-map (lambda (x) (list between x)) l))`",
     "interpose": "write `(cdr (append-map (lambda (x) (list between x)) l))`",
     "cross": "write it as a procedure of two lists, with parameters `(list a b c)`",
