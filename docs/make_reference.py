@@ -114,8 +114,13 @@ def _introduction(file: str) -> Iterator[str]:
         yield line[1:].strip()
 
 
+def _no_heading(line: str) -> str:
+    """A line of text that may begin with #f."""
+    return rf"\{line}" if line.startswith("#") else line
+
+
 def _described(entry: Entry) -> Iterator[str]:
-    yield from (f"### `{entry.signature}`", "", *entry.text, "")
+    yield from (f"### `{entry.signature}`", "", *map(_no_heading, entry.text), "")
     if entry.derivative:
         rules = [f"{name} `{rule}`" for name, rule in entry.derivative]
         yield from (f"Derivative: {'; '.join(rules)}.", "")

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import random
+import re
 import string
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import vlad
+from vlad.elsewhere import (
+    CONTINUATIONS,
+    FAMILIES,
+    FILES,
+    LOOPS,
+    NO_CHARACTERS,
+    PURE,
+    SHARED,
+    TABLES,
+    TESTS,
+    VECTORS,
+    WORDS,
+    told,
+    words,
+)
 from vlad.expand.forms import KEYWORDS
-from vlad.spelling import ELSEWHERE, edits, nearest, suggestion
+from vlad.hints import names_in
+from vlad.spelling import edits, nearest, suggestion
 
 NAMES = sorted(vlad.Session().known_names() | set(KEYWORDS))
 LETTERS = string.ascii_lowercase + "-?"
@@ -69,10 +87,75 @@ def test_nothing_is_suggested_for_what_is_like_nothing() -> None:
     assert suggestion("q", ["x", "y"]) is None
 
 
+def plain(name: str) -> str:
+    """A name without what is written otherwise elsewhere."""
+    return re.sub(r"[-_?!'+]|(?<=[a-z])p$|w$", "", name.lower())
+
+
 def test_words_of_other_languages() -> None:
-    assert not set(ELSEWHERE) & (set(NAMES) - {"else"})
-    for word, hint in ELSEWHERE.items():
+    """All that people may bring along means something here, or has a hint: the same word, as it is written here, or others."""
+    text = (Path(__file__).parent / "words_of_others.txt").read_text(encoding="utf-8")
+    asked = [word for line in text.splitlines() if not line.startswith("#") for word in line.split()]
+    assert len(asked) > 1500
+    wrong = []
+    for word in asked:
+        if word not in NAMES and told(word) is None:
+            near = nearest(word, NAMES)
+            if not near or plain(near[0]) != plain(word):
+                wrong.append(f"{word}: {suggestion(word, NAMES)}")
+    assert wrong == []
+
+
+def test_a_word_is_told_what_is_said_of_it() -> None:
+    assert not set(words()) & (set(NAMES) - {"else"})
+    for word in words():
+        assert suggestion(word, NAMES) == told(word)
+    listed = [word for _, several in SHARED for word in several.split()]
+    assert len(listed) == len(set(listed)) and not set(listed) & set(WORDS)
+
+
+# What stands for something of the user's own in the words of a hint.
+LOCAL = """between cuda data digits dims end erfc eval float32 high in indices key keys less? low main matrix message next out
+pattern rate seed start stop stop? test text tolerance updates values width"""
+
+
+def test_a_hint_speaks_of_what_there_is() -> None:
+    """Each name between back quotes is one of the language's, or a placeholder."""
+    for hint in {told(word) for word in words()} | {hint for _, hint in FAMILIES}:
+        for code in re.findall(r"`([^`]+)`", hint or ""):
+            if code.startswith((",", "?", "vlad ", "vlad.", "#:", "import")):
+                continue
+            for name in names_in(code):
+                is_placeholder = (
+                    name.isupper() or len(name) <= 2 or name in LOCAL.split() or name in ("...", "else", "=>")
+                )
+                assert is_placeholder or name in NAMES or name in ("#t", "#f"), f"{name} in {code}"
+
+
+def test_words_are_told_by_how_they_are_written() -> None:
+    for word, hint in [
+        ("hash-table-set!", TABLES),
+        ("hash-anything", TABLES),
+        ("vector-anything", VECTORS),
+        ("make-f32vector", VECTORS),
+        ("char-anything?", NO_CHARACTERS),
+        ("open-output-anything", FILES),
+        ("anything!", PURE),
+        ("test-anything", TESTS),
+        ("for/anything", LOOPS),
+        ("np.sin", "write `sin`, without a module"),
+        ("torch.nn.functional.relu", "write `relu`, without a module"),
+        ("np.linalg.inv", told("inv")),
+        ("jnp.arctan2", told("arctan2")),
+    ]:
         assert suggestion(word, NAMES) == hint
+    assert told("!") is None and told("my-own-word") is None
+
+
+def test_a_name_of_the_same_text_is_nearer() -> None:
+    assert suggestion("reset", NAMES) == CONTINUATIONS
+    assert suggestion("reset", NAMES, ["resets"]) == "did you mean `resets`?"
+    assert suggestion("ref", NAMES, ["refs"]) == told("ref")
 
 
 @pytest.mark.parametrize(
@@ -89,6 +172,20 @@ def test_words_of_other_languages() -> None:
         ("f(x)", "define it"),
         ("(exit)", "a program ends with its last form"),
         ("(raise 'wrong)", "write `(error MESSAGE VALUE ...)`"),
+        ("(reset 1)", "there are no continuations"),
+        ("(+ 1 (shift k 1))", "there are no continuations"),
+        ("(ref 1)", "write `(list-ref LIST I)`"),
+        ("(define-record-type point (make-point x y) point? (x point-x))", "there are no records"),
+        ("(define-values (a b) (values 1 2))", "write `(let (((cons a b) VALUE)) BODY)`"),
+        ("(make-hash-table)", "a table is a list of pairs"),
+        ("(set-car! '(1 2) 3)", "no value ever changes"),
+        ('(fmt "{}" 1)', "`(display x)` prints one value"),
+        ('(test "one" 1 1)', "write `(assert TEST)`"),
+        ("(call/cc (lambda (k) (k 1)))", "there are no continuations"),
+        ("(vector 1 2 3)", "there are lists and tensors"),
+        ('(string-append! "a" "b")', "no value ever changes"),
+        ("(for ((i 10)) (display i))", "a loop is a named `let` or a `do`"),
+        ("(match x ((list a b) a))", "a parameter takes a structure apart"),
         ("(let-values (((a b) (cons 1 2))) a)", "write `(let (((cons a b) VALUE)) BODY)`"),
     ],
 )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from vlad.errors import VladError
+from vlad.expand.arity import Signature, takes_lists, wrong_number
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
 from vlad.source import Source, Span, in_library, in_stdlib
@@ -27,6 +28,8 @@ OF_STRINGS = {"=": "equal?", "+": "string-append"}
 A_LIST, LONGEST_LIST = "a list", 1000  # that somebody walks to the end to say what it is
 MORE = {"apply": " with a list; where x holds a pair of arguments, `(f x)` calls f with both"}
 A_PARAMETER = "The parameter"
+# Names are bound by these, in their first operands.
+BINDERS = frozenset(["lambda", "define", "let", "let*", "letrec", "letrec*", "do"])
 UNSUITED = frozenset(
     [
         "bundle-do-not-conform",
@@ -36,6 +39,8 @@ UNSUITED = frozenset(
         "wrong-number-of-arguments",
     ]
 )
+# What goes wrong in a call whatever it is given.
+OTHERWISE = frozenset(["unbound-variable", "not-permitted", "internal-error"])
 _ASSIGNED = re.compile(r"[ \t]*=[ \t]*\S")
 _NUMERAL = re.compile(r"[-+.]*\d")
 
@@ -43,7 +48,7 @@ _NUMERAL = re.compile(r"[-+.]*\d")
 def hint_for(name: str, known: Iterable[str], span: Span | None = None) -> str:
     """What may have been meant by an unbound name: one of those that are known, or that stand in the same text."""
     beside = names_in(span.source.text) if span is not None else []
-    return suggestion(name, {*known, *beside}) or NOTHING
+    return suggestion(name, known, beside) or NOTHING
 
 
 def clarify(
@@ -200,15 +205,96 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN and "\n" not in text else "(…)"
 
 
-def show_call(error: VladError, call_of: Callable[[str], str | None]) -> None:
+def tell_number(
+    error: VladError,
+    signature_of: Callable[[str], Signature | None],
+    call_of: Callable[[str], str | None],
+) -> bool:
+    """Say of a procedure of the library, or a primitive, that it was called with another number of arguments than it takes, where
+    that is why the call failed. By the tuple rule the last one stood for all that were left, or those too many for one, and what
+    did not suit was a part of it. `signature_of` knows the names that mean the same in every program. Is it told?"""
+    span = error.span
+    if type(error) is not VladError or type(span) is not Span or error.code in OTHERWISE:
+        return False
+    form = _form(span)
+    if form is None or form.tail is not None or not isinstance(form.items[0], Name):
+        return False
+    name, operands = form.items[0].symbol.name, _by_place(form)
+    taken, count = signature_of(name), len(operands)
+    if (
+        taken is None
+        or taken.rest
+        or taken.name != name
+        or count in (0, taken.count)
+        or takes_lists(name, count)
+    ):
+        return False
+    if count > taken.count:
+        is_of_another = error.irritants in [[operand.span.text] for operand in operands[: taken.count - 1]]
+        if is_of_another or _takes_more(call_of(name)) or error.code == "user-error":
+            return False
+    if _is_local(span, name):
+        return False
+    found = wrong_number(taken, count, error.message)
+    if found.message == error.message:
+        return True
+    if count < taken.count:
+        found.hint = (
+            f"{found.hint}; the last, `{_short(operands[-1].span.text)}`, stands for all that are left"
+        )
+    elif taken.count:
+        found.hint = f"{found.hint}; the last {count - taken.count + 1} come as one"
+    error.code, error.message, error.hint, error.irritants = found.code, found.message, found.hint, []
+    error.reason = error.reason or found.reason
+    error.args = (error.message,)
+    return True
+
+
+def _takes_more(call: str | None) -> bool:
+    """May the last parameter stand for several, as the doc comment tells? Primitives know it themselves."""
+    return call is None or "…" in call or "..." in call or " . " in call
+
+
+def _by_place(form: Form) -> list[Syntax]:
+    """The operands of a call that are not given by name."""
+    found: list[Syntax] = []
+    operands = iter(form.items[1:])
+    for operand in operands:
+        if isinstance(operand, Keyword):
+            next(operands, None)
+        else:
+            found.append(operand)
+    return found
+
+
+def _is_local(span: Span, name: str) -> bool:
+    """May a name be bound by a form around a place?"""
+    for form in _around(span):
+        head = form.items[0]
+        if isinstance(head, Name) and head.symbol.name in BINDERS:
+            binding = [item for item in form.items[1:3] if not item.span.contains(span)]
+        else:
+            binding = []
+        inside = [item.items[1] for item in form.items if _is_definition(item) and isinstance(item, Form)]
+        if any(name in names_in(item.span.text) for item in [*binding, *inside]):
+            return True
+    return False
+
+
+def _is_definition(item: Syntax) -> bool:
+    head = item.items[0] if isinstance(item, Form) and len(item.items) > 1 else None
+    return isinstance(head, Name) and head.symbol.name == "define"
+
+
+def show_call(error: VladError, call_of: Callable[[str], str | None], is_counted: bool) -> None:
     """Where something inside a procedure of the library went wrong, say how that procedure is called: its operands may stand
-    in another order, or be others. `call_of` knows that of the names of the library."""
+    in another order, or be others. `call_of` knows that of the names of the library. `is_counted`: has their number been told?"""
     _show_way_for_tensors(error, call_of)
     if error.span is None or error.code not in UNSUITED:
         return
     if error.message.startswith(A_PARAMETER) and error.span.text.startswith("(list "):
         return  # it is the pattern, and no call
-    miscounted = _miscounted(error.span, call_of)
+    miscounted = None if is_counted else _miscounted(error.span, call_of)
     if miscounted is not None:
         error.hint = f"{error.hint}; {miscounted}" if error.hint else miscounted
         return
@@ -253,7 +339,7 @@ def _miscounted(span: Span, call_of: Callable[[str], str | None]) -> str | None:
     for form in reversed(list(_around(span))):
         head, *operands = form.items
         call = call_of(head.symbol.name) if isinstance(head, Name) and operands else None
-        if call is None or form.tail is not None or "…" in call or " . " in call:
+        if call is None or form.tail is not None or _takes_more(call):
             continue
         taken = call.partition(" #:")[0].count(" ")
         if len(operands) > taken > 1 and not any(isinstance(operand, Keyword) for operand in operands):

@@ -21,14 +21,16 @@ from vlad.convert import Procedure, tuple_of
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
+from vlad.described import code_of
 from vlad.devices import CURRENT, device_named
 from vlad.errors import NoCounterpart, VladError, WrongOption
 from vlad.evaluate.calls import Machine
 from vlad.evaluate.limits import Interrupted, Limits, deep_recursion
+from vlad.expand.arity import Signature, signature
 from vlad.expand.forms import KEYWORDS, expand_form, made
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
-from vlad.hints import clarify, show_call, speak_of_call
+from vlad.hints import clarify, show_call, speak_of_call, tell_number
 from vlad.library import the_library
 from vlad.life import born, close, expect_open, is_gone
 from vlad.namespace import Namespace
@@ -567,13 +569,20 @@ class Session(Namespace):
             clarify(error, self.known_names(), KEYWORDS, self._means_something)
         elif error.code in ("invalid-argument", "bundle-do-not-conform"):
             speak_of_call(error, self._is_of_library)
-        show_call(error, self._call_of)
+        is_counted = tell_number(error, self._signature_of, self._call_of)
+        show_call(error, self._call_of, is_counted)
 
     def _means_something(self, name: str) -> bool:
         return name in KEYWORDS or self.module.macro(name) is not None or name in self
 
     def _is_of_library(self, name: str) -> bool:
         return self.module.is_inherited(name) and self._library.definition(name) is not None
+
+    def _signature_of(self, name: str) -> Signature | None:
+        """How a primitive or a procedure of the library is called; None of other names."""
+        cell = self.module.lookup(name) if self.module.is_inherited(name) else None
+        value = look(getattr(cell, "value", NIL))
+        return signature(self.machine, code_of(value)) if is_procedure(value) else None
 
     def _call_of(self, name: str) -> str | None:
         """How a procedure of the library is called, as its doc comment says; None of other names."""

@@ -46,6 +46,7 @@ PROGRAMS: dict[str, Callable[[int], str]] = {
         "(lambda () (define a0 1) " + "".join(f"(define a{i + 1} (+ a{i} 1)) " for i in range(n)) + "1)"
     ),
     "quoted data": lambda n: "'" + "(" * n + ")" * n,
+    "quoted tensors": lambda n: "'" + "(" * n + "#[1]" + " . #[2])" * n,
     "a nested template": lambda n: "`" + "(1 " * n + ",a" + ")" * n,
     "a long template": lambda n: "`(" + ",a b ,@c " * n + ")",
     "a long list": lambda n: "(list " + "(f 1) " * n + ")",

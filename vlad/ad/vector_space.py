@@ -16,11 +16,13 @@ from weakref import ref
 
 from vlad.errors import VladError
 from vlad.tensors import Tensor, added, as_kind_of, kind_name, same_numbers, shape_text, zeros_like
-from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, look
+from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, is_procedure, look
+from vlad.write import written
 
 Memo = dict[object, Any]
 NUMBER_TYPES = (float, Tensor)
 MOST_LOOKED_AT = 1000  # parts, for a hint
+LONGEST_TOLD = 60  # characters of a value, in a hint
 
 
 def is_structure(value: Value) -> bool:
@@ -218,7 +220,12 @@ def plus(a: Value, b: Value) -> Value:
         return b
     if type(b) is Deferred and b.zero_of is not None:
         return a
-    return _plus(a, b, {})
+    try:
+        return _plus(a, b, {})
+    except VladError as error:
+        if error.code != "plus-do-not-conform":
+            raise
+        raise nonconforming("plus", a, b) from None  # which says where in them
 
 
 def _plus(a: Value, b: Value, memo: Memo) -> Value:
@@ -353,8 +360,65 @@ def _met_without_tangents(a: Value, b: Value) -> Tensor | None:
     return None
 
 
+Place = tuple[tuple[str, ...], Value, Value]  # in words, from the inside out, and the two values there
+
+
+def _first_difference(a: Value, b: Value) -> Place | None:
+    """Where two values are not of one shape, as far as that is soon seen."""
+    work: list[Place] = [((), a, b)]
+    for _ in range(MOST_LOOKED_AT):
+        if not work:
+            return None
+        way, x, y = work.pop()
+        x, y = look(x), look(y)
+        if is_structure(x) and is_structure(y) and alike(x, y):
+            work += [((name, *way), p, q) for name, p, q in reversed(_paired(x, y))]
+        elif (is_structure(x) and is_structure(y)) or not _conforms(x, y, {}):
+            return way, x, y
+    return None
+
+
+def _paired(x: tuple[Value, ...], y: tuple[Value, ...]) -> list[tuple[str, Value, Value]]:
+    """The parts of two structures that are alike so far, and what they are: the elements of lists, what procedures captured."""
+    if len(x) > 2:
+        owner = f"the {x[0].name} value" if x[0].derived == "tag" else _told(x)
+        pairs = zip(x[0].environment, parts_of(x), parts_of(y), strict=True)
+        return [(f"`{variable.name}`, captured by {owner}", p, q) for variable, p, q in pairs]
+    found: list[tuple[str, Value, Value]] = []
+    while type(x) is tuple and type(y) is tuple and len(x) == len(y) == 2 and len(found) < MOST_LOOKED_AT:
+        found.append((f"element {len(found)}", x[0], y[0]))
+        x, y = look(x[1]), look(y[1])
+    if len(found) == 1 and x != () and y != ():
+        return [("the car", *found[0][1:]), ("the cdr", x, y)]
+    return [*found, (f"what follows element {len(found) - 1}", x, y)]
+
+
+def _told(value: Value) -> str:
+    """What a value is, in a hint's words: a procedure with its place."""
+    if not is_procedure(value):
+        return shape(value)
+    code = value[0]
+    if code.primitive is not None:
+        return f"the primitive {code.name}"
+    place = code.machine.core_of(code.base).span
+    name = f"the procedure {code.name}" if code.name else "a procedure"
+    return name if place is None else f"{name} at {place}"
+
+
+def _difference(a: Value, b: Value) -> str:
+    """What two values that do not conform differ in. (Numbers of elements are counted from 0, as `list-ref` does.)"""
+    way, x, y = _first_difference(a, b) or ((), look(a), look(b))
+    first, second = _told(x), _told(y)
+    if first == second:
+        first, second = written(x, LONGEST_TOLD), written(y, LONGEST_TOLD)
+    if way:
+        return f"they differ in {' of '.join(way)}: {first} and {second}"
+    is_shape = first == shape(x) and second == shape(y)
+    return f"the first {'has the shape' if is_shape else 'is'} {first}, the second {second}"
+
+
 def nonconforming(name: str, a: Value, b: Value) -> VladError:
-    hint = f"the first has the shape {shape(a)}, the second {shape(b)}"
+    hint = _difference(a, b)
     pointlike = _met_without_tangents(a, b)
     if pointlike is not None:
         kind = kind_name(pointlike.like.dtype)

@@ -89,9 +89,10 @@ def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | N
     taken, count = of_row(failed.primitive), _written_operands(failed)
     if count is None or taken.rest or count == taken.count or 0 < count < taken.count:
         return None
-    is_packed = count > len(failed.primitive.operands)
-    if is_packed and written(replay.value(failed.operands[-1]), 200) not in found.irritants:
-        return None  # it is meant to take as many as there are, such as indices
+    if count > len(failed.primitive.operands):
+        replay.error(operations)  # what is packed may have been made on the same line
+        if written(replay.value(failed.operands[-1]), 200) not in found.irritants:
+            return None  # it is meant to take as many as there are, such as indices
     return Counted(wrong_number(taken, count, found.message, failed.span), frames)
 
 

@@ -88,6 +88,11 @@ def _signature(name: str, names: list[str], more: Sequence[str] = (), rest: bool
     return Signature(name or NAMELESS, f"({text})", (*names, *more[-1:]) if rest else tuple(names), rest)
 
 
+def takes_lists(name: str, count: int) -> bool:
+    """Is it a call of the library's `append`, `map` or `for-each` on another number of lists than their parameter lists show?"""
+    return (name == "append" and count != 2) or (name in ("map", "for-each") and count in (3, 4))
+
+
 def too_few(machine: Any, code: Code, parts: int, given: int, is_end: bool) -> VladError:
     """The error of a call of so many operands which made so many parts, the last of which is no pair. `is_end`: is it ()?"""
     taken, more = (

@@ -29,7 +29,7 @@ from vlad.core.nodes import (
     WrittenName,
 )
 from vlad.errors import VladError
-from vlad.expand.arity import of_row, wrong_number
+from vlad.expand.arity import of_row, takes_lists, wrong_number
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item
 from vlad.expand.macros import (
     ExpandedSpan,
@@ -44,7 +44,7 @@ from vlad.expand.macros import (
 from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom, as_result, for_effect
 from vlad.expand.patterns import Patterns, ProcedureSpan, invalid_parameter
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
-from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
+from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, around_tensors, datum
 from vlad.source import Span
 from vlad.spelling import FOR_TENSORS
 from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, String, symbol
@@ -309,12 +309,12 @@ class _Expander:
         """The library's append, map and for-each of any number of lists: by the tuple rule alone `(map f a b)` could not
         be told from a call on one list (a . b)."""
         name, count = operator.cell.name, len(operands)
-        if name == "append" and count != 2:
-            result: Rhs = operands[-1] if operands else Constant(NIL)
-            for operand in reversed(operands[:-1]):
-                result = Call(operator, (operand, as_atom(result, out)), span)
-            return result
-        if name in ("map", "for-each") and count in (3, 4):
+        if takes_lists(name, count):
+            if name == "append":
+                result: Rhs = operands[-1] if operands else Constant(NIL)
+                for operand in reversed(operands[:-1]):
+                    result = Call(operator, (operand, as_atom(result, out)), span)
+                return result
             operator = self.top_reference(f"{name}{count - 1}", operator.span or span)
         return Call(operator, tuple(operands) or (Constant(NIL),), span)
 
@@ -516,24 +516,28 @@ def check_tensor(literal: TensorLiteral) -> None:
 def _quote(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     if len(form.items) != 2:
         raise invalid(form, "(quote DATUM)")
-    return Constant(quoted(form.items[1], form))
+    return quoted(x, form.items[1], form, scope, out)
 
 
-def quoted(syntax: Syntax, form: Syntax) -> Any:
-    """The value of a quoted datum."""
-    work = [syntax]
-    while work:
-        item = work.pop()
-        if isinstance(item, TensorLiteral):
-            raise invalid(
-                item,
-                "a tensor literal is not quoted: `(cons #[1 2] 0)` or `(list #[1 2] 0)` has it in a structure",
-            )
-        if isinstance(item, Form):
-            work += [*item.items, *([item.tail] if item.tail is not None else [])]
+def quoted(x: _Expander, syntax: Syntax, form: Syntax, scope: Scope, out: Out) -> Rhs:
+    """A quoted datum: a constant, but for the tensors in it, which are made where the program runs."""
+    around = around_tensors(syntax)
+
+    def data(syntax: Syntax) -> Rhs:
+        if isinstance(syntax, TensorLiteral):
+            return x.expression(syntax, scope, out)
+        if not isinstance(syntax, Form) or id(syntax) not in around:
+            return Constant(datum(syntax))
+        result: Rhs = Constant(NIL) if syntax.tail is None else data(syntax.tail)
+        for item in reversed(syntax.items):
+            result = _put_before(x, False, as_atom(data(item), out), result, syntax.span, out)
+        return result
+
     try:
-        return datum(syntax)
+        return data(syntax)
     except VladError as error:
+        if error.code != "invalid-syntax":
+            raise
         raise VladError(
             "invalid-expression", f"Invalid expression: {text_of(form)}", error.span, hint=error.hint
         ) from None
@@ -730,20 +734,22 @@ def _cases(x: _Expander, key: Atom, form: Form, at: int, scope: Scope, out: Out)
         return last.result
     if not isinstance(data, Form) or data.tail is not None:
         raise invalid(clause, shape)
-    test = as_atom(_is_one_of(x, key, data, out), out, "test")
+    test = as_atom(_is_one_of(x, key, data, scope, out), out, "test")
     consequent = _consequent(x, clause, key, scope)
     other: Out = []
     result = as_result(_cases(x, key, form, at + 1, scope, other), other)
     return If(test, consequent, Body(tuple(other), result), clause.span)
 
 
-def _is_one_of(x: _Expander, key: Atom, data: Form, out: Out) -> Rhs:
+def _is_one_of(x: _Expander, key: Atom, data: Form, scope: Scope, out: Out) -> Rhs:
     """Is the key one of these data? They are tried from left to right."""
     rest: Body | None = None
     for item in reversed(data.items):
         same = Variable("same")
-        test = Binding(same, x.apply("equal?", (key, Constant(quoted(item, item))), item.span))
-        rest = Body((test,), same if rest is None else If(same, Body((), Constant(TRUE)), rest, item.span))
+        own: Out = []
+        constant = as_atom(quoted(x, item, item, scope, own), own)
+        own.append(Binding(same, x.apply("equal?", (key, constant), item.span)))
+        rest = Body(tuple(own), same if rest is None else If(same, Body((), Constant(TRUE)), rest, item.span))
     if rest is None:
         return Constant(FALSE)
     out += rest.bindings
@@ -820,7 +826,7 @@ _LEVELS = {"quasiquote": 1, "unquote": -1, "unquote-splicing": -1}
 def _template(x: _Expander, syntax: Syntax, level: int, scope: Scope, out: Out) -> Rhs:
     """A quasiquotation; parts in which nothing is computed stay constants."""
     if not isinstance(syntax, Form):
-        return Constant(quoted(syntax, syntax))
+        return quoted(x, syntax, syntax, scope, out)
     tag = _tag(syntax)
     if tag == "unquote" and level == 1:
         return x.expression(syntax.items[1], scope, out)

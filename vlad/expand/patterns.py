@@ -13,7 +13,7 @@ from vlad.errors import VladError
 from vlad.expand.macros import text_of
 from vlad.expand.normalize import Out
 from vlad.expand.scope import Key, Scope, key_of
-from vlad.reader.parser import Form, Literal, Name, Syntax, datum
+from vlad.reader.parser import Form, Literal, Name, Syntax, around_tensors, datum
 from vlad.source import Span
 from vlad.values import NIL, Boolean, Primitive, Value
 
@@ -137,6 +137,8 @@ class Patterns:
             raise invalid_parameter(pattern)
 
     def quoted(self, pattern: Form) -> Value:
+        if around_tensors(pattern.items[1]):
+            raise invalid_parameter(pattern, "what a pattern compares with is no tensor; ask by `equal?`")
         try:
             return datum(pattern.items[1])
         except VladError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from vlad.errors import Incomplete, VladError
 from vlad.reader.lexer import Token, tokens
@@ -391,6 +391,23 @@ def _to_float(magnitude: int) -> float:
         return float(magnitude)
     except OverflowError:
         return math.inf
+
+
+def around_tensors(syntax: Syntax) -> set[int]:
+    """The ids of what has tensor literals in it, or is one. Nesting costs no stack."""
+    found: set[int] = set()
+    work: list[tuple[Syntax, tuple[Any, ...]]] = [(syntax, ())]
+    while work:
+        item, around = work.pop()
+        path = (item, around)
+        if isinstance(item, TensorLiteral):
+            while path and id(path[0]) not in found:
+                found.add(id(path[0]))
+                path = path[1]
+        elif isinstance(item, Form):
+            parts = item.items if item.tail is None else (*item.items, item.tail)
+            work += [(part, path) for part in parts]
+    return found
 
 
 def datum(syntax: Syntax) -> Value:

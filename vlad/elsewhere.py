@@ -1,0 +1,639 @@
+"""Words of other languages and libraries, and what to write here: of Scheme and its SRFIs, Racket, Common Lisp, Clojure, Haskell,
+Python, Julia, NumPy, JAX and PyTorch.
+
+In: a word that means nothing.  Out: what a hint says of it, if it is known from elsewhere. Asked by spelling.py, where an error
+is made. tests/test_spelling.py has the lists of words, and sees that what is told here exists.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+CONTINUATIONS = "there are no continuations: a loop ends where it does not call itself; `find`, `any` and `take-while` end early"
+ERRORS = "an error ends the evaluation; programs in Python catch it, as a `vlad.VladError`"
+FILES = "`load-tensor` and `load-csv` read data, `save-tensor` writes it, `(read-real)` reads a number that is typed"
+FORMAT = (
+    "`(display x)` prints one value, `(newline)` ends a line; `string-append` and `number->string` make texts"
+)
+FUNCTIONS = "write `(lambda (PARAMETER ...) BODY)`"
+JIT = "what runs often is compiled by itself; in Python, `vlad.compile` sees to it"
+LOOPS = "a loop is a named `let` or a `do`; `map`, `for-each`, `filter` and `fold` go over a list, `(build-list n f)` makes one"
+NO_CHARACTERS = (
+    "there are no characters: `(string-ref s i)` is a string of one, and `string->list` makes a list of these"
+)
+PURE = "no value ever changes: bind a new name with `let`, or hand the new value to the next turn of a loop"
+RANDOM = "random numbers come from a key: `(uniform (random-key 1) 3)` makes three, `normal` and `random-integer` others"
+RECORDS = "there are no records: a list or a pair holds the fields, and a parameter such as `(list a b)` takes them apart"
+SETS = "there are no sets: a list, with `member` and `delete-duplicates`"
+SEVERAL = (
+    "write `(let (((cons a b) VALUE)) BODY)`, where VALUE answers `(cons a b)`, or `(list a b)` on both sides"
+)
+STREAMS = "streams are made by `cons-stream` and `stream-iterate`, and read by `stream-car`, `stream-cdr`, `stream-take`"
+TABLES = "a table is a list of pairs: `(cdr (assoc KEY TABLE))` finds, `(cons (cons KEY VALUE) TABLE)` adds"
+TESTS = "write `(assert TEST)`, or `(assert (close? x y 1e-9))` for what is rounded"
+VECTORS = "there are lists and tensors: `(list ...)` with `list-ref`, `map`, `list-set`; `#[1 2]` with `tensor-ref`, `map-tensor`"
+
+# Of single words.
+WORDS: dict[str, str] = {
+    "!=": "write `(not (= a b))`",
+    "%": "write `(modulo a b)`",
+    "&&": "write `(and a b)`",
+    "**": "write `(expt x y)`",
+    "->": "a procedure is `(lambda (x) BODY)`",
+    "<-": "write `(define NAME VALUE)`, or `(let ((NAME VALUE)) BODY)` for a local name",
+    "==": "write `(= a b)` for numbers, `(equal? a b)` for anything",
+    "^": "write `(expt x y)`",
+    "=>": "`=>` stands in a clause of `cond`: `(TEST => F)`",
+    "add-between": "write `(cdr (append-map (lambda (x) (list between x)) l))`",
+    "interpose": "write `(cdr (append-map (lambda (x) (list between x)) l))`",
+    "cross": "write it as a procedure of two lists, with parameters `(list a b c)`",
+    "order-of-magnitude": "write `(floor (/ (log x) (log 10)))`",
+    "rsqrt": "write `(/ 1 (sqrt x))`",
+    "symbol": "write `string->symbol`, or `'NAME`",
+    "negative": "write `(- x)`; `(negative? x)` asks",
+    "positive": "write `x` itself; `(positive? x)` asks",
+    "reversed": "write `(reverse l)`; `(flipped t)` is for tensors",
+    "copy": "no value ever changes, so none is copied",
+    "deepcopy": "no value ever changes, so none is copied",
+    "kron": "`(outer a b)` has the same entries; `transpose` and `reshape` order them",
+    "roll": "`slice` and `concatenate` turn a tensor round",
+    "nonzero": "`where` chooses entry by entry; which indices those are is not told",
+    "argwhere": "`where` chooses entry by entry; which indices those are is not told",
+    "searchsorted": "`(sum (where (< t x) 1 0))` counts the entries below x",
+    "digitize": "`(sum (where (< t x) 1 0))` counts the entries below x",
+    "histogram": "`(sum (where (< t x) 1 0))` counts the entries below x",
+    "interp": "there are no tables to look up between entries; between two numbers it is `(+ a (* t (- b a)))`",
+    "unique": "write `(delete-duplicates l)`",
+    "fzero": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
+    "root": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
+    "roots": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
+    "fsolve": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
+    "find-root": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
+    "solve-for": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
+    "simplify": "expressions are not rewritten: `(derivative f)` answers a procedure, which `vlad show` prints as core",
+    "arctan": "write `(atan y x)`",
+    "array": "a tensor is written `#[1 2 3]`, or `(tensor '(1 2 3))`",
+    "clip": "write `(clamp x low high)`",
+    "concat": "write `append` for lists, `string-append` for strings",
+    "diag": "`(diagonal t)` takes the diagonal of a matrix; `(* v (eye n))` makes a matrix of one",
+    "diff": "write `(derivative f)` or `(gradient f)`",
+    "doc": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means",
+    "e": "write `(exp 1)`",
+    "eig": "write `(eigh a)`, for a symmetric matrix: the pair of the eigenvalues and the eigenvectors",
+    "eigenvalues": "write `(eigvalsh a)`, for a symmetric matrix",
+    "elif": "write `(cond (TEST VALUE) ... (else VALUE))`",
+    "else": "`else` begins the last clause of a `cond` or a `case`",
+    "grad": "write `(gradient f)`",
+    "help": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means; there, `,help` lists the commands",
+    "isnan": "`(nan? x)` asks that of a number; in a tensor `(= t t)` is false there",
+    "len": "write `length` for lists, `size` or `shape` for tensors",
+    "ln": "write `log`",
+    "load": 'write `(import "FILE")`, or at a prompt `,load FILE`; `load-tensor` and `load-csv` read data',
+    "lstsq": "write `(solve-triangular r (matmul (transpose q) b) #:upper #t)`, where `(qr a)` is `(cons q r)`",
+    "mod": "write `modulo`",
+    "nth": "write `(list-ref LIST I)`, which counts from 0",
+    "plot": "at a prompt, `,plot F LOW HIGH` draws a procedure",
+    "pow": "write `(expt x y)`",
+    "ref": "write `(list-ref LIST I)` or `(tensor-ref TENSOR I)`",
+    "return": "the value of a procedure is that of its last expression",
+    "save": "at a prompt, `,save FILE` writes what you entered; `save-tensor` writes data",
+    "slogdet": "write `(log-det a)`, the logarithm of the absolute determinant",
+    "sqr": "write `square`",
+    "str": "write `number->string` or `symbol->string`",
+    "then": "write `(if TEST THEN ELSE)`, without a word between",
+    "values": "write `(cons a b)` or `(list a b)`, which a parameter of the same shape takes apart",
+    "var": "write `(define NAME VALUE)`, or `(let ((NAME VALUE)) BODY)` for a local name; or `(variance t)`",
+    "vmap": "operations of tensors go over all axes in front; `map` goes over a list, `map-tensor` over entries",
+    "||": "write `(or a b)`",
+}
+
+# What several words are told.
+SHARED: tuple[tuple[str, str], ...] = (
+    ("write `#t`", "true True otherwise t"),
+    ("write `#f`", "false False"),
+    ("write `'()`, or `#f`", "None Nothing nothing missing undefined void"),
+    ("write `'()`, and `(null? x)` to ask for it", "nil null empty Nil"),
+    ("write `(list? l)`", "proper-list? listp seq? dotted-list? circular-list? sequence?"),
+    ("write `(pair? x)`", "cons? consp"),
+    ("write `(not (pair? x))`", "not-pair? atom?"),
+    ("write `(procedure? f)`", "functionp fn? callable"),
+    ("write the value itself; where there may be none, `#f`", "Just Some"),
+    ("write `(if x A B)`: all but `#f` is true", "bool some?"),
+    ("write `'()` where nothing is to be done", "pass"),
+    ("write `cons*`", "list*"),
+    ("write `(null? l)`", "empty? empty-stream? null-list? endp isempty nil?"),
+    ("write `(define NAME VALUE)`", "defparameter defconstant defvar const val"),
+    (
+        "write `(define (NAME PARAMETER ...) BODY)`",
+        "def defn defn- defun fun letfn named-lambda define-integrable func",
+    ),
+    (FUNCTIONS, "fn function λ \\ thunk cut cute case-lambda funcall labels flet"),
+    ("write `(letrec ((NAME VALUE) ...) BODY)`, or `define` inside the body", "rec declare"),
+    ("call it: `(f x)`", "invoke send trampoline"),
+    (
+        "write `(write x)` or `(display x)`",
+        "print println prn pr princ prin1 displayln writeln puts echo putStrLn show write-shared "
+        "write-simple write-line pretty-print pp pprint debug_print",
+    ),
+    (FORMAT, "format printf fprintf eprintf sprintf fmt terpri pr-str"),
+    ("write `(display x)`", "write-char write-u8 write-bytevector flush-output flush-output-port"),
+    ("write `(write x)`, or `vlad show`; at a prompt `,help` lists what tells of values", "repr inspect dir"),
+    ("a program ends with its last form; at a prompt press Ctrl-D", "exit quit emergency-exit halt"),
+    (
+        "write `(error MESSAGE VALUE ...)`",
+        "raise throw raise-continuable raise-argument-error ex-info assertion-violation syntax-error "
+        "fail guarantee raise-user-error",
+    ),
+    (
+        ERRORS,
+        "try except catch finally guard with-exception-handler with-handlers handler-case unwind-protect "
+        "dynamic-wind error-object? error-object-message error-object-irritants error-message condition? "
+        "condition/report-string access-condition exn? exn-message ex-message file-error? read-error? "
+        "ignore-errors",
+    ),
+    (
+        CONTINUATIONS,
+        "call/cc call-with-current-continuation call/ec let/cc let/ec call-with-escape-continuation "
+        "call-with-prompt make-prompt-tag reset shift reset0 shift0 prompt prompt0 control control0 "
+        "abort break continue block return-from yield generator make-generator coroutine",
+    ),
+    (
+        PURE,
+        "set! setq setf fluid-let ref-set alter swap! reset! inc! incf decf del push pop push! pop! global "
+        "nonlocal set-ref! deref volatile! vswap! assoc! transient persistent! box unbox box? atom set-box! "
+        "make-cell rplaca rplacd rotatef update! update-in",
+    ),
+    (
+        "no value ever changes: what is known without a change is handed over as an argument",
+        "make-parameter parameterize parameter binding",
+    ),
+    (
+        LOOPS,
+        "for while until loop dotimes dolist doseq doall dorun foreach repeat-until fori_loop while_loop "
+        "in-range in-list in-naturals in-vector in-hash for-loop recur enumerate sequence->list collect "
+        "times",
+    ),
+    (
+        "write `(fold f start l)`, which answers the last value; `(build-list n f)` and `map` answer all of them",
+        "scan reductions scanl scanr accumulate for/fold reduce-right pair-fold pair-fold-right foldl1 "
+        "foldr1",
+    ),
+    ("write `(map f l)`", "mapcar mapc mapv map-in-order for/list for*/list pair-for-each fmap keep"),
+    ("write `(append-map f l)`", "mapcat mapcan concatMap flatmap flat-map bind"),
+    ("write `(filter test l)`", "filterv remove-if-not"),
+    ("write `(remove test l)`", "remove-if"),
+    ("write `(any test l)`", "some ormap for/or exists"),
+    ("write `(every test l)`", "every? andmap for/and forall all"),
+    ("write `(list-sum (map f l))`", "for/sum sum-over sigma sum-by"),
+    ("write `(list-product (map f l))`", "for/product"),
+    (
+        "write `(find test l)`; `member` and `assoc` find what is equal to a value",
+        "findf memf assf find-if for/first detect",
+    ),
+    ("write `(list-index test l)`", "position index index-of position-if"),
+    ("write `(member x l)`", "contains? elem in includes? include? includes"),
+    ("write `(map-indexed f l)`", "map-with-index each-with-index"),
+    ("write `(take-while test l)`", "takef span takeWhile"),
+    ("write `(drop-while test l)`", "dropf dropWhile find-tail"),
+    ("write `(take l k)`", "list-head sublist subvec"),
+    ("write `(drop l k)`", "nthcdr nthrest"),
+    ("write `(reverse (take (reverse l) k))`", "take-right"),
+    (
+        "write `(reverse (drop (reverse l) k))`; `(reverse (cdr (reverse l)))` leaves out the last",
+        "drop-right butlast except-last-pair init",
+    ),
+    ("write `(cons (take l k) (drop l k))`", "split-at"),
+    ("write `car` or `first`", "head fst peek hd"),
+    ("write `cdr` or `rest`", "tail next tl"),
+    ("write `(cdr p)`", "snd"),
+    ("write `(list-ref l i)`, which counts from 0", "sixth seventh eighth ninth tenth elt"),
+    ("write `(list (last l))`", "last-pair"),
+    ("write `(cons b a)`", "xcons"),
+    ("write `cons` or `append`", "conj insert into acons list-append extend vector-push"),
+    ("write `(build-list n f)`", "list-tabulate make-initialized-list build-string"),
+    ("write `(make-list n x)`", "replicate repeat"),
+    ("write `(range start end)`", "inclusive-range enumFromTo xrange"),
+    ("write `(unfold stop? f next seed)`", "unfold-right"),
+    ("write `(stream-iterate f x)`; a list ends", "circular-list cycle repeatedly lazy-seq lazy-cat"),
+    (
+        STREAMS,
+        "stream stream-first stream-rest stream-head stream-tail stream-pair? empty-stream "
+        "the-empty-stream for/stream lazy",
+    ),
+    (
+        "write `(delay x)`, and `(force p)`",
+        "promise make-promise delay-force promise? eager realized? deliver future touch",
+    ),
+    (
+        "every procedure is computed anew; a value that is needed again is bound with `let`",
+        "memoize memo lru_cache cache",
+    ),
+    ("write `(unzip l)`", "unzip1 unzip2 unzip3 unzip4 unzip5 car+cdr"),
+    ("write `(zip a b)`", "zipWith interleave zip-with"),
+    ("write `(map cons keys values)`; " + TABLES, "zipmap"),
+    ("write `(delete-duplicates l)`", "remove-duplicates distinct dedupe unique? nub check-duplicates"),
+    ("write `(delete x l)`", "remove* remq remv"),
+    ("write `(partition test l)`", "partition-by group-by"),
+    (
+        "`(batches data n)` makes batches of tensors; a list is cut by `take` and `drop`",
+        "partition-all chunks chunked DataLoader Dataset dataloader",
+    ),
+    (
+        "write `(sort l less?)`; `(sorted t)` sorts a tensor",
+        "list-sort sort-by stable-sort merge merge-sort vector-sort",
+    ),
+    (
+        "write `(permutation (random-key 1) n)`; `(shuffled key data)` puts data in random order",
+        "shuffle permutations randperm rand-nth choice random-choice sample combinations cartesian-product",
+    ),
+    ("write `(compose f g)`", "comp compose1 pipe ->> as-> some-> some->> cond-> doto .. o"),
+    (
+        "write `(lambda (x y) (f x y))` with the value in the place of a parameter, or `((curry f) x)`",
+        "partial curryr bind-first",
+    ),
+    ("write `identity`", "id I"),
+    ("write `(constantly x)`", "const-function always"),
+    ("write `(lambda (x) (not (f x)))`", "negate complement conjoin disjoin"),
+    ("write `(lambda (x) (list (f x) (g x)))`", "juxt"),
+    ("write `(if TEST (let ((NAME VALUE)) ...) ELSE)`", "if-let when-let and-let*"),
+    ("write `(if (not TEST) THEN ELSE)`, `(when (not TEST) ...)`, or `unless`", "if-not when-not"),
+    ("write `(cond (TEST VALUE) ... (else VALUE))`", "elseif elsif else-if condp switch ifelse cond-expand"),
+    (
+        "a parameter takes a structure apart, as in `(lambda ((list x y)) BODY)`; for tests there is `cond`",
+        "match match-let match-define match-lambda destructuring-bind of data type newtype",
+    ),
+    (
+        SEVERAL,
+        "call-with-values let-values let*-values define-values receive multiple-value-bind "
+        "multiple-value-list",
+    ),
+    (
+        RECORDS,
+        "define-record-type define-record define-structure define-struct struct defstruct struct-copy "
+        "defrecord deftype class dataclass namedtuple object new make-object this self super inherit "
+        "extends definterface defprotocol extend-type reify proxy defmulti defmethod multimethod "
+        "define/public object% super-new send-super isinstance property staticmethod field setattr "
+        "getattr attr",
+    ),
+    (
+        TABLES,
+        "dict Dict get get-in gethash keys vals select-keys update assoc-in dissoc frequencies counter "
+        "alist-cons alist-copy alist-delete items lookup assoc-ref assq-ref",
+    ),
+    (
+        SETS,
+        "set list->set lset<= lset= lset-adjoin lset-union lset-intersection lset-difference lset-xor "
+        "frozenset disj",
+    ),
+    (VECTORS, "vector vec aref subvector f64vector bytes nparray matrix-ref"),
+    ("write `(list a b)`", "tuple Tuple pair"),
+    (
+        "a matrix is a tensor, `#[[1 2] [3 4]]`, or for the procedures with `matrix` in their names a list of rows",
+        "matrix matrix*",
+    ),
+    (
+        "names of macros are told by `syntax-rules`: `(define-syntax NAME (syntax-rules () (PATTERN TEMPLATE)))`",
+        "define-macro defmacro syntax-case with-syntax define-syntax-rule define-syntax-parser syntax "
+        "datum->syntax syntax->datum er-macro-transformer sc-macro-transformer rsc-macro-transformer "
+        "gensym generate-temporary generate-temporaries begin-for-syntax macrolet macroexpand "
+        "macroexpand-1 identifier? identifier-syntax",
+    ),
+    (
+        'write `(import "FILE")`, and `(export NAME ...)` in that file',
+        "require use use-modules module module+ provide define-library define-module library ns in-ns "
+        "include-ci from package namespace contract",
+    ),
+    (
+        "a program has no `eval`; a procedure is handed over as a value",
+        "eval interaction-environment exec scheme-report-environment null-environment the-environment "
+        "nearest-repl/environment compile-string",
+    ),
+    (
+        "there are no types to declare",
+        "define/contract contract-out the-type any/c ->* listof : Optional typeof proclaim",
+    ),
+    (
+        "write `real?`, `tensor?`, `string?`, `symbol?`, `boolean?`, `pair?`, `procedure?`",
+        "type-of isa? instance? class-of kind-of",
+    ),
+    ("write `(begin A B ...)`", "progn prog1 seq"),
+    ("write `(f x)` behind the last form of the program; there is no `main`", "main"),
+    ("`(command-line-arguments)` are the words behind the script's name", "command-line argv"),
+    (
+        "a program is pure and does not see the time; `,time` and `,profile` at a prompt measure",
+        "time runtime real-time current-time current-second current-jiffy jiffies-per-second "
+        "current-seconds current-milliseconds sleep current-inexact-milliseconds perf_counter",
+    ),
+    (
+        "a program does not see its surroundings; Python can hand them over",
+        "get-environment-variable getenv get-environment-variables features system shell",
+    ),
+    (
+        "sessions in Python may be used by several threads; a program has none",
+        "thread spawn place agent send-off dosync chan parallel pmap async await",
+    ),
+    (
+        TESTS,
+        "test test-begin test-end test-case test-group test-error define-test deftest check is are rackunit "
+        "expect should assertion assertTrue assertEqual allclose isclose array_equal approx",
+    ),
+    ("write `(trace f)` at a prompt: `,trace f`", "untrace trace-define"),
+    # Numbers
+    ("write `(+ x 1)`", "add1 1+ inc succ ++"),
+    ("write `(- x 1)`", "sub1 -1+ 1- dec pred --"),
+    ("write `+`", "add flo:+ fl+ fx+ fxadd1 int:+"),
+    ("write `-`", "subtract sub fl- fx- flo:-"),
+    ("write `*`", "multiply mul fl* fx* flo:*"),
+    ("write `/`", "divide true_divide div fl/ rational"),
+    ("write `(/ 1 x)`", "reciprocal recip"),
+    (
+        "write `(quotient a b)`",
+        "quot floor_divide floor-quotient truncate-quotient floor/ truncate/ // exact-integer-quotient",
+    ),
+    ("write `(remainder a b)`", "rem fmod truncate-remainder"),
+    ("write `(modulo a b)`", "floor-remainder"),
+    ("write `(cons (quotient a b) (remainder a b))`", "divmod"),
+    ("write `abs`", "absolute fabs"),
+    ("write `sign`", "sgn signum"),
+    ("write `ceiling`", "ceil exact-ceiling"),
+    ("write `round`", "rint around exact-round nearbyint"),
+    ("write `floor`", "exact-floor"),
+    ("write `truncate`", "trunc fix exact-truncate"),
+    ("write `(zero? x)`", "zerop"),
+    ("write `(positive? x)`", "pos? plusp"),
+    ("write `(negative? x)`", "neg? minusp"),
+    ("write `(not (any test l))`", "not-any?"),
+    ("write `(not x)`", "false? not? logical_not"),
+    ("write `(equal? x #t)`", "true?"),
+    ("write `number?` or `real?`", "numberp complex? rational? float? inexact? flonum? fixnum? isreal"),
+    (
+        "write `(integer? x)`",
+        "exact-integer? exact-nonnegative-integer? exact-rational? natural? nonnegative-integer? isinteger",
+    ),
+    (
+        "numbers are reals: nothing is to be converted",
+        "exact inexact exact->inexact inexact->exact float int real->double-flonum rationalize numerator "
+        "denominator double long",
+    ),
+    ("there are real numbers only", "make-rectangular make-polar real-part imag-part angle complex imag"),
+    ("write `(floor (sqrt n))`", "exact-integer-sqrt isqrt"),
+    ("write `(expt x 2)` or `square`", "sq squared"),
+    ("write `(expt x (/ 1 3))`", "cbrt"),
+    ("write `(expt x y)`", "power float_power exponentiate"),
+    ("write `(expt 2 x)`", "exp2"),
+    ("write `(/ (log x) (log 10))`", "log10"),
+    ("write `(/ (log x) (log 2))`", "log2"),
+    ("write `(logsumexp (tensor (list a b)))`", "logaddexp"),
+    ("write `acos`", "arccos"),
+    ("write `asin`", "arcsin"),
+    ("write `acosh`", "arccosh"),
+    ("write `asinh`", "arcsinh"),
+    ("write `atanh`", "arctanh"),
+    ("write `(atan y x)`", "arctan2 atan2"),
+    ("write `(/ (* pi x) 180)`", "deg2rad radians to-radians degrees->radians"),
+    ("write `(/ (* 180 x) pi)`", "rad2deg degrees to-degrees"),
+    ("write `(max a b)`; `(maximum t)` is the largest entry of a tensor", "fmax amax nanmax"),
+    ("write `(min a b)`; `(minimum t)` is the smallest entry of a tensor", "fmin amin nanmin"),
+    ("write `(/ 1 0)`", "inf infinity Infinity +inf Inf"),
+    ("write `(/ 0 0)`", "nan NaN"),
+    ("`(infinite? x)` asks that of a number", "isinf"),
+    ("`(finite? x)` asks that of a number", "isfinite"),
+    ("write `pi`", "pi.f M_PI PI"),
+    (
+        "there are no bits; `quotient` and `modulo` by powers of 2 take an integer apart",
+        "bitwise-and bitwise-or bitwise-xor bitwise-not arithmetic-shift shift-left shift-right bit-and "
+        "bit-or bit-xor bit-count ash logand logior logxor bin hex oct",
+    ),
+    (
+        RANDOM,
+        "rand randn randint rand-int random random-real random-source seed srand manual_seed default_rng "
+        "random-seed PRNGKey fold_in bernoulli categorical truncated_normal exponential poisson gauss "
+        "gaussian randomize make-random-source random-source-randomize!",
+    ),
+    # Strings and symbols
+    ("write `number->string` or `symbol->string`", "to-string tostring toString name chr ord"),
+    ("write `string->symbol`", "keyword intern string->keyword keyword?"),
+    (
+        "write `string-append`",
+        "string str-append string-append* strcat string-concat make-string string-copy string-builder",
+    ),
+    ("write `(string-join l between)`", "join str-join"),
+    ("write `(substring s start end)`", "subs str-slice slice-string string-take string-drop"),
+    (
+        "write `(string-search pattern text)`",
+        "string-index string-contains string-contains? string-search-forward string-search-all "
+        "string-prefix? string-suffix? startswith endswith str-contains starts-with? ends-with? regexp "
+        "regexp-match re-find",
+    ),
+    (
+        "`string->list` takes a string apart; `string-search` and `substring` cut it",
+        "string-split string-tokenize string-trim string-replace replace string-reverse string-count string-map "
+        "string-for-each string-fill! regexp-replace split-string strip",
+    ),
+    ("write `string-downcase`", "lower lowercase string-foldcase lower-case toLowerCase"),
+    ("write `string-upcase`", "upper uppercase upper-case toUpperCase"),
+    ("write `(string-null? s)`", "string-empty? blank?"),
+    ("write `string-pad-left`", "string-pad-right rjust ljust string-pad"),
+    ("write `(apply string-append l)`", "list->string"),
+    (
+        "write `(string<? a b)` with the operands in the order that is asked for, or `not` around it",
+        "string>? string<=? string>=? symbol<?",
+    ),
+    (
+        "write `(equal? a b)`",
+        "eql equal equalp symbol=? boolean=? list= char=? string-equal eq =? ==? equals isEqual",
+    ),
+    # Derivatives
+    ("write `(gradient f)`", "nabla backward autograd gradients"),
+    ("write `(value-and-gradient f)`", "value_and_grad value-and-grad valgrad"),
+    ("write `(derivative f)`", "D deriv d/dx differentiate ddx fprime derivative-at fderiv nderiv"),
+    ("write `(jacobian-F f)`", "jacfwd"),
+    ("write `(jacobian-R f)`", "jacrev"),
+    ("write `(jvp f x v)`, or `(cdr (vjp f x))` for the transposed map", "linearize linear_transpose"),
+    (
+        "write `(with-derivative f #:forward (lambda (x dx) ...))` or `#:reverse`",
+        "custom_jvp custom_vjp defjvp defvjp custom-gradient custom_gradient",
+    ),
+    ("write `(stop-gradient x)`", "detach no_grad stop_gradient requires_grad"),
+    (
+        "nothing is recorded for derivatives: `(gradient f)` is of a procedure, and each use of it computes anew",
+        "zero_grad Variable requires_grad_ retain_graph tape GradientTape",
+    ),
+    ("derivatives of loops keep what they need; there is no checkpoint to set", "checkpoint remat"),
+    (JIT, "jit compile autocast make_jaxpr vectorize functorch block_until_ready njit numba"),
+    (
+        "expressions are not rewritten: `(derivative f)` answers a procedure, and `vlad show` prints what it computes",
+        "symbolic",
+    ),
+    ("write `(integrate f a b n)`", "integral quad quadrature trapz simpson"),
+    ("limits are not computed; `(taylor-coefficients f x n)` tells how f goes near x", "limit series taylor"),
+    # Tensors
+    (
+        "a tensor is written `#[1 2 3]`, or `(tensor '(1 2 3))`",
+        "asarray Tensor as-tensor list->vector list->array ndarray list->tensor from-list array->tensor "
+        "make-tensor DoubleTensor",
+    ),
+    (
+        "a number in a text is a real, and Python arrays come in as tensors; no module is to be named here",
+        "np numpy jnp jax torch tf math lax nn linalg functional optim scipy pandas pd plt F",
+    ),
+    ("write `(zeros (shape t))`", "zeros_like zeros-like empty_like"),
+    ("write `(ones (shape t))`", "ones_like ones-like"),
+    ("write `(full (shape t) x)`", "full_like full-like"),
+    ("write `(zeros dims)`", "make-array allocate"),
+    ("write `(length (shape t))`, which is `(rank t)`", "ndim ndims dim"),
+    ("write `(size t)`", "numel nelements"),
+    (
+        "write `(dtype t)`, `(as-type t 'float32)`",
+        "float32 float64 int32 int64 astype dtypes half double-precision",
+    ),
+    ("write `(tensor-ref t i)`", "item array-ref index_select getindex"),
+    ("write `(tensor->list t)`", "tolist vector->list to-list"),
+    (
+        "write `(reshape t dims)`",
+        "view ravel flatten-tensor squeeze unsqueeze expand_dims newaxis atleast_1d atleast_2d resize "
+        "contiguous",
+    ),
+    ("write `(transpose t #:axes '(1 0))`", "permute swapaxes moveaxis rot90 adjoint"),
+    ("write `(concatenate (list a b) #:axis 0)`", "cat vstack hstack dstack column_stack row_stack"),
+    ("write `(split t n #:axis 0)`", "chunk array_split hsplit vsplit dsplit tensor_split"),
+    (
+        "write `(broadcast-to t dims)`; `concatenate` repeats along an axis",
+        "expand tile broadcast broadcast_to",
+    ),
+    ("write `(flipped t #:axis 0)`", "flipud fliplr flip-axis"),
+    ("write `(where c a b)`", "select masked_fill masked_select choose mask putmask heaviside"),
+    ("write `(gather t indices #:axis 0)`", "take_along_axis dynamic_slice"),
+    (
+        "write `(scatter-add t indices updates #:axis 0)`",
+        "scatter segment_sum index_add bincount index-update",
+    ),
+    ("write `(argsort t)`, and `gather` for the first of them", "topk top_k"),
+    ("write `(sqrt (variance t))`", "std stddev standard-deviation"),
+    ("`(sorted t)` has the median in its middle", "median percentile quantile"),
+    ("write `(- (maximum t) (minimum t))`", "ptp"),
+    ("write `(exp (cumsum (log t)))`, for positive entries", "cumprod"),
+    ("write `(sum (where c 1 0))`", "count_nonzero"),
+    ("write `(sum (where (= t t) t 0))`", "nansum nanmean nan_to_num"),
+    ("write `matmul`", "mm bmm mv addmm chain_matmul matrix-multiply mat-mul @ dgemm gemm"),
+    ("write `(dot a b)`", "vdot inner inner-product ddot"),
+    ("write `einsum`", "tensordot"),
+    ("write `(inverse a)`; `(solve a b)` for equations", "inv pinv mldivide"),
+    ("write `(log-det a)`", "logdet log_det"),
+    ("write `(eigvalsh a)`, for a symmetric matrix", "eigvals eigen eigenvectors"),
+    (
+        "`(solve a b)` solves equations; `cholesky` and `qr` take a matrix apart",
+        "lu cho_factor cho_solve lu_factor",
+    ),
+    ("`(svd a)` has the singular values, of which those that are not zero are counted", "matrix_rank"),
+    ("write `(iterate (lambda (m) (matmul a m)) n (eye k))`", "matrix_power mpow"),
+    (
+        "write `(slice t start stop)`; differences are `(- (slice t 1 n) (slice t 0 (- n 1)))`",
+        "ediff1d narrow",
+    ),
+    ("write `(map-tensor f t)`", "apply_along_axis elementwise"),
+    ("write `(+ a (* t (- b a)))`", "lerp mix"),
+    (
+        "a polynomial is a `fold` over its coefficients: `(fold (lambda (c y) (+ c (* x y))) 0 l)`",
+        "polyval polyfit poly1d horner",
+    ),
+    ("write `(conv2d x w)`", "convolve correlate conv conv1d Conv1d"),
+    ("there is no Fourier transform", "fft ifft rfft irfft dct"),
+    ('write `(to-device t "cuda")`', "cuda cpu to device_put gpu"),
+    ("write `(outer a b)`, or give the operands shapes that go together", "meshgrid ix_ indices mgrid"),
+    ("write `(exp (* t (log 10)))` of a `linspace`", "logspace geomspace"),
+    (
+        "a gradient is of any structure: `map-reals` goes over the numbers in one",
+        "tree_map tree_leaves tree_flatten tree_unflatten tree_reduce ravel_pytree pytree tree-map "
+        "parameters named_parameters state_dict",
+    ),
+    # Networks and special functions
+    ("write `relu`", "ReLU relu6"),
+    ("write `(max x (* 0.01 x))`", "leaky_relu LeakyReLU"),
+    ("write `(where (> x 0) x (- (exp x) 1))`", "elu selu ELU"),
+    ("write `(* x (sigmoid x))`", "silu swish SiLU"),
+    ("write `sigmoid`", "expit logistic"),
+    ("write `(log (/ p (- 1 p)))`", "logit"),
+    ("write `(* x (log y))`", "xlogy entr"),
+    ("write `(dense w b)`, with `(dense-parameters key in out)`", "Linear Dense"),
+    ("write `(lstm w u b)`, with `(lstm-parameters key in out)`", "LSTM"),
+    ("write `(gru w u b)`, with `(gru-parameters key in out)`", "GRU"),
+    ("write `batch-norm`", "BatchNorm1d BatchNorm2d BatchNorm"),
+    (
+        "write `cross-entropy`, of logits and labels",
+        "CrossEntropyLoss nll_loss NLLLoss softmax_cross_entropy categorical-crossentropy",
+    ),
+    ("write `mean-squared-error`", "mse_loss MSELoss mse L1Loss l1_loss mae"),
+    ("write `binary-cross-entropy`", "BCELoss BCEWithLogitsLoss bce bce_loss"),
+    ("write `(sgd rate)`, `momentum` or `adam`", "SGD RMSprop rmsprop Adagrad adagrad Nesterov optimizer"),
+    ("write `(lbfgs f x tolerance)`", "LBFGS bfgs l-bfgs fmin_l_bfgs_b"),
+    (
+        "write `(optimize (adam 0.1) f x n)`, or `train`",
+        "step fit minimise train_step apply_updates update-parameters",
+    ),
+    ("parameters are values, and a network is a procedure closed over them", "Parameter Module"),
+    ("write `log-gamma`", "gammaln gamma-ln loggamma"),
+    ("write `(exp (- (+ (log-gamma a) (log-gamma b)) (log-gamma (+ a b))))`", "beta"),
+    ("write `(- (+ (log-gamma a) (log-gamma b)) (log-gamma (+ a b)))`", "betaln log-beta lbeta"),
+    ("write `(/ (+ 1 (erf (/ x (sqrt 2)))) 2)`", "ndtr normal-cdf norm-cdf"),
+    (
+        "this special function is not there; `gamma`, `log-gamma`, `digamma`, `polygamma`, `erf` and `erfc` are",
+        "bessel_j0 bessel zeta i0 i1 gammainc betainc erfinv sinc",
+    ),
+)
+
+# Words that are told by how they are written: those of a module of vectors, say, of which there is no end.
+FAMILIES: tuple[tuple[str, str], ...] = (
+    (
+        r"(make-)?(immutable-)?hash(-table)?\b.*|dict-.*|hashtable-.*|alist->.*|.*->hash(-table)?|hash-map|for/hash|make-hasheq.*",
+        TABLES,
+    ),
+    (r"char\??|char[-<>=].*|.*->char|digit-value", NO_CHARACTERS),
+    (
+        r"(make-)?bytevectors?\b.*|.*[-/]u8\b.*|u8vector.*|utf8->string|string->utf8|bytes-.*|.*bytevector.*",
+        "there are no bytes; a tensor holds numbers",
+    ),
+    (
+        r"(.*-)?(input|output|error|textual|binary)-(file|port|string).*|with-(input|output)-.*|.*port\?|close-.*port|.*->port|port->.*|file->.*|.*->file|call-with-port|"
+        r"eof-object\??|(read|peek)-.*|read|.*-ready\?|open(-.*)?|slurp|spit|with-open|line-seq|loadtxt|savetxt|genfromtxt|file-exists\?|delete-file|input|"
+        r"display-to-file|(call-)?with-output(-to)?-string|readline",
+        FILES,
+    ),
+    (
+        r"(make-)?[fsu]?[0-9]*vectors?\b[-?!/<>=].*|(make-|list->)?[fsu]?[0-9]+vector|make-vector|vector[*]|.*->vector|vector\?|for/vector|build-vector|share-array|array-.*|.*-array!?",
+        VECTORS,
+    ),
+    (r"string-ci.*", "write `string-downcase` around both, and `string=?`"),
+    (r"test-.*|check-.*|assert-.*|assert_.*", TESTS),
+    (
+        r"set-.*\?|set-(add|remove|union|intersect|member|subtract|count|difference|empty).*|lset-.*|sets?->.*",
+        SETS,
+    ),
+    (r"for\*?/.*|for\*|in-.*", LOOPS),
+    (r"call-with-.*continuation|call/.*|let/.*", CONTINUATIONS),
+    (
+        r"(comparator|list-queue|ideque|make-comparator)\b.*",
+        "there are lists and tensors, and no other collections",
+    ),
+    (r"c[ad]{4,}r", "write it as two: `(caddr (cdr l))`, or `(list-ref l i)`"),
+    (r"(.+)!", PURE),
+)
+
+
+@functools.cache
+def _shared() -> dict[str, str]:
+    return {word: hint for hint, words in SHARED for word in words.split()}
+
+
+def told(word: str) -> str | None:
+    """What a hint says of a word that is known from elsewhere."""
+    found = WORDS.get(word) or _shared().get(word)
+    if found is None and len(word) > 2:
+        found = next((hint for pattern, hint in FAMILIES if re.fullmatch(pattern, word)), None)
+    return found
+
+
+def words() -> list[str]:
+    """All that are listed."""
+    return [*WORDS, *_shared()]
