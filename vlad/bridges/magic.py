@@ -1,7 +1,8 @@
 """`%%vlad` in IPython and Jupyter, after `%load_ext vlad.bridges.magic`.
 
 A cell is evaluated in one session, `vlad_session` among the notebook's names; the value of its last form is the cell's.
-`%vlad FORM` is for a line. An error fails the cell, and is shown without Python's frames. `vlad_session["name"] = value` gives a value of the notebook to it.
+`%vlad FORM` is for a line. An error fails the cell, and is shown without frames of Python.
+`vlad_session["name"] = value` gives a value of the notebook to it.
 """
 
 from __future__ import annotations
