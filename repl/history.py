@@ -12,6 +12,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from vlad.regular import open_regular
+
 MOST = 10_000  # entries that are kept
 LONGEST = 100_000  # characters of an entry
 
@@ -30,7 +32,7 @@ class HistoryFile:
     """The entries of a file. Where it cannot be read or written, there is no history, and no error either: `trouble` tells."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        self.path = "" if path == os.devnull else path
         self.trouble = ""
 
     def load(self) -> list[str]:
@@ -38,7 +40,7 @@ class HistoryFile:
         if not self.path:
             return []
         try:
-            with open(self.path, "rb") as file:
+            with open(open_regular(self.path, os.O_RDONLY), "rb") as file:
                 lines = file.read().split(b"\n")
         except FileNotFoundError:
             return []
@@ -65,7 +67,7 @@ class HistoryFile:
         """The file, for us alone, to be written at its end."""
         os.makedirs(os.path.dirname(self.path) or ".", mode=0o700, exist_ok=True)
         while True:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            descriptor = open_regular(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 if _is_still(

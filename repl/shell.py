@@ -7,7 +7,6 @@ it. Whatever a program does, it ends in a message here and not in a Python trace
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from vlad.debugging.commands import Commands as Debugging
 from vlad.debugging.retracing import A_MOMENT
 from vlad.errors import VladError
 from vlad.session import Session
+from vlad.streams import read_line
 from vlad.values import UNSPECIFIED, String, Value
 
 from .display import Format, shown
@@ -50,7 +50,7 @@ class Shell:
         self.interrupts = interrupts
         self.format = Format()
         self.attended = False  # is there a person, who likes to be told more than what was asked?
-        self.read: Callable[[], str] = sys.stdin.readline
+        self.read: Callable[[], str] = read_line
         self.begun: Callable[[], object] = lambda: None  # done when a session has begun
         self.windows: list[Closed] = []  # with plots, which the prompt closes at its end
         self.keys = os.environ.get("VLAD_KEYS", "emacs")

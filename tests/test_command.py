@@ -460,12 +460,122 @@ class TestEnding:
         assert done.stderr.decode().startswith("vlad: cannot write the output: ")
         assert len(done.stderr.splitlines()) == 1
 
-    def test_closed_standard_streams(self) -> None:
-        words = " ".join(f"'{word}'" for word in [*COMMAND, "-e", "(write-real 1)"])
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux' full device")
+    @pytest.mark.parametrize(
+        ("words", "streams", "expected"),
+        [
+            ("-e '(display 1)'", "<&-", (0, "1", "")),
+            ("-e '(display 1)'", ">&-", (1, "", "cannot write the output: Bad file descriptor")),
+            ("-e '(display 1)'", "<&- >&- 2>&-", (1, "", "")),
+            ("-e '(display 1)'", ">/dev/full 2>&-", (1, "", "")),
+            ("-e '(display 1)'", ">/dev/full 2>/dev/full", (1, "", "")),
+            ("-e '(define x 1)'", ">&- 2>&-", (0, "", "")),
+            ("-e '(display 1)' -e '(car 5)'", "2>&-", (1, "1", "")),
+            ("-e '(display 1)' -e '(car 5)'", "2>/dev/full", (1, "1", "")),
+            ("-e '(display 1)' -e '(car 5)'", "2>&1 >&-", (1, "Argument to car is invalid", "")),
+            ("-e '(display 1)' -e '(car 5)'", ">/dev/full", (1, "", "Argument to car is invalid")),
+            ("-e '(read-real)'", "<&-", (1, "", "the input has ended")),
+            ("-e '(read-real)'", "0>/dev/null", (1, "", "Cannot read standard input")),
+            ("-e '(read-real)'", "<not-text", (1, "", "Standard input is not a text in UTF-8")),
+            ("", "<&-", (2, "", "no file, and no standard input")),
+            ("", "0>/dev/null", (1, "", "Cannot read standard input")),
+            ("--nonsense", "2>&-", (2, "", "")),
+            ("--nonsense", "2>/dev/full", (2, "", "")),
+            ("repl", "<&- >&- 2>&-", (0, "", "")),
+            ("repl", "<input >&-", (1, "", "cannot write the output: Bad file descriptor")),
+            ("repl", "<input >/dev/full", (1, "", "cannot write the output: No space left on device")),
+            ("check program", ">&-", (1, "", "cannot write the output: Bad file descriptor")),
+            ("check wrong", "2>&-", (1, "never answers", "")),
+            ("doc sin", "<&- >/dev/full", (1, "", "cannot write the output: No space left on device")),
+            ("build program -o made", "<&- >&- 2>&-", (0, "", "")),
+            ("build missing -o made", ">&- 2>&-", (1, "", "")),
+            ("debug program", "<&- >&-", (1, "", "cannot write the output: Bad file descriptor")),
+        ],
+    )
+    def test_streams_that_are_closed_or_full(
+        self, tmp_path: Path, words: str, streams: str, expected: tuple[int, str, str]
+    ) -> None:
+        """Nothing comes where it does not belong, and the status is right. (What is expected of an output is a part of it.)"""
+        (tmp_path / "input").write_text("(+ 1 1)\n")
+        (tmp_path / "not-text").write_bytes(b"\xff\xfe\n")
+        (tmp_path / "program.vlad").write_text("(+ 1 1)\n")
+        (tmp_path / "wrong.vlad").write_text("(car 5)\n")
+        command = " ".join([*[f"'{word}'" for word in COMMAND], words, streams])
         done = subprocess.run(
-            f"{words} <&- >&-", shell=True, stderr=subprocess.PIPE, env=environment(), timeout=60
+            command,
+            shell=True,
+            capture_output=True,
+            cwd=tmp_path,
+            env=environment(PYTHONIOENCODING="utf-8:strict"),
+            timeout=60,
         )
-        assert (done.returncode, done.stderr) == (0, b"")
+        status, *outputs = expected
+        found = [done.stdout.decode(), done.stderr.decode()]
+        assert done.returncode == status, found
+        for text, part in zip(found, outputs, strict=True):
+            assert part in text and bool(text) == bool(part) and "Traceback" not in text
+
+    def test_an_error_is_told_though_nobody_reads_the_output(self) -> None:
+        script = f"""'{"' '".join(COMMAND)}' -e '(display 1)' -e '(car 5)' | true; exit ${{PIPESTATUS[0]}}"""
+        done = subprocess.run(["bash", "-c", script], capture_output=True, env=environment(), timeout=60)
+        assert done.returncode == 1 and b"Argument to car is invalid" in done.stderr
+
+    @pytest.mark.parametrize(
+        "module",
+        ["signal", "vlad.streams", "vlad.command", "vlad.tensors", "vlad.primitives.control", "vlad.library"],
+    )
+    def test_a_signal_while_modules_are_read(self, module: str) -> None:
+        """From the first statement of ours: nothing but the word, and the status."""
+        script = f"""
+import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)
+import vlad.__main__
+sys.modules.pop("signal")
+sys.meta_path.insert(0, Interrupts())
+sys.argv = ["vlad", "-e", "1"]
+vlad.__main__.process()
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, env=environment(), timeout=60
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"Interrupted\n")
+
+    @pytest.mark.parametrize("place", ["in a finalizer", "at the end", "twice"])
+    def test_a_signal_in_an_awkward_moment(self, place: str) -> None:
+        script = f"""
+import os, signal, sys, threading, vlad.__main__
+from vlad import command
+usual = command.execute
+class Finalized:
+    def __del__(self): os.kill(os.getpid(), signal.SIGINT)
+def execute(line):
+    print("begun", flush=True)
+    if {place!r} == "in a finalizer":
+        Finalized()
+        while True: pass
+    if {place!r} == "twice":
+        try: os.kill(os.getpid(), signal.SIGINT); print("not reached")
+        finally: os.kill(os.getpid(), signal.SIGINT); print("not reached")
+    threading.Thread(target=lambda: threading.Event().wait(100)).start()
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return 0
+command.execute = execute
+vlad.__main__.process()
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, env=environment(), timeout=60
+        )
+        assert (done.returncode, done.stdout) == (130, b"begun\n")
+        assert done.stderr == (b"" if place == "twice" else b"Interrupted\n")
+
+    def test_whoever_ignores_the_signal_goes_on(self) -> None:
+        loop = "(define (f n) (if (= n 0) 7 (f (- n 1))))"
+        words = " ".join([f"'{word}'" for word in [*COMMAND, "-e", loop, "-e", "(f 3000000)"]])
+        script = f"trap '' INT; {words} & sleep 0.1; kill -INT $!; wait $!"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, env=environment(), timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"7\n", b"")
 
     def test_an_interrupt_while_modules_are_read(self) -> None:
         script = """

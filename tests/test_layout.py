@@ -18,7 +18,10 @@ ROOT = Path(__file__).parent.parent
 
 # From the first to the last; a file may import what stands above it or, in its line, before it.
 ROOMS = (
-    ("vlad", "raising room imports budget source elsewhere spelling values tensors write errors devices"),
+    (
+        "vlad",
+        "streams regular raising room imports budget source elsewhere spelling values tensors write errors devices",
+    ),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns arity items forms"),

@@ -7,6 +7,7 @@ installed, for what the language itself needs is Python alone. Nothing is fetche
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,8 @@ PROGRAM = """\
 (map (lambda (x) (slope (lambda (y) (slope cube y)) x)) '(1 2 3))
 (car (command-line-arguments))
 """
+USE = "import vlad; print(vlad.Session().eval('(square 3)'))"
+SETTING_UP = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = '12\n(6 12 18)\n"word"\n'
 
 
@@ -183,6 +186,33 @@ def test_an_editable_install(checkout: Path, tmp_path: Path, mode: str) -> None:
     edited = copy / "vlad" / "__init__.py"
     edited.write_text(edited.read_text().replace(f'__version__ = "{__version__}"', '__version__ = "9.9"'))
     assert run(binaries / "vlad", "--version", folder=folder) == "vlad 9.9\n"
+
+
+def test_an_editable_install_is_a_plain_path_entry(checkout: Path, tmp_path: Path) -> None:
+    """It is found from everywhere, from the folder that holds the clone too, where `vlad` is also the name of a folder without
+    an `__init__.py`; and by type checkers, which read path entries and no import hooks."""
+    clone = tmp_path / "vlad"
+    shutil.copytree(checkout, clone, ignore=shutil.ignore_patterns("*.egg-info", "build"))
+    wheel = build("editable", clone, tmp_path / "built")
+    with zipfile.ZipFile(wheel) as archive:
+        (entry,) = [name for name in archive.namelist() if ".dist-info/" not in name]
+        assert (entry.endswith(".pth"), archive.read(entry).decode()) == (True, f"{clone}\n")
+    binaries = empty_environment(clone / ".venv")
+    install(binaries, wheel)
+    (tmp_path / "script.py").write_text(USE, encoding="utf-8")
+    (tmp_path / "cube.vlad").write_text(PROGRAM, encoding="utf-8")
+    for folder in (tmp_path, clone, elsewhere(tmp_path / "elsewhere")):
+        assert run(binaries / "python", "-c", USE, folder=folder) == "9.0\n"
+        assert run(binaries / "python", tmp_path / "script.py", folder=folder) == "9.0\n"
+        assert run(binaries / "python", "-m", "vlad", tmp_path / "cube", "word", folder=folder) == PRINTED
+        assert run(binaries / "vlad", tmp_path / "cube", "word", folder=folder) == PRINTED
+
+
+def test_the_first_command_installs_what_users_need() -> None:
+    """README's first command leaves the packages for tests, many times as large, to the second."""
+    first, second = SETTING_UP.findall((ROOT / "README.md").read_text(encoding="utf-8"))[0].splitlines()
+    assert re.findall(r"pip install (.*?) &&", first) == ["-e ."]
+    assert re.findall(r"pip install (.*?) &&", second) == ["-e '.[test]'"] and second.endswith("-m pytest")
 
 
 def test_a_bare_checkout(checkout: Path, tmp_path: Path) -> None:

@@ -1,19 +1,92 @@
-"""`vlad`, and `python -m vlad`, from the first moment: an interrupt while modules are read ends the command as any other does."""
+"""`vlad`, and `python -m vlad`, from the first moment to the last: Ctrl-C ends the command in one way, whenever it comes.
+
+While modules are read, and when all is done but the end of the process, the signal's handler ends the process: there is nothing
+to tidy up, and an exception might come where Python can only print it, within an import or at the end of the interpreter.
+In between an interrupt is an exception, as everywhere in Python, but only the first: a second one ends the process.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+
+# `signal` itself takes 3 ms, in which no handler stands
+from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
+
+TYPE_CHECKING = False  # as `typing` has it
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+    from types import FrameType
+    from typing import NoReturn
+
+INTERRUPT = 130
+INTERRUPTED = "Interrupted"
+A_MOMENT = 0.005  # seconds
 
 
 def main(argv: list[str] | None = None) -> int:
     """The command; answers its exit status. `argv` are the words behind `vlad`."""
+    from vlad.streams import discard, make_whole, say
+
+    make_whole()
     try:
         from vlad.command import main as command
+
+        if getsignal(SIGINT) is _leave:
+            signal(SIGINT, _raise_once)
+        return command(argv)
     except KeyboardInterrupt:
-        print("Interrupted", file=sys.stderr)
-        return 130
-    return command(argv)
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            discard(sys.stdout)
+        say(INTERRUPTED)
+        return INTERRUPT
+
+
+def process() -> NoReturn:
+    """The command as a process of its own."""
+    try:
+        # whoever starts a command in the background may have it ignore the signal
+        if getsignal(SIGINT) is default_int_handler:
+            signal(SIGINT, _leave)
+            sys.unraisablehook = _unraised
+        status = main()
+        if getsignal(SIGINT) is _raise_once:
+            signal(SIGINT, _leave)
+    except KeyboardInterrupt:  # before the command was ready for it, or after it had ended
+        _leave()
+    sys.exit(status)
+
+
+def _leave(number: int = SIGINT, frame: FrameType | None = None) -> NoReturn:
+    try:
+        os.write(2, f"{INTERRUPTED}\n".encode())
+    finally:
+        os._exit(INTERRUPT)
+
+
+def _raise_once(number: int, frame: FrameType | None) -> NoReturn:
+    signal(SIGINT, _leave_at_once)
+    raise KeyboardInterrupt
+
+
+def _unraised(dropped: UnraisableHookArgs) -> None:
+    """Python drops what is raised where nobody can catch it, as in a finalizer. An interrupt is said again a moment later."""
+    if isinstance(dropped.exc_value, KeyboardInterrupt):
+        import threading
+        from signal import pthread_kill
+
+        signal(SIGINT, _raise_once)
+        main_thread = threading.main_thread().ident or 0
+        threading.Timer(A_MOMENT, pthread_kill, (main_thread, SIGINT)).start()
+    else:
+        sys.__unraisablehook__(dropped)
+
+
+def _leave_at_once(number: int, frame: FrameType | None) -> NoReturn:
+    os._exit(INTERRUPT)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    process()

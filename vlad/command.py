@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
@@ -20,8 +19,9 @@ from vlad.errors import VladError
 from vlad.evaluate.limits import Limits, Told
 from vlad.evaluate.replay import Beginning, Frames
 from vlad.imports import package_of
-from vlad.session import Session
+from vlad.session import Session, not_read
 from vlad.spelling import nearest
+from vlad.streams import discard, read_line, same_everywhere, say
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands
@@ -71,7 +71,7 @@ Exit status: 0; 1 for an error in the program; 2 for wrong usage; 130 for an int
 
 ANSWERS = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
-SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, INTERRUPT, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
+SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 141
 
 COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl")
 CHOICES = {
@@ -429,8 +429,8 @@ def _ask(prompt: str) -> str:
     """A line from the person; what does not come from a terminal is shown, for nobody has typed it there."""
     sys.stdout.write(prompt)
     sys.stdout.flush()
-    line = sys.stdin.readline()
-    if not sys.stdin.isatty():
+    line = read_line()
+    if not _at_terminal():
         sys.stdout.write(line or "\n")
     return line
 
@@ -467,33 +467,17 @@ def _standard_input(session: Session) -> int:
         raise UsageError("no file, and no standard input")
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise VladError("not-text", f"Standard input is not a text in UTF-8: {error.reason}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise not_read(error) from None
     session.run_text(text, "<standard input>")
     return SUCCESS
 
 
-def _same_everywhere() -> None:
-    """Output is UTF-8 whatever the locale says, and what UTF-8 cannot hold is escaped, not an exception."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    if sys.stdout is None:  # closed by whoever started us
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it stays until the end
-
-
 def _say(message: str) -> None:
     """A message to the person, after all that the program has printed."""
-    sys.stdout.flush()
-    print(message, file=sys.stderr)
-
-
-def _discard_output() -> None:
-    """What is still in the buffer cannot be written: let the end of the process not try it again."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError:  # no file behind it: nothing will be tried
-        return
+    with suppress(OSError):  # it is tried again at the end, which tells of it
+        sys.stdout.flush()
+    say(message)
 
 
 @contextmanager
@@ -514,11 +498,9 @@ def quiet_finalizers() -> Iterator[None]:
 
 
 def _guarded(words: list[str]) -> int:
-    """Parse and execute; every way in which that can end, as an exit status."""
+    """Parse and execute; every way in which that can end but for an interrupt, as an exit status."""
     try:
-        status = execute(parse(words))
-        sys.stdout.flush()
-        return status
+        return execute(parse(words))
     except UsageError as error:
         _say(f"vlad: {error}\nTry `vlad --help`.")
         return WRONG_USAGE
@@ -527,9 +509,6 @@ def _guarded(words: list[str]) -> int:
         if sys.stderr is not None and sys.stderr.isatty():  # a person, who may want to know more
             _say(f"  `vlad doc {error.code}` tells what that means")
         return PROGRAM_ERROR
-    except KeyboardInterrupt:
-        _say("Interrupted")
-        return INTERRUPT
     except MemoryError:
         _say("Error: The program needs more memory than there is")
         return PROGRAM_ERROR
@@ -540,32 +519,43 @@ def _guarded(words: list[str]) -> int:
             f"vlad: the package {package_of(missing)} is not installed, which this needs; `pip install vlad-lang` brings it along"
         )
         return PROGRAM_ERROR
+    except (
+        OSError
+    ):  # what is written cannot be written; all else that has to do with files is an error of the program
+        raise
+    except Exception as error:
+        return _internal(error)
 
 
 def _internal(error: Exception) -> int:
-    print(f"vlad: internal error, please report it: {type(error).__name__}: {error}", file=sys.stderr)
+    _say(f"vlad: internal error, please report it: {type(error).__name__}: {error}")
     if os.environ.get("VLAD_DEBUG") == "1":
         import traceback  # 10 ms, only for an error of ours
 
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)).rstrip("\n"))
     else:
-        print("Set VLAD_DEBUG=1 to see where.", file=sys.stderr)
+        say("Set VLAD_DEBUG=1 to see where.")
     return INTERNAL_ERROR
+
+
+def _unwritten(error: OSError, status: int) -> int:
+    """The output could not be written. The status says so where there is nothing worse."""
+    discard(sys.stdout)
+    if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+        return status or BROKEN_PIPE
+    say(f"vlad: cannot write the output: {error.strerror}")
+    return status or PROGRAM_ERROR
 
 
 def main(argv: list[str] | None = None) -> int:
     """The command; answers its exit status. `argv` are the words behind `vlad`."""
     words = sys.argv[1:] if argv is None else argv
-    _same_everywhere()
+    same_everywhere()
+    status = SUCCESS
     try:
         with quiet_finalizers():
-            return _guarded(words)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        _discard_output()
-        return BROKEN_PIPE
+            status = _guarded(words)
+        sys.stdout.flush()
+        return status
     except OSError as error:
-        _discard_output()
-        print(f"vlad: cannot write the output: {error.strerror}", file=sys.stderr)
-        return PROGRAM_ERROR
-    except Exception as error:
-        return _internal(error)
+        return _unwritten(error, status)

@@ -20,7 +20,7 @@ class VladError(Exception):
     reason      what failed in the language's own terms, where the message has the user's; or None. Shown behind `noticed as`
     irritants   the offending values, as text
     entered     the span, where it is what the wrong call entered, for the call is not known: a form around it is the better place
-    backtrace   the user's procedures that were active, innermost first
+    backtrace   the user's procedures that were active, innermost first: each has the name of its `procedure` and a `span` or None
     """
 
     def __init__(
@@ -93,7 +93,5 @@ def show(error: VladError) -> str:
         # the words of a pattern that did not match say nothing to who does not know that arguments are one
         more = f" (`vlad doc {error.code}`)" if error.reason.startswith("Argument is not ") else ""
         lines.append(f"  noticed as{more}: {error.reason}")
-    lines += [
-        f"  in {entry.procedure}" + (f" at {entry.span}" if entry.span else "") for entry in error.backtrace
-    ]
+    lines += [f"  in {entry}" for entry in error.backtrace]
     return "\n".join(lines)

@@ -40,6 +40,7 @@ from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.room import with_room
 from vlad.source import Source, Span, in_library, in_stdlib
 from vlad.spelling import nearest
+from vlad.streams import read_line
 from vlad.turns import Turns
 from vlad.values import (
     NIL,
@@ -320,11 +321,15 @@ class Session(Namespace):
 
     def _write_out(self, text: str) -> None:
         self._permit("streams", "write to the standard output")
-        sys.stdout.write(text)
+        if sys.stdout is not None:  # as `print` does
+            sys.stdout.write(text)
 
     def _read_in(self) -> str:
         self._permit("streams", "read the standard input")
-        return sys.stdin.readline()
+        try:
+            return read_line()
+        except (OSError, UnicodeDecodeError) as error:
+            raise not_read(error) from None
 
     # Names that every program knows.
 
@@ -940,6 +945,13 @@ def only_lambda(body: Body) -> Lambda | None:
     if isinstance(binding, Letrec) or binding.variable is not body.result:
         return None
     return binding.rhs if isinstance(binding.rhs, Lambda) else None
+
+
+def not_read(error: OSError | UnicodeDecodeError) -> VladError:
+    """That standard input cannot be read."""
+    if isinstance(error, UnicodeDecodeError):
+        return VladError("not-text", f"Standard input is not a text in UTF-8: {error.reason}")
+    return VladError("cannot-read", "Cannot read standard input", hint=error.strerror or "")
 
 
 def load(path: str, span: Span | None = None) -> Source:

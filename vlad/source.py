@@ -73,6 +73,9 @@ class Span:
         line, column = self.source.position(self.start)
         return f"{self.source.name}:{line}:{column}"
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     def excerpt(self, width: int = 100) -> str:
         """The line it starts on with carets under it, cut to `width` characters around them."""
         line, column = self.source.position(self.start)

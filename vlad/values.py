@@ -497,3 +497,9 @@ class Backtrace:
     def __init__(self, procedure: str, span: Span | None) -> None:
         self.procedure = procedure
         self.span = span
+
+    def __str__(self) -> str:
+        return f"{self.procedure} at {self.span}" if self.span else self.procedure
+
+    def __repr__(self) -> str:
+        return f"<{self}>"

@@ -8,6 +8,7 @@ import hashlib
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -67,6 +68,58 @@ def test_links_are_refused(folder: Path, tmp_path: Path) -> None:
     (folder / "a.so").symlink_to(tmp_path / "elsewhere")
     assert found("a") is None
     assert (tmp_path / "elsewhere").exists()
+
+
+def _put(kind: str, path: Path) -> None:
+    """Something that is no entry, in an entry's place."""
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "full folder":
+        path.mkdir()
+        (path / "file").touch()
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(os.path.relpath(path))  # an address has 108 bytes at most
+    elif kind == "dangling link":
+        path.symlink_to("nowhere")
+    elif kind == "link to itself":
+        path.symlink_to(path)
+    elif kind == "link to a device":
+        path.symlink_to("/dev/zero")
+    else:
+        assert kind == "no permission"
+        path.write_bytes(DATA)
+        path.chmod(0)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "pipe", "folder", "full folder", "socket", "dangling link", "link to itself", "link to a device", "no permission",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("suffix", cache.SUFFIXES)
+def test_what_is_no_file(folder: Path, kind: str, suffix: str) -> None:
+    """It is not waited for, nothing of it stays open, and where it can be replaced, it is."""
+    cache.store("other", DATA)
+    _put(kind, folder / f"a{suffix}")
+    descriptors = os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd") else []
+    for _ in range(3):
+        assert found("a", suffix) is None
+    assert not descriptors or os.listdir("/proc/self/fd") == descriptors
+    cache.store("a", DATA, suffix)
+    assert found("a", suffix) == (None if "folder" in kind else DATA)
+    assert cache.entries() and cache.clear() >= 1 and found("other") is None
+
+
+def test_the_device_of_an_entry_is_not_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What opens is looked at before it is read, whatever it is."""
+    cache.store("a", DATA)
+    usual = os.open
+    monkeypatch.setattr(os, "open", lambda path, flags, mode=0o777: usual("/dev/zero", os.O_RDONLY))
+    assert found("a") is None
 
 
 def test_a_folder_that_is_a_link_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -138,5 +142,44 @@ def test_cells_of_a_notebook(capsys: pytest.CaptureFixture[str]) -> None:
     assert cell("", "(define (f x) (* x k))\n(define k 3)\n(f 2)") == 6.0
     shell.user_ns["vlad_session"]["k"] = 5
     assert cell("(f 2)") == 10.0
-    assert cell("", "(f 2") is None
-    assert "<cell>:1" in capsys.readouterr().err
+    with pytest.raises(vlad.Incomplete) as caught:
+        cell("", "(f 2")
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+NOTEBOOK = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+for cell in sys.argv[1:]:
+    print(shell.run_cell(cell).success)
+"""
+
+
+def test_an_error_fails_the_cell(tmp_path: Path) -> None:
+    """So that "Run all" stops there; what is shown are vlad's words, and none of Python's frames."""
+    cells = (
+        "%load_ext vlad.bridges.magic",
+        "%%vlad\n(define (f x) (car x))\n(f '(1))",
+        "%%vlad\n(display 1)\n(f 2)",
+        "%vlad (f 3)",
+        "%%vlad\n(f 2",
+        "vlad_session.eval('(f 2)')",
+    )
+    ipython = {**os.environ, "IPYTHONDIR": str(tmp_path), "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK, *cells], env=ipython, capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 0, done.stderr
+    shown = re.split(r"^(True|False)\n", done.stdout, flags=re.MULTILINE)
+    assert shown[1::2] == ["True", "True", "False", "False", "False", "False"]
+    *cells_of_ours, in_python, _ = shown[::2]
+    first_lines = [text.partition("\n")[0] for text in cells_of_ours]
+    assert first_lines[0] == "" and first_lines[1].endswith(": 1.0")
+    assert [line.partition("<cell>")[2] for line in first_lines[2:]] == [
+        ":1:15: Error: Argument to car is invalid",
+        ":1:15: Error: Argument to car is invalid",
+        ":1:1: Error: The `(` is never closed",
+    ]
+    assert not any("Traceback" in text or ".py" in text for text in cells_of_ours)
+    assert "Traceback" in in_python  # there the user's own Python code is on the way

@@ -62,6 +62,16 @@ def refused(made: vlad.Session) -> tuple[str, str | None]:
     raise AssertionError
 
 
+def way(made: vlad.Session) -> list[tuple[str, int]]:
+    made.eval("(define (inner x) (+ 1 (car x)))\n(define (outer x) (* 2 (inner x)))", "wrong.vlad")
+    try:
+        made.eval("(outer 1)")
+    except vlad.VladError as error:
+        assert repr(error.backtrace) == "[<inner at wrong.vlad:1:24>, <outer at wrong.vlad:2:24>]"
+        return [(entry.procedure, entry.span.line) for entry in error.backtrace if entry.span is not None]
+    raise AssertionError
+
+
 def named(made: vlad.Session) -> list[str]:
     made.rate = 0.5
     made["count"] = 3
@@ -80,6 +90,8 @@ def main() -> None:
     assert f(0.0) == 0.0
     assert total(made.eval("(lambda (q) (* 3 (cdr (car q))))"), {"a": 1.0}) == {"a": 3.0}
     assert refused(made)[0].startswith("1:1")
+    assert_type(way(made), list[tuple[str, int]])
+    assert way(made) == [("inner", 1), ("outer", 2)]
     again = vlad.loads(vlad.dumps(made.eval("(lambda (x) (* x x))")), made)
     assert again(3.0) == 9.0
     compiled: vlad.Procedure = vlad.compile(vlad.Session(tier="auto").eval("(lambda (x) (* x x))"), 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import os
 import random
 import threading
 from pathlib import Path
@@ -282,6 +283,15 @@ class TestHistory:
         file = HistoryFile(place)
         file.add("x")
         assert file.load() == [] and file.trouble
+
+    def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "history")
+        file = HistoryFile(str(tmp_path / "history"))
+        file.add("x")
+        assert file.load() == [] and file.trouble
+        nothing = HistoryFile(os.devnull)
+        nothing.add("x")
+        assert nothing.load() == [] and not nothing.trouble
 
     def test_many_processes_write_at_once(self, tmp_path: Path) -> None:
         path = str(tmp_path / "history")

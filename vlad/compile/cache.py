@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from vlad.imports import whole
 from vlad.raising import undisturbed
+from vlad.regular import open_regular
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
@@ -75,7 +76,7 @@ def lookup(key: str, suffix: str = LIBRARY) -> bytes | None:
         return None
     name = os.path.join(path, key + suffix)
     try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = open_regular(name, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return None
     with contextlib.suppress(OSError), open(descriptor, "rb") as file:

@@ -44,6 +44,7 @@ from vlad.evaluate.overtaking import called, is_own_step
 from vlad.imports import package_of, whole
 from vlad.raising import ask, ask_after, ask_no_more
 from vlad.source import Span
+from vlad.streams import say
 from vlad.values import Code, Global, Value, is_procedure, look
 
 Options = tuple[int, bool]  # of the C compiler: how hard it tries, and whether it may reorder sums
@@ -683,4 +684,4 @@ def warn_once(message: str) -> None:
     """One line on standard error; the same one only once."""
     if message not in _warned:
         _warned.add(message)
-        print(f"vlad: {message}", file=sys.stderr)
+        say(f"vlad: {message}")

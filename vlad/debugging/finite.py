@@ -99,7 +99,7 @@ def backtrace_line(entry: Backtrace) -> str:
     if name.endswith(".back"):
         before, of, last = name.removesuffix(".back").rpartition(" of ")
         name = f"{before}{of}the backpropagator of {last or 'an anonymous procedure'}"
-    return f"  in {name}" + (f" at {entry.span}" if entry.span else "")
+    return f"  in {Backtrace(name, entry.span)}"
 
 
 class Finder:
