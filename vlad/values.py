@@ -78,7 +78,9 @@ class Symbol:
         return self.name
 
 
-_symbols: dict[str, ReferenceType[Symbol]] = {}  # dead ones are swept out now and then
+# By the hash of the name, which alone the symbol holds: a name of megabytes goes with the last who holds its symbol. What is left
+# of a dead one is swept out now and then. Names of one hash are rare
+_symbols: dict[int, tuple[ReferenceType[Symbol], ...]] = {}
 _naming = threading.Lock()
 FEWEST_SWEPT = 10_000
 _most = FEWEST_SWEPT
@@ -86,25 +88,35 @@ _most = FEWEST_SWEPT
 
 def symbol(name: str) -> Symbol:
     """The one symbol of this name, as long as anybody holds it."""
-    reference = _symbols.get(name)
-    found = None if reference is None else reference()
-    return _named(name) if found is None else found
+    return _known(name) or _named(name)
+
+
+def _known(name: str) -> Symbol | None:
+    for reference in _symbols.get(hash(name), ()):
+        found = reference()
+        if found is not None and found.name == name:
+            return found
+    return None
 
 
 def _named(name: str) -> Symbol:
     """No callback tells of the dead: what interrupts an evaluation would be lost in it."""
     global _most
     with _naming:
-        reference = _symbols.get(name)
-        found = None if reference is None else reference()
+        found = _known(name)
         if found is None:
             if len(_symbols) > _most:
-                for dead in [other for other, of in _symbols.items() if of() is None]:
+                for dead in [key for key, of in _symbols.items() if not any(one() for one in of)]:
                     del _symbols[dead]
                 _most = max(FEWEST_SWEPT, 2 * len(_symbols))
-            found = Symbol(name)
-            _symbols[name] = ref(found)
+            found, key = Symbol(name), hash(name)
+            _symbols[key] = (*[one for one in _symbols.get(key, ()) if one() is not None], ref(found))
     return found
+
+
+def living_symbols() -> int:
+    """How many symbols are held by anybody."""
+    return sum([one() is not None for of in list(_symbols.values()) for one in of])
 
 
 class String:
@@ -173,8 +185,8 @@ _wrapping = threading.RLock()  # what is wrapped may come to an end meanwhile, a
 
 def _alone() -> None:
     """In a process that was forked: the other threads are not there."""
-    global _wrapping
-    _wrapping = threading.RLock()
+    global _naming, _wrapping
+    _naming, _wrapping = threading.Lock(), threading.RLock()
 
 
 os.register_at_fork(after_in_child=_alone)

@@ -16,6 +16,7 @@ import vlad.compile.tiers
 import vlad.evaluate.explain
 import vlad.values
 from vlad.budget import resident_bytes
+from vlad.values import living_symbols
 
 sys.path.insert(0, str(Path(__file__).parent))
 import hostile_programs as programs
@@ -117,7 +118,7 @@ def test_nothing_is_left(tier: str) -> None:
         return (
             resident_bytes() / 1e6,
             threading.active_count(),
-            sum([of() is not None for of in vlad.values._symbols.values()]),
+            living_symbols(),
         )
 
     run()
