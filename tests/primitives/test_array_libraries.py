@@ -25,6 +25,7 @@ from test_tensors import AXIS, BINARY, PRODUCTS, SHAPES, UNARY
 
 import vlad
 from vlad import VladError, devices
+from vlad.ad.rules import steps_of
 from vlad.compile.beside import BESIDE
 from vlad.primitives import control, data, files, numbers, numerals, strings, transforms
 from vlad.primitives.arrays import KINDS
@@ -414,7 +415,8 @@ def test_every_row_is_among_them() -> None:
         row = TABLE.get(name)
         texts = [PROCEDURES.get(name, "")]
         if row is not None:
-            texts += [row.forward or "", *(row.reverse or {}).values(), *(row.partials or {}).values()]
+            texts += [row.forward or "", *(row.reverse or {}).values()]
+            texts += [text for partial in (row.partials or {}).values() for text in steps_of(partial)]
         for found in set().union(*map(words, texts)) - named:
             named.add(found)
             work.append(found)

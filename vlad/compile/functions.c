@@ -189,7 +189,8 @@ static inline double vlad_whole_power(double x, double n) {
   return result;
 }
 
-/* (c + d x x)^(-k/2), the sum unrounded, for c, d = 1 or -1. */
+/* (c + d x x)^(-k/2), the sum unrounded, for d = 1 or -1; c is one of them or, where x is
+   scaled down, less. */
 static inline double vlad_conic_root(double c, double d, double k, double x) {
   double square = x * x, total = c + d * square;
   double error = vlad_sum_error(c, d * square) + d * fma(x, x, -square);
@@ -198,9 +199,9 @@ static inline double vlad_conic_root(double c, double d, double k, double x) {
   return result - result * (0.5 * k * ((total - exact) + error) / exact);
 }
 
-/* x^j (c + d x x)^(-k/2) for c, d = 1 or -1, whole j below k. */
+/* x^j (c + d x x)^(-k/2) for such c and d, whole j below k. */
 static inline double vlad_conic(double c, double d, double j, double k, double x) {
-  if (fabs(x) < 1e-10) return pow(c, -0.5 * k) * vlad_whole_power(x, j);
+  if (fabs(x) < 1e-10 && fabs(c) == 1) return pow(c, -0.5 * k) * vlad_whole_power(x, j);
   if (!(fabs(x) < 1e10)) return pow(d, -0.5 * k) * copysign(pow(fabs(x), j - k), fmod(j, 2) == 1 ? x : 1.0);
   if (c + d * x * x == 0 && fabs(x) == 1) return copysign(1.0 / 0.0, fmod(j, 2) == 1 ? x : 1.0);
   return vlad_whole_power(x, j) * vlad_conic_root(c, d, k, x);
@@ -214,21 +215,47 @@ static inline double vlad_conic_slope(double c, double d, double j, double k, do
   return vlad_conic(c, d, j - 1, k + 2, x) * last;
 }
 
-/* (1 + x)^-k, the sum unrounded. */
-static inline double vlad_one_plus_power(double k, double x) {
-  double total = 1.0 + x, error = vlad_sum_error(1.0, x);
+/* (u + x)^-k, the sum unrounded. */
+static inline double vlad_one_plus_power(double k, double u, double x) {
+  double total = u + x, error = vlad_sum_error(u, x);
   if (k == 1 && total != 0 && total - total == 0) return vlad_ratio(1.0, total, error);
   double result = pow(total, -k);
   int correct = total != 0 && result != 0 && result - result == 0 && k - k == 0;
   return correct ? result - result * (k * error / total) : result;
 }
 
+/* The power of two that brings the size of x between 1 and 2, or as near as such a power can, to the w, for w 0 or 1; 1 of what
+   has no such size. */
+static inline double vlad_binary_scale(double w, double x) {
+  if (w == 0 || x == 0 || x - x != 0) return 1.0;
+  int exponent = -ilogb(x);
+  return ldexp(1.0, exponent > 1022 ? 1022 : exponent < -1022 ? -1022 : exponent);
+}
+static inline float vlad_binary_scalef(float w, float x) {
+  if (w == 0 || x == 0 || x - x != 0) return 1.0f;
+  int exponent = -ilogb(x);
+  return ldexp(1.0, exponent > 126 ? 126 : exponent < -126 ? -126 : exponent);
+}
+
 /* x^(y - n) (log x)^m, with the exact difference. */
-static inline double vlad_power_log(double x, double y, double n, double m) {
+static inline double vlad_plain_power_log(double x, double y, double n, double m) {
   double exponent = y - n, error = vlad_sum_error(y, -n), result = pow(x, exponent);
   if (!(x > 0 && x - x == 0)) return m == 0 ? result : 0.0 / 0.0;
   if (error != 0 && result > 0 && result - result == 0 && error - error == 0) result += result * (error * log(x));
   return m == 0 ? result : result * pow(log(x), m);
+}
+
+/* The same times v^-w, where w is whole and v a power of two that brings x near 1. */
+static inline double vlad_power_log(double x, double y, double n, double m, double w, double v) {
+  double result = vlad_plain_power_log(x, y, n, m);
+  if (w == 0 || x == 0 || x - x != 0) return result;
+  if (!(w > 0 && w < 100 && x * v != 0 && x * v - x * v == 0 && v > 0)) return result * pow(v, -w);
+  if (!(fabs(result) > 1e-290 && fabs(result) < 1e290)) {
+    result = vlad_plain_power_log(x, y, n - w, m);
+    v *= x;
+  }
+  for (int i = 0; i < w; i++) result /= v;
+  return result;
 }
 
 /* 1 / cos(x)^2. */

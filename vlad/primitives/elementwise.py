@@ -14,6 +14,7 @@ from typing import Any
 from vlad.devices import current, device_of, name_of
 from vlad.errors import VladError
 from vlad.primitives.error_function import erf, erfc
+from vlad.primitives.special import binary_scale
 from vlad.tensors import (
     Tensor,
     expect_together,
@@ -36,7 +37,7 @@ Arrays = Callable[[Sequence[Value]], Sequence[Any]]  # operands_of, or reals_of
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
-    names = {"erf": erf, "erfc": erfc, "log_of_positive": _log_of_positive, "power": _power}
+    names = {"erf": erf, "erfc": erfc, "power": _power, "power_log": _power_log, "binary_scale": _binary_scale}
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
     return function
 
@@ -56,6 +57,25 @@ def _power(xp: Any, x: Any, y: Any) -> Any:
         return answer
     size = xp.full_like(answer, abs(x)) if type(x) is float else xp.abs(x)
     return xp.where((y == 0.5) & ((x == 0) | (x == -xp.inf)), size, answer)
+
+
+def _power_log(xp: Any, x: Any, y: Any, n: Any, m: Any, w: Any, v: Any) -> Any:
+    """x to the (y - n), times log x to the m, times v to the -w."""
+    answer = _power(xp, x, y - n + w)
+    if not (type(m) is float and m == 0):
+        answer = answer * _log_of_positive(xp, x) ** m
+    return answer if type(w) is float and w == 0 else answer / (x * v) ** w
+
+
+def _binary_scale(xp: Any, w: Any, x: Any) -> Any:
+    """The power of two that brings the size of x between 1 and 2, to the w, for w 0 or 1."""
+    size = abs(x) if type(x) is float else xp.abs(x)
+    if type(x) is float:
+        return xp.where(w == 0, 1.0, binary_scale(1.0, x))
+    exponent = xp.floor(xp.log2(xp.where((size > 0) & (size < xp.inf), size, 1.0)))
+    most = 126.0 if x.dtype == xp.float32 else 1022.0
+    exponent = xp.where(exponent > most, most, xp.where(exponent < -most, -most, exponent))
+    return 2.0 ** (-w * exponent)
 
 
 def is_elementwise(operands: tuple[Value, ...]) -> bool:

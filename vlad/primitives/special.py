@@ -21,6 +21,7 @@ GUARD = 192  # bits behind the point: 53 of the result, 60 a small argument lose
 TINY = 2.0**-60  # below it the pole at 0 is all there is, above its reciprocal the first term of the series
 SERIES_TERMS = 26
 SERIES_FROM = 34  # the series in 1/x, cut after so many terms, is exact to 2^-130 from here on
+MOST_SCALES = 100  # of a power: one for each derivative
 MOST_DERIVATIVES = 60  # of polygamma: the work grows with their cube
 
 
@@ -184,7 +185,29 @@ def power(x: float, y: float) -> float:
         return NAN
 
 
-def power_log(x: float, y: float, n: float, m: float) -> float:
+def binary_scale(w: float, x: float) -> float:
+    """The power of two that brings the size of x between 1 and 2, or as near as such a power can, to the w, for w 0 or 1; 1 of
+    what has no such size."""
+    if w == 0 or x == 0 or not math.isfinite(x):
+        return 1.0
+    return math.ldexp(1.0, max(-1022, min(1022, 1 - math.frexp(x)[1])))
+
+
+def power_log(x: float, y: float, n: float, m: float, w: float = 0.0, v: float = 1.0) -> float:
+    """x^(y - n) (log x)^m v^-w, where w is whole and v a power of two that brings x near 1."""
+    result = _power_log(x, y, n, m)
+    if w == 0 or x == 0 or not math.isfinite(x):
+        return result
+    if not (0 < w < MOST_SCALES and 0 < abs(x * v) < INFINITY and v > 0):
+        return result * power(v, -w)
+    if not 1e-290 < abs(result) < 1e290:  # else dividing by a power of two is exact
+        result, v = _power_log(x, y, n - w, m), x * v
+    for _ in range(int(w)):
+        result /= v
+    return result
+
+
+def _power_log(x: float, y: float, n: float, m: float) -> float:
     """x^(y - n) (log x)^m, with the exact difference: its rounding error counts log x times."""
     exponent, error = _two_sum(y, -n)
     result = power(x, exponent)
@@ -205,16 +228,16 @@ def _log_power(x: float, m: float) -> float:
 
 
 def conic(c: float, d: float, j: float, k: float, x: float) -> float:
-    """x^j (c + d x²)^(-k/2) for c, d = ±1, j = 0, 1, … below k, rounded once: exact on integers up to the root."""
-    if not (abs(c) == abs(d) == 1 and 0 <= j < k < 100 and k == math.floor(k) and j == math.floor(j)):
+    """x^j (c + d x²)^(-k/2) for d = ±1, j = 0, 1, … below k, rounded once: exact on integers up to the root. c is ±1, or where x
+    is scaled down, less."""
+    if not (abs(c) <= abs(d) == 1 and 0 <= j < k < 100 and k == math.floor(k) and j == math.floor(j)):
         return power(x, j) * power(c + d * (x * x), -0.5 * k)
-    if abs(x) < 1e-10:
+    if abs(x) < 1e-10 and abs(c) == 1:
         return power(c, -0.5 * k) * power(x, j)
     if not abs(x) < 1e10:
         return power(d, -0.5 * k) * math.copysign(power(abs(x), j - k), x if j % 2 else 1.0)
-    numerator, denominator = x.as_integer_ratio()
-    square, order = denominator * denominator, int(k)
-    total = int(c) * square + int(d) * numerator * numerator
+    numerator, denominator = _over_common(x, c)
+    order, total = int(k), _conic_total(c, d, numerator, denominator)
     above = numerator ** int(j) * denominator ** (order - int(j))
     if total == 0:
         return math.copysign(INFINITY, x if j % 2 else 1.0)
@@ -228,22 +251,34 @@ def conic(c: float, d: float, j: float, k: float, x: float) -> float:
     return size if above > 0 else -size
 
 
+def _over_common(x: float, c: float) -> tuple[int, int]:
+    """x as a ratio of integers, of which c times the square of the second is an integer, too."""
+    numerator, denominator = x.as_integer_ratio()
+    unit = c.as_integer_ratio()[1]
+    return numerator * unit, denominator * unit
+
+
+def _conic_total(c: float, d: float, numerator: int, denominator: int) -> int:
+    """c + d x², times the square of the denominator of x."""
+    above, below = c.as_integer_ratio()
+    return above * denominator * denominator // below + int(d) * numerator * numerator
+
+
 def conic_slope(c: float, d: float, j: float, k: float, x: float) -> float:
     """The derivative of `conic` by x for j >= 1: x^(j-1) (c + d x²)^(-k/2-1) (j c + (j - k) d x²), the last factor exact."""
-    if not (abs(c) == abs(d) == 1 and 1 <= j < k < 98 and k == math.floor(k) and j == math.floor(j)):
+    if not (abs(c) <= abs(d) == 1 and 1 <= j < k < 98 and k == math.floor(k) and j == math.floor(j)):
         square = x * x
         return power(x, j - 1) * power(c + d * square, -0.5 * k - 1.0) * (j * c + (j - k) * d * square)
     if not abs(x) < 1e10:
         return (j - k) * d * conic(c, d, j + 1, k + 2, x)
-    numerator, denominator = x.as_integer_ratio()
-    square_below = denominator * denominator
-    above = int(j * c) * square_below + int((j - k) * d) * numerator * numerator
-    return conic(c, d, j - 1, k + 2, x) * _quotient(above, square_below)
+    numerator, denominator = _over_common(x, c)
+    above = _conic_total(j * c, (j - k) * d, numerator, denominator)
+    return conic(c, d, j - 1, k + 2, x) * _quotient(above, denominator * denominator)
 
 
-def one_plus_power(k: float, x: float) -> float:
-    """(1 + x)^-k, the sum unrounded."""
-    total, error = _two_sum(1.0, x)
+def one_plus_power(k: float, u: float, x: float) -> float:
+    """(u + x)^-k, the sum unrounded."""
+    total, error = _two_sum(u, x)
     if k == 1 and 0 < abs(total) < INFINITY:
         return _ratio_of_sum(1.0, total, error)
     result = power(total, -k)
