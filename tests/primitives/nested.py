@@ -68,13 +68,14 @@ def apply(row: Primitive, *operands: Any) -> Any:
 def scaled(row: Primitive, partial: str | tuple[str, ...], actual: dict[str, Any], along: Any) -> Any:
     if partial == "1":
         return along
-    if partial == "-1":
-        return apply(TABLE["negate"], along)
-    for text in steps_of(partial):
+    steps = steps_of(partial)
+    for text in steps:
+        if text == "-1":
+            continue
         step = rule(row, text)
         value = evaluate(step, actual | {MULTIPLIED: along})
         along = value if step.is_product else apply(TABLE["*"], along, value)
-    return along
+    return apply(TABLE["negate"], along) if "-1" in steps else along
 
 
 def evaluate(text: Rule, actual: dict[str, Any]) -> Any:

@@ -195,20 +195,23 @@ class Rules:
         factor: Atom,
         span: Span | None,
     ) -> Atom | None:
-        """factor · partial, one step after the other; a partial of 1, -1 or zero costs no multiplication."""
+        """factor · partial, one step after the other; a partial of 1, -1 or zero costs no multiplication. -1 comes last, where it
+        may meet another one."""
         if steps == ("zero",):
             return None
         if steps == ("1",):
             return factor
-        if steps == ("-1",):
-            return builder.apply("minus", self.basis.negate, factor, span=span)
         for text in steps:
+            if text == "-1":
+                continue
             rule = self.rule(row, text)
             if rule.is_product:
                 factor = rule.put(builder, actual | {MULTIPLIED: factor}, span)
             else:
                 partial = rule.put(builder, actual, span)
                 factor = builder.apply("product", self.basis.times, factor, partial, span=span)
+        if "-1" in steps:
+            return builder.apply("minus", self.basis.negate, factor, span=span)
         return factor
 
 

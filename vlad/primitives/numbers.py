@@ -397,11 +397,11 @@ ROWS: list[Primitive] = [
     Primitive(
         "/", "x y", "Quotient; on one operand its reciprocal.\n(/ 12 3 2)  ⇒ 2\n(/ 4)  ⇒ 0.25", value=QUOTIENT,
         python="divide(x, y) if y == 0.0 else x / y", uses={"divide": QUOTIENT}, type="number number -> number",
-        partials={"x": "(reciprocal y)", "y": ("(reciprocal y)", "(negate r)")}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
+        partials={"x": "(reciprocal y)", "y": ("(reciprocal y)", "r", "-1")}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
         with_zero=lambda w, x, y: x if is_known_zero(x.type) else None, array="divide",
     ),
     # Compiled it is that division: who divides by y otherwise, too, divides once.
-    _reals("reciprocal", "x", "1 / x.", lambda x: divide(1.0, x), partials={"x": "(negate (/ (* t r) x))"}, hidden=True, array="1 / x",
+    _reals("reciprocal", "x", "1 / x.", lambda x: divide(1.0, x), partials={"x": ("(/ (* t r) x)", "-1")}, hidden=True, array="1 / x",
            c="1.0 / {x}", abstract=lambda w, x: w.apply(w.machine.table["/"], [w.constant(1.0), x])),
     NEGATE,
     Primitive(
