@@ -115,11 +115,20 @@ static inline double vlad_far(double x, double y) {
   return y - y != 0 && y == y ? copysign(0.0, x) : x * 0.5 / hypot(0.5 * x, 0.5 * y);
 }
 
-/* The power of two that brings a size near 1. */
-static inline double vlad_scale(double size) {
-  int exponent = ilogb(size);
-  exponent = exponent > 1022 ? 1022 : exponent < -1022 ? -1022 : exponent;
-  return ldexp(1.0, -exponent);
+/* The power of two that brings the size of x between 1 and 2, or as near as such a power can, to the w, for w 0 or 1; 1 of 0. */
+static inline double vlad_binary_scale(double w, double x) {
+  union { double d; unsigned long i; } word = {x};
+  long opposite = 2046 - (long)(word.i >> 52 & 2047);
+  if (w == 0 || x == 0) return 1.0;
+  word.i = (unsigned long)(opposite < 1 ? 1 : opposite > 2045 ? 2045 : opposite) << 52;
+  return word.d;
+}
+static inline float vlad_binary_scalef(float w, float x) {
+  union { float d; unsigned i; } word = {x};
+  int opposite = 254 - (int)(word.i >> 23 & 255);
+  if (w == 0 || x == 0) return 1.0f;
+  word.i = (unsigned)(opposite < 1 ? 1 : opposite > 253 ? 253 : opposite) << 23;
+  return word.d;
 }
 
 /* x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin. */
@@ -127,7 +136,7 @@ static inline double vlad_direction(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0) return x;
   if (distance - distance != 0) return vlad_far(x, y);
-  double scale = vlad_scale(distance);
+  double scale = vlad_binary_scale(1.0, distance);
   x *= scale; y *= scale; distance *= scale;
   double xx = x * x, yy = y * y, total = xx + yy, square = distance * distance;
   double error = vlad_sum_error(xx, yy) + (fma(x, x, -xx) + fma(y, y, -yy));
@@ -139,7 +148,7 @@ static inline double vlad_inversion(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0) return 0.0 / 0.0;
   if (distance - distance != 0) return vlad_far(x, y) / distance;
-  double scale = vlad_scale(distance);
+  double scale = vlad_binary_scale(1.0, distance);
   x *= scale; y *= scale;
   double xx = x * x, yy = y * y;
   double error = vlad_sum_error(xx, yy) + (fma(x, x, -xx) + fma(y, y, -yy));
@@ -150,7 +159,7 @@ static inline double vlad_inversion(double x, double y) {
 static inline double vlad_inversion_slope(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
-  double scale = vlad_scale(distance);
+  double scale = vlad_binary_scale(1.0, distance);
   x *= scale; y *= scale;
   double square = x * x + y * y;
   return y == x || y == -x ? 0.0 : (y - x) / square * ((y + x) / square) * scale * scale;
@@ -161,7 +170,7 @@ static inline double vlad_inversion_cross(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0 || y == 0) return 0.0;
-  double scale = vlad_scale(distance);
+  double scale = vlad_binary_scale(1.0, distance);
   x *= scale; y *= scale;
   double square = x * x + y * y;
   return -2.0 * (x / square) * (y / square) * scale * scale;
@@ -172,7 +181,7 @@ static inline double vlad_inversion_curve(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0) return 0.0;
-  double scale = vlad_scale(distance);
+  double scale = vlad_binary_scale(1.0, distance);
   x *= scale; y *= scale;
   double xx = x * x, yy = y * y, three = 3.0 * yy, square = xx + yy;
   double difference = (xx - three) + (fma(x, x, -xx) - fma(3.0, yy, -three) - 3.0 * fma(y, y, -yy));
@@ -224,19 +233,6 @@ static inline double vlad_one_plus_power(double k, double u, double x) {
   return correct ? result - result * (k * error / total) : result;
 }
 
-/* The power of two that brings the size of x between 1 and 2, or as near as such a power can, to the w, for w 0 or 1; 1 of what
-   has no such size. */
-static inline double vlad_binary_scale(double w, double x) {
-  if (w == 0 || x == 0 || x - x != 0) return 1.0;
-  int exponent = -ilogb(x);
-  return ldexp(1.0, exponent > 1022 ? 1022 : exponent < -1022 ? -1022 : exponent);
-}
-static inline float vlad_binary_scalef(float w, float x) {
-  if (w == 0 || x == 0 || x - x != 0) return 1.0f;
-  int exponent = -ilogb(x);
-  return ldexp(1.0, exponent > 126 ? 126 : exponent < -126 ? -126 : exponent);
-}
-
 /* x^(y - n) (log x)^m, with the exact difference. */
 static inline double vlad_plain_power_log(double x, double y, double n, double m) {
   double exponent = y - n, error = vlad_sum_error(y, -n), result = pow(x, exponent);
@@ -250,7 +246,7 @@ static inline double vlad_power_log(double x, double y, double n, double m, doub
   double result = vlad_plain_power_log(x, y, n, m);
   if (w == 0 || x == 0 || x - x != 0) return result;
   if (!(w > 0 && w < 100 && x * v != 0 && x * v - x * v == 0 && v > 0)) return result * pow(v, -w);
-  if (!(fabs(result) > 1e-290 && fabs(result) < 1e290)) {
+  if (!(fabs(result) > 1e-290 && fabs(result) < 1e290)) { /* else dividing by a power of two is exact */
     result = vlad_plain_power_log(x, y, n - w, m);
     v *= x;
   }

@@ -14,8 +14,6 @@ ONE = """acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 fabs 
 sinh sqrt tan tanh tgamma trunc""".split()  # noqa: SIM905
 TWO = ["atan2", "copysign", "fmod", "hypot", "pow"]
 OTHER = {
-    "ldexp": "double ldexp(double, int);",
-    "ilogb": "int ilogb(double);",
     "snprintf": "int snprintf(char *, unsigned long, const char *, ...);",
     "strtod": "double strtod(const char *, char **);",
     "logl": "long double logl(long double);",
@@ -23,7 +21,7 @@ OTHER = {
     "cosl": "long double cosl(long double);",
     "sinl": "long double sinl(long double);",
 }
-RESULTS = "long double|double|int|long|unsigned|vlad_widef?"
+RESULTS = "long double|double|float|int|long|unsigned|vlad_widef?"
 HOSTS = {"snprintf", "strtod", "vlad_argument_character"}
 _NAME = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
 

@@ -72,7 +72,7 @@ def _binary_scale(xp: Any, w: Any, x: Any) -> Any:
     size = abs(x) if type(x) is float else xp.abs(x)
     if type(x) is float:
         return xp.where(w == 0, 1.0, binary_scale(1.0, x))
-    exponent = xp.floor(xp.log2(xp.where((size > 0) & (size < xp.inf), size, 1.0)))
+    exponent = xp.floor(xp.log2(xp.where(size > 0, size, 1.0)))
     most = 126.0 if x.dtype == xp.float32 else 1022.0
     exponent = xp.where(exponent > most, most, xp.where(exponent < -most, -most, exponent))
     return 2.0 ** (-w * exponent)

@@ -74,7 +74,7 @@ def direction(x: float, y: float) -> float:
     distance = math.hypot(x, y)
     if distance == 0 or math.isinf(distance) or distance != distance:
         return _far(x, y) if distance else x
-    scale = _scale(distance)
+    scale = binary_scale(1.0, distance)
     x, y, distance = x * scale, y * scale, distance * scale
     total, error = _sum_of_squares(x, y)
     square, square_error = two_product(distance, distance)
@@ -85,11 +85,6 @@ def _far(x: float, y: float) -> float:
     if math.isinf(x):
         return NAN if math.isinf(y) else math.copysign(1.0, x)
     return math.copysign(0.0, x) if math.isinf(y) else x * 0.5 / math.hypot(0.5 * x, 0.5 * y)
-
-
-def _scale(distance: float) -> float:
-    """A power of two that brings it near 1, or as near as such a power can."""
-    return math.ldexp(1.0, max(-1022, min(1022, -math.frexp(distance)[1])))
 
 
 def _sum_of_squares(x: float, y: float) -> tuple[float, float]:
@@ -103,7 +98,7 @@ def inversion(x: float, y: float) -> float:
     distance = math.hypot(x, y)
     if distance == 0 or math.isinf(distance) or distance != distance:
         return NAN if distance == 0 else _far(x, y) / distance
-    scale = _scale(distance)
+    scale = binary_scale(1.0, distance)
     return _ratio_of_sum(x * scale, *_sum_of_squares(x * scale, y * scale)) * scale
 
 
@@ -186,10 +181,11 @@ def power(x: float, y: float) -> float:
 
 
 def binary_scale(w: float, x: float) -> float:
-    """The power of two that brings the size of x between 1 and 2, or as near as such a power can, to the w, for w 0 or 1; 1 of
-    what has no such size."""
-    if w == 0 or x == 0 or not math.isfinite(x):
+    """The power of two that brings the size of x between 1 and 2, or as near as such a power can, to the w, for w 0 or 1; 1 of 0."""
+    if w == 0 or x == 0:
         return 1.0
+    if not math.isfinite(x):
+        return 2.0**-1022
     return math.ldexp(1.0, max(-1022, min(1022, 1 - math.frexp(x)[1])))
 
 
