@@ -226,7 +226,6 @@ FIRST = {
     "conic-slope": (1.0, -1.0, 2.0, 3.0),
     "polygamma": (2.0,),
     "one-plus-power": (2.0, 1.0),
-    "binary-scale": (1.0,),
 }
 ROWS = [
     row for row in TABLE.values()

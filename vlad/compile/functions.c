@@ -115,20 +115,36 @@ static inline double vlad_far(double x, double y) {
   return y - y != 0 && y == y ? copysign(0.0, x) : x * 0.5 / hypot(0.5 * x, 0.5 * y);
 }
 
-/* The power of two that brings the size of x between 1 and 2, or as near as such a power can, to the w, for w 0 or 1; 1 of 0. */
-static inline double vlad_binary_scale(double w, double x) {
+/* The exponent of a number's size, as its bits have it. */
+static inline long vlad_exponent(double x) {
   union { double d; unsigned long i; } word = {x};
-  long opposite = 2046 - (long)(word.i >> 52 & 2047);
-  if (w == 0 || x == 0) return 1.0;
-  word.i = (unsigned long)(opposite < 1 ? 1 : opposite > 2045 ? 2045 : opposite) << 52;
-  return word.d;
+  return word.i >> 52 & 2047;
 }
-static inline float vlad_binary_scalef(float w, float x) {
-  union { float d; unsigned i; } word = {x};
-  int opposite = 254 - (int)(word.i >> 23 & 255);
-  if (w == 0 || x == 0) return 1.0f;
-  word.i = (unsigned)(opposite < 1 ? 1 : opposite > 253 ? 253 : opposite) << 23;
-  return word.d;
+
+/* The power of two that brings the size of x or y, whichever is larger, between 1 and 2, or as near as such a power can; 1 where
+   both are 0. */
+static inline double vlad_binary_scale(double x, double y) {
+  long a = vlad_exponent(x), b = vlad_exponent(y), opposite = 2046 - (a > b ? a : b);
+  union { unsigned long i; double d; } word = {(unsigned long)(opposite < 1 ? 1 : opposite > 2045 ? 2045 : opposite) << 52};
+  return x == 0 && y == 0 ? 1.0 : word.d;
+}
+
+/* The same of floats. */
+static inline float vlad_binary_scalef(float x, float y) {
+  return vlad_binary_scale(fabs(x) < 0x1p-126 ? x == 0 ? 0 : 0x1p-126 : fabs(x) < 0x1p127 ? x : 0x1p126,
+                           fabs(y) < 0x1p-126 ? y == 0 ? 0 : 0x1p-126 : fabs(y) < 0x1p127 ? y : 0x1p126);
+}
+
+/* The power of two that brings the size of x between 1 and 2, where y is below -1 and x to the y may be too small or too large even
+   for a float; else 1. */
+static inline double vlad_power_scale(double x, double y) {
+  if (!(y < -1) || fabs(y * (vlad_exponent(x) - 1023)) <= 100) return 1.0;
+  return x == 0 || x - x != 0 ? 1.0 : vlad_binary_scale(x, 0);
+}
+
+/* The same of floats. */
+static inline float vlad_power_scalef(float x, float y) {
+  return vlad_power_scale(x, y) == 1 ? 1 : vlad_binary_scalef(x, 0);
 }
 
 /* x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin. */
@@ -136,7 +152,7 @@ static inline double vlad_direction(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0) return x;
   if (distance - distance != 0) return vlad_far(x, y);
-  double scale = vlad_binary_scale(1.0, distance);
+  double scale = vlad_binary_scale(distance, 0);
   x *= scale; y *= scale; distance *= scale;
   double xx = x * x, yy = y * y, total = xx + yy, square = distance * distance;
   double error = vlad_sum_error(xx, yy) + (fma(x, x, -xx) + fma(y, y, -yy));
@@ -145,10 +161,9 @@ static inline double vlad_direction(double x, double y) {
 
 /* x / (x x + y y); nan at the origin. */
 static inline double vlad_inversion(double x, double y) {
-  double distance = hypot(x, y);
-  if (distance == 0) return 0.0 / 0.0;
-  if (distance - distance != 0) return vlad_far(x, y) / distance;
-  double scale = vlad_binary_scale(1.0, distance);
+  if (x == 0 && y == 0) return 0.0 / 0.0;
+  if (x - x != 0 || y - y != 0) return vlad_far(x, y) / hypot(x, y);
+  double scale = vlad_binary_scale(x, y);
   x *= scale; y *= scale;
   double xx = x * x, yy = y * y;
   double error = vlad_sum_error(xx, yy) + (fma(x, x, -xx) + fma(y, y, -yy));
@@ -157,9 +172,8 @@ static inline double vlad_inversion(double x, double y) {
 
 /* (y y - x x) / (x x + y y)^2: the derivative of inversion by x. */
 static inline double vlad_inversion_slope(double x, double y) {
-  double distance = hypot(x, y);
-  if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
-  double scale = vlad_binary_scale(1.0, distance);
+  if ((x == 0 && y == 0) || x - x != 0 || y - y != 0) return 0.0 / 0.0;
+  double scale = vlad_binary_scale(x, y);
   x *= scale; y *= scale;
   double square = x * x + y * y;
   return y == x || y == -x ? 0.0 : (y - x) / square * ((y + x) / square) * scale * scale;
@@ -167,10 +181,9 @@ static inline double vlad_inversion_slope(double x, double y) {
 
 /* -2 x y / (x x + y y)^2: the derivative of inversion by y. */
 static inline double vlad_inversion_cross(double x, double y) {
-  double distance = hypot(x, y);
-  if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
+  if ((x == 0 && y == 0) || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0 || y == 0) return 0.0;
-  double scale = vlad_binary_scale(1.0, distance);
+  double scale = vlad_binary_scale(x, y);
   x *= scale; y *= scale;
   double square = x * x + y * y;
   return -2.0 * (x / square) * (y / square) * scale * scale;
@@ -178,10 +191,9 @@ static inline double vlad_inversion_cross(double x, double y) {
 
 /* 2 x (x x - 3 y y) / (x x + y y)^3. */
 static inline double vlad_inversion_curve(double x, double y) {
-  double distance = hypot(x, y);
-  if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
+  if ((x == 0 && y == 0) || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0) return 0.0;
-  double scale = vlad_binary_scale(1.0, distance);
+  double scale = vlad_binary_scale(x, y);
   x *= scale; y *= scale;
   double xx = x * x, yy = y * y, three = 3.0 * yy, square = xx + yy;
   double difference = (xx - three) + (fma(x, x, -xx) - fma(3.0, yy, -three) - 3.0 * fma(y, y, -yy));
@@ -244,6 +256,7 @@ static inline double vlad_plain_power_log(double x, double y, double n, double m
 /* The same times v^-w, where w is whole and v a power of two that brings x near 1. */
 static inline double vlad_power_log(double x, double y, double n, double m, double w, double v) {
   double result = vlad_plain_power_log(x, y, n, m);
+  if (v == 1) return result;
   if (w == 0 || x == 0 || x - x != 0) return result;
   if (!(w > 0 && w < 100 && x * v != 0 && x * v - x * v == 0 && v > 0)) return result * pow(v, -w);
   if (!(fabs(result) > 1e-290 && fabs(result) < 1e290)) { /* else dividing by a power of two is exact */

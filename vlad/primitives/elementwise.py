@@ -14,7 +14,7 @@ from typing import Any
 from vlad.devices import current, device_of, name_of
 from vlad.errors import VladError
 from vlad.primitives.error_function import erf, erfc
-from vlad.primitives.special import binary_scale
+from vlad.primitives.special import FAR_POWER
 from vlad.tensors import (
     Tensor,
     expect_together,
@@ -37,7 +37,8 @@ Arrays = Callable[[Sequence[Value]], Sequence[Any]]  # operands_of, or reals_of
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
-    names = {"erf": erf, "erfc": erfc, "power": _power, "power_log": _power_log, "binary_scale": _binary_scale}
+    names = {"erf": erf, "erfc": erfc, "power": _power, "power_log": _power_log, "binary_scale": _binary_scale,
+             "power_scale": _power_scale}
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
     return function
 
@@ -61,21 +62,34 @@ def _power(xp: Any, x: Any, y: Any) -> Any:
 
 def _power_log(xp: Any, x: Any, y: Any, n: Any, m: Any, w: Any, v: Any) -> Any:
     """x to the (y - n), times log x to the m, times v to the -w."""
-    answer = _power(xp, x, y - n + w)
-    if not (type(m) is float and m == 0):
-        answer = answer * _log_of_positive(xp, x) ** m
-    return answer if type(w) is float and w == 0 else answer / (x * v) ** w
+    if type(v) is float and v == 1:
+        answer = _power(xp, x, y - n)
+    else:
+        answer = _power(xp, x, xp.where(v == 1, y - n, y - n + w)) / xp.where(v == 1, 1.0, x * v) ** w
+    return answer if type(m) is float and m == 0 else answer * _log_of_positive(xp, x) ** m
 
 
-def _binary_scale(xp: Any, w: Any, x: Any) -> Any:
-    """The power of two that brings the size of x between 1 and 2, to the w, for w 0 or 1."""
-    size = abs(x) if type(x) is float else xp.abs(x)
-    if type(x) is float:
-        return xp.where(w == 0, 1.0, binary_scale(1.0, x))
+def _power_scale(xp: Any, x: Any, y: Any) -> Any:
+    """The power of two that brings the size of x between 1 and 2, where x to the y, below -1, may be out of range; else 1."""
+    if type(y) is float and not y < -1:
+        return xp.ones_like(x)
+    exponent = _exponent(xp, x * xp.ones_like(y)) if type(x) is float else _exponent(xp, x)
+    return xp.where((y < -1) & (xp.abs(y * exponent) > FAR_POWER), 2.0**-exponent, 1.0)
+
+
+def _binary_scale(xp: Any, x: Any, y: Any) -> Any:
+    """The power of two that brings the size of x or y, whichever is larger, between 1 and 2."""
+    size = abs(x) + 0 * y if type(x) is float else xp.abs(x) + 0 * y
+    other = abs(y) + 0 * x if type(y) is float else xp.abs(y) + 0 * x
+    return 2.0 ** -_exponent(xp, xp.maximum(size, other))
+
+
+def _exponent(xp: Any, x: Any) -> Any:
+    """Of the power of two below its size."""
+    size = xp.abs(x)
     exponent = xp.floor(xp.log2(xp.where(size > 0, size, 1.0)))
     most = 126.0 if x.dtype == xp.float32 else 1022.0
-    exponent = xp.where(exponent > most, most, xp.where(exponent < -most, -most, exponent))
-    return 2.0 ** (-w * exponent)
+    return xp.where(exponent > most, most, xp.where(exponent < -most, -most, exponent))
 
 
 def is_elementwise(operands: tuple[Value, ...]) -> bool:

@@ -37,6 +37,7 @@ from vlad.primitives.special import (
     polygamma,
     power,
     power_log,
+    power_scale,
     sec_squared,
     sech_squared,
     sharp_tanh,
@@ -302,10 +303,10 @@ def _function(
     return _reals(name, "x", doc, rule, partials={"x": partial}, hidden=hidden, c=c, array=array, whole=whole)
 
 
-def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str) -> Primitive:
+def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str, array: str = "") -> Primitive:
     """A hidden real function of two reals."""
     c = f"vlad_{name.replace('-', '_')}({{x}}, {{y}})"
-    return _reals(name, "x y", doc, rule, partials={"x": by_x, "y": by_y}, hidden=True, c=c)
+    return _reals(name, "x y", doc, rule, partials={"x": by_x, "y": by_y}, hidden=True, c=c, array=array)
 
 
 def _comparison(
@@ -423,16 +424,15 @@ ROWS: list[Primitive] = [
         partials={
             "k": "zero", "u": "zero",
             "x": """(if (= k 1)
-                (let ((v (binary-scale 1 (max 1 (abs x))))) (* (* (* t v) (negate (one-plus-power 2 v (* v x)))) v))
+                (let ((v (binary-scale 1 x))) (* (* (* t v) (negate (one-plus-power 2 v (* v x)))) v))
                 (* t (* (negate k) (one-plus-power (+ k 1) u x))))""",
         },
         hidden=True, array="(u + x) ** -k", c="vlad_one_plus_power({k}, {u}, {x})",
     ),
     # Where a slope is a power of x, it may be out of range although what is multiplied by it brings it back. So x is scaled to
     # be near 1, by a factor that is constant as far as derivatives are concerned.
-    _reals("binary-scale", "w x", "The power of two that brings the size of x between 1 and 2, to the w, for w 0 or 1.", binary_scale,
-        partials={"w": "zero", "x": "zero"}, hidden=True, array="binary_scale(xp, w, x)", c="vlad_binary_scale({w}, {x})",
-    ),
+    _plane("binary-scale", "The power of two that brings the size of x or y, whichever is larger, between 1 and 2.", binary_scale,
+        "zero", "zero", "binary_scale(xp, x, y)"),
     _function("expm1",
         "exp x - 1, exact for small x.\n(expm1 0)  ⇒ 0", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
     _function("sin",
@@ -458,7 +458,7 @@ ROWS: list[Primitive] = [
         partials={
             "c": "zero", "d": "zero", "j": "zero", "k": "zero",
             "x": """(if (= j 0)
-                (let ((u (binary-scale 1 (max 1 (abs x)))))
+                (let ((u (binary-scale 1 x)))
                   (let ((slope (negate (* (* k d) (conic (* c (* u u)) d 1 (+ k 2) (* u x))))))
                     (let ((scaled (* (* (* t u) slope) u))) (if (= k 1) scaled (* scaled u)))))
                 (* t (conic-slope c d j k x)))""",
@@ -572,8 +572,8 @@ ROWS: list[Primitive] = [
     # with v = y/(x² + y²): the parts of 1/z, whose derivative is -1/z²
     _reals("inversion", "x y", "x / (x x + y y).", inversion,
         partials={
-            "x": "(let ((v (binary-scale 1 (hypot x y)))) (* (* (* t v) (inversion-slope (* v x) (* v y))) v))",
-            "y": "(let ((v (binary-scale 1 (hypot x y)))) (* (* (* t v) (inversion-cross (* v x) (* v y))) v))",
+            "x": "(let ((v (binary-scale x y))) (* (* (* t v) (inversion-slope (* v x) (* v y))) v))",
+            "y": "(let ((v (binary-scale x y))) (* (* (* t v) (inversion-cross (* v x) (* v y))) v))",
         },
         hidden=True, c="vlad_inversion({x}, {y})",
     ),
@@ -606,23 +606,24 @@ ROWS: list[Primitive] = [
     # where a formula has no value it is asked for another point, so that what is not chosen has derivatives
     _reals("expt", "x y", "x to the y.\n(expt 2 10)  ⇒ 1024\n((derivative (lambda (x) (expt x 3))) 2)  ⇒ 12", power,
         partials={
-            "x": """(let ((none (broadcast-like (where (= x 0) (where (= y 0) 1 0) 0) r)) (w (where (< y 0) 1 0)))
-                (let ((v (binary-scale w (+ x none))))
-                  (where (= none 1) 0 (* (* t (* y (power-log (+ x none) y 1 0 w v))) v))))""",
+            "x": """(let ((none (broadcast-like (where (= x 0) (where (= y 0) 1 0) 0) r)))
+                (let ((v (power-scale x (- y 1))))
+                  (where (= none 1) 0 (* (* t (* y (power-log (+ x none) y 1 0 1 v))) v))))""",
             "y": "(where (> x 0) (power-log (where (> x 0) x 1) y 0 1 0 1) (* 0 r))",
         },
         c="pow({x}, {y})", array="power(xp, x, y)",
     ),
-    # a power below the -1st is too far from 1 where the power before is not; with w powers of the scale it is as near
+    _plane("power-scale", "The power of two that brings the size of x between 1 and 2, where x to the y, below -1, may be out of range; else 1.",
+        power_scale, "zero", "zero", "power_scale(xp, x, y)"),
+    # where a power is out of range, the one above the -1st is not: with w powers of the scale v it is as near to 1
     _reals("power-log", "x y n m w v",
         "x to the (y - n), times log x to the m, times v to the -w, for constant n, m, w and v.", power_log,
         partials={
-            "x": """(let ((next (+ n 1)) (far (where (= w 0) (where (< y n) 1 0) 1)))
-                (let ((none (broadcast-like (where (= x 0) (where (= y n) 1 0) 0) r)))
-                  (let ((scale (binary-scale far (+ x none))) (all (+ w far)))
-                    (let ((first (where (= none 1) 0 (* (- y n) (power-log (+ x none) y next m all scale)))))
-                      (let ((slope (if (= m 0) first (+ first (* m (power-log x y next (- m 1) all scale))))))
-                        (* (* t slope) scale))))))""",
+            "x": """(let ((next (+ n 1)) (all (where (= v 1) 1 (+ w 1))))
+                (let ((none (broadcast-like (where (= x 0) (where (= y n) 1 0) 0) r)) (scale (power-scale x (- y next))))
+                  (let ((first (where (= none 1) 0 (* (- y n) (power-log (+ x none) y next m all scale)))))
+                    (let ((slope (if (= m 0) first (+ first (* m (power-log x y next (- m 1) all scale))))))
+                      (* (* t slope) scale)))))""",
             "y": "(where (> x 0) (power-log (where (> x 0) x 1) y n (+ m 1) w v) (* 0 r))",
             "n": "zero", "m": "zero", "w": "zero", "v": "zero",
         },

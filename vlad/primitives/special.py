@@ -21,6 +21,7 @@ GUARD = 192  # bits behind the point: 53 of the result, 60 a small argument lose
 TINY = 2.0**-60  # below it the pole at 0 is all there is, above its reciprocal the first term of the series
 SERIES_TERMS = 26
 SERIES_FROM = 34  # the series in 1/x, cut after so many terms, is exact to 2^-130 from here on
+FAR_POWER = 100  # as a power of two
 MOST_SCALES = 100  # of a power: one for each derivative
 MOST_DERIVATIVES = 60  # of polygamma: the work grows with their cube
 
@@ -74,7 +75,7 @@ def direction(x: float, y: float) -> float:
     distance = math.hypot(x, y)
     if distance == 0 or math.isinf(distance) or distance != distance:
         return _far(x, y) if distance else x
-    scale = binary_scale(1.0, distance)
+    scale = binary_scale(distance, 0.0)
     x, y, distance = x * scale, y * scale, distance * scale
     total, error = _sum_of_squares(x, y)
     square, square_error = two_product(distance, distance)
@@ -95,10 +96,11 @@ def _sum_of_squares(x: float, y: float) -> tuple[float, float]:
 
 def inversion(x: float, y: float) -> float:
     """x / (x² + y²); nan at the origin."""
-    distance = math.hypot(x, y)
-    if distance == 0 or math.isinf(distance) or distance != distance:
-        return NAN if distance == 0 else _far(x, y) / distance
-    scale = binary_scale(1.0, distance)
+    if x == 0 and y == 0:
+        return NAN
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return _far(x, y) / math.hypot(x, y)
+    scale = binary_scale(x, y)
     return _ratio_of_sum(x * scale, *_sum_of_squares(x * scale, y * scale)) * scale
 
 
@@ -180,19 +182,29 @@ def power(x: float, y: float) -> float:
         return NAN
 
 
-def binary_scale(w: float, x: float) -> float:
-    """The power of two that brings the size of x between 1 and 2, or as near as such a power can, to the w, for w 0 or 1; 1 of 0."""
-    if w == 0 or x == 0:
+def binary_scale(x: float, y: float) -> float:
+    """The power of two that brings the size of x or y, whichever is larger, between 1 and 2, or as near as such a power can; 1
+    where both are 0."""
+    size = max(abs(x), abs(y))
+    if size == 0:
         return 1.0
-    if not math.isfinite(x):
+    if not math.isfinite(size) or y != y:
         return 2.0**-1022
-    return math.ldexp(1.0, max(-1022, min(1022, 1 - math.frexp(x)[1])))
+    return math.ldexp(1.0, max(-1022, min(1022, 1 - math.frexp(size)[1])))
+
+
+def power_scale(x: float, y: float) -> float:
+    """The power of two that brings the size of x between 1 and 2, where y is below -1 and x to the y may be too small or too large
+    even for a float of 32 bits; else 1."""
+    if y >= -1 or y != y or x == 0 or not math.isfinite(x) or abs(y * (math.frexp(x)[1] - 1)) <= FAR_POWER:
+        return 1.0
+    return binary_scale(x, 0.0)
 
 
 def power_log(x: float, y: float, n: float, m: float, w: float = 0.0, v: float = 1.0) -> float:
     """x^(y - n) (log x)^m v^-w, where w is whole and v a power of two that brings x near 1."""
     result = _power_log(x, y, n, m)
-    if w == 0 or x == 0 or not math.isfinite(x):
+    if v == 1 or w == 0 or x == 0 or not math.isfinite(x):
         return result
     if not (0 < w < MOST_SCALES and 0 < abs(x * v) < INFINITY and v > 0):
         return result * power(v, -w)
