@@ -328,7 +328,7 @@ def test_two_operands_of_every_kind(text: str, device: str) -> None:
 
 # Rows of reals that go entry by entry, also those without a user's name; some of their operands are always reals.
 ENTRY_BY_ENTRY = [row for row in numbers.ROWS if row.type.startswith("number")]
-ALWAYS_REALS = {"c": 1.0, "d": -1.0, "j": 1.0, "k": 3.0, "n": 1.0, "m": 1.0}
+ALWAYS_REALS = {"c": 1.0, "d": -1.0, "j": 1.0, "k": 3.0, "n": 1.0, "m": 1.0, "w": 1.0, "v": 0.5}
 SMALL_KINDS = ["int8", "uint8", "int16", "uint16"]
 
 

@@ -12,6 +12,12 @@ static inline double vlad_min(double x, double y) {
   return x > y || y != y ? y : x == 0 ? -(-x - y) : x;
 }
 
+/* x, of which the C compiler does not know that it is a constant. */
+static inline double vlad_unknown_real(double x) {
+  double volatile hidden = x;
+  return hidden;
+}
+
 /* -1, 0 or 1; keeps the sign of zero, and nan. */
 static inline double vlad_sign(double x) { return x == 0 || x != x ? x : copysign(1.0, x); }
 

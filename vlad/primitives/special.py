@@ -185,12 +185,10 @@ def power(x: float, y: float) -> float:
 def binary_scale(x: float, y: float) -> float:
     """The power of two that brings the size of x or y, whichever is larger, between 1 and 2, or as near as such a power can; 1
     where both are 0."""
-    size = max(abs(x), abs(y))
-    if size == 0:
-        return 1.0
-    if not math.isfinite(size) or y != y:
+    if not (math.isfinite(x) and math.isfinite(y)):
         return 2.0**-1022
-    return math.ldexp(1.0, max(-1022, min(1022, 1 - math.frexp(size)[1])))
+    size = max(abs(x), abs(y))
+    return math.ldexp(1.0, max(-1022, min(1022, 1 - math.frexp(size)[1]))) if size else 1.0
 
 
 def power_scale(x: float, y: float) -> float:
