@@ -1,9 +1,9 @@
 """Derivatives of compositions whose parts are as large or as small as numbers can be, against mpmath.
 
-A bare slope may leave the range of numbers where the derivative does not: that of the logarithm of c x is 1/x whatever c is, though
-the second slope of the logarithm at c x is -1/(c x)². Programs are compositions of a function with scaled terms, exponentials, powers
-and gamma, and quotients of such; they are asked for derivatives up to the fourth, in mixtures of the modes, of reals and tensors of
-both kinds. Nothing is asked where a value, or a derivative by or of a part, is itself out of range.
+A bare slope may leave the range of numbers where the derivative does not: the second derivative of log(c x) by x is -1/x² for any c,
+but is made of the second slope of the logarithm at c x, -1/(c x)². Programs are compositions of a function with scaled terms,
+exponentials, powers and gamma, and quotients of such. They are asked for derivatives up to the fourth, in mixtures of the modes, of
+reals and of tensors of both kinds, where no value, and no derivative of a part or by a part, is itself out of range.
 """
 
 from __future__ import annotations
@@ -131,7 +131,11 @@ def _procedure(session: vlad.Session, text: str) -> Any:
 
 
 KINDS = [Kind("reals", 300, 295, 1e-11), Kind("float64", 300, 295, 1e-11), Kind("float32", 35, 34, 2e-4)]
-MODES = [f"{number:0{order}b}".replace("0", "F").replace("1", "R") for order in range(1, 5) for number in range(2**order)]
+MODES = [
+    f"{number:0{order}b}".replace("0", "F").replace("1", "R")
+    for order in range(1, 5)
+    for number in range(2**order)
+]
 
 
 @functools.cache

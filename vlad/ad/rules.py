@@ -216,6 +216,6 @@ class Rules:
 
 
 def steps_of(partial: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The factors of a partial, from the operand to the result. Forward mode multiplies by them in this order, reverse mode in the
-    opposite one: so what is multiplied keeps the size of what it belongs to."""
+    """The factors of a partial, from the operand to the result. Forward mode multiplies by them in this order, reverse mode in
+    the opposite one: so a product on the way has the size of a derivative that belongs there."""
     return (partial,) if isinstance(partial, str) else partial

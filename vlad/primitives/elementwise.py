@@ -38,8 +38,17 @@ Arrays = Callable[[Sequence[Value]], Sequence[Any]]  # operands_of, or reals_of
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
-    names = {"erf": erf, "erfc": erfc, "power": _power, "power_log": _power_log, "binary_scale": _binary_scale,
-             "power_scale": _power_scale, "sign": _sign, "larger": _larger, "smaller": _smaller}
+    names = {
+        "erf": erf,
+        "erfc": erfc,
+        "power": _power,
+        "power_log": _power_log,
+        "binary_scale": _binary_scale,
+        "power_scale": _power_scale,
+        "sign": _sign,
+        "larger": _larger,
+        "smaller": _smaller,
+    }
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
     return function
 

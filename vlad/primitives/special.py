@@ -192,8 +192,8 @@ def binary_scale(x: float, y: float) -> float:
 
 
 def power_scale(x: float, y: float) -> float:
-    """The power of two that brings the size of x between 1 and 2, where y is below -1 and x to the y may be too small or too large
-    even for a float of 32 bits; else 1."""
+    """The power of two that brings the size of x between 1 and 2, where y is below -1 and x to the y may be out of range, that of
+    floats of 32 bits included; else 1."""
     if y >= -1 or y != y or x == 0 or not math.isfinite(x) or abs(y * (math.frexp(x)[1] - 1)) <= FAR_POWER:
         return 1.0
     return binary_scale(x, 0.0)
