@@ -32,7 +32,8 @@ def primitives() -> Iterator[str]:
     themes = list(dict.fromkeys(ROOMS.values()))
     yield from ("# The primitives", "")
     yield "What is built in, with its derivative as it is written in the one table of the program: in the language itself,"
-    yield "over the same primitives. In these texts r is the result, s its sensitivity, and dx the tangent of an operand x."
+    yield "over the same primitives. In these texts r is the result, s its sensitivity, and dx the tangent of an operand x;"
+    yield "t is a tangent or a sensitivity that is multiplied, and several texts are factors."
     yield "Where only partial derivatives stand, both modes follow from them. Names that are not on this page are used by such"
     yield "texts only; `vlad doc NAME` tells what they are."
     yield from ("", f"{MADE} the rows in `vlad/primitives/`; the tests run each example.", "")

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
 
+from vlad.ad.rules import steps_of
 from vlad.errors import VladError
 from vlad.expand.arity import of_row
 from vlad.library import the_library
@@ -348,7 +349,11 @@ def _primitives() -> Iterator[Entry]:
 def _rules(row: Primitive) -> Iterator[tuple[str, str]]:
     """How a primitive's derivative is written in its row: by what, and the rule, on one line."""
     if row.partials is not None:
-        stated = [(f"by {x}", partial) for x, partial in row.partials.items() if partial != "zero"]
+        stated = [
+            (f"by {x}", " · ".join(steps_of(partial)))
+            for x, partial in row.partials.items()
+            if partial != "zero"
+        ]
     else:
         stated = [("forward", row.forward)] if row.forward != "zero" else []
         stated += [(f"reverse, {x}", rule) for x, rule in (row.reverse or {}).items()]
@@ -358,7 +363,11 @@ def _rules(row: Primitive) -> Iterator[tuple[str, str]]:
 def _letters(row: Primitive) -> Iterator[str]:
     """What the letters in a row's derivative mean, those that are used."""
     used = set(_WORD.findall(" ".join([rule for _, rule in _rules(row)])))
-    meanings = {"r": "r is the result", "s": "s is the sensitivity of the result"}
+    meanings = {
+        "r": "r is the result",
+        "s": "s is the sensitivity of the result",
+        "t": "t is the tangent of the operand or the sensitivity of the result",
+    }
     for x in row.operands:
         meanings["d" + x] = f"d{x} is the tangent of {x}"
         meanings["~" + x] = f"~{x} is {x}, for its shape"

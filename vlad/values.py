@@ -396,7 +396,9 @@ class Primitive:
     type        operand kinds and result kind: "real real -> real". A result "boolean" means `python` gives a Python bool.
                 A "number" is a real or a tensor
     partials    for a real function of reals: each operand's partial derivative, as language text over the operands
-                and r, the result. Both directions follow
+                and r, the result. Both directions follow. Where the derivative alone may be too large or too small for a
+                number, the text is a product with t, a tangent or a sensitivity, in an order that is not; or there are
+                several texts, whose product it is, from the operand to the result (ad/rules.steps_of)
     forward     otherwise: text for the result's tangent, over the operands, r, and the tangents, named d + operand
     reverse     otherwise: for each operand text for its sensitivity, over the operands, r, and s, the result's sensitivity;
                 ~x is the operand x where it is not shaped like the result, else #f, which costs nothing to keep;
@@ -454,7 +456,7 @@ class Primitive:
         type: str,
         python: str = "",
         uses: dict[str, Any] | None = None,
-        partials: dict[str, str] | None = None,
+        partials: Mapping[str, str | tuple[str, ...]] | None = None,
         forward: str = "",
         reverse: dict[str, str] | None = None,
         variadic: str = "",

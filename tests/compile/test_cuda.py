@@ -225,7 +225,7 @@ FIRST = {
     "conic": (1.0, 1.0, 1.0, 3.0),
     "conic-slope": (1.0, -1.0, 2.0, 3.0),
     "polygamma": (2.0,),
-    "one-plus-power": (2.0,),
+    "one-plus-power": (2.0, 1.0),
 }
 ROWS = [
     row for row in TABLE.values()

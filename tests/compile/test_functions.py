@@ -14,6 +14,7 @@ import pytest
 from vlad.compile.abi import ffi
 from vlad.compile.functions import needed, single
 from vlad.compile.toolchain import build
+from vlad.primitives.special import binary_scale
 from vlad.primitives.table import TABLE
 from vlad.values import TRUE, Boolean, Primitive
 
@@ -49,11 +50,26 @@ def operands(row: Primitive, draw: random.Random) -> list[float]:
     if row.name.startswith("conic"):
         j = draw.randint(1 if row.name == "conic-slope" else 0, 5)
         signs = [float(draw.choice([1, -1])), float(draw.choice([1, -1]))]
-        return [*signs, float(j), float(draw.randint(j + 1, j + 6)), point(draw)]
+        order = float(draw.randint(j + 1, j + 6))
+        if draw.random() < 0.3:  # x is scaled down, and c with it
+            return [
+                signs[0] * 2.0 ** (-2 * draw.randint(1, 60)),
+                signs[1],
+                float(j),
+                order,
+                draw.uniform(1.001, 2),
+            ]
+        return [*signs, float(j), order, point(draw)]
     if row.name == "power-log":
-        return [point(draw), point(draw), float(draw.randint(0, 4)), float(draw.randint(0, 4))]
+        x, y, n, m = point(draw), point(draw), float(draw.randint(0, 4)), float(draw.randint(0, 4))
+        w = float(draw.choice([0, 0, 1, 2, 3]))
+        return [x, y, n, m, w, binary_scale(x, 0.0) if w else 1.0]
     if row.name == "one-plus-power":
-        return [float(draw.randint(1, 5)), point(draw)]
+        x = point(draw)
+        return [
+            float(draw.randint(1, 5)),
+            *draw.choice([[1.0, x], [2.0 ** -draw.randint(1, 80), draw.uniform(1.001, 2)]]),
+        ]
     if row.name == "polygamma":
         return [float(draw.randint(0, 12)), point(draw)]
     return [point(draw) for _ in row.operands]
@@ -101,6 +117,10 @@ def test_c_of_floats_is_near_to_that_of_doubles(row: Primitive, library: Any) ->
         with np.errstate(over="ignore"):
             point = [float(np.float32(x)) for x in operands(row, draw)]
         if max([abs(x) for x in point if math.isfinite(x)], default=0.0) > 1e12:
+            continue
+        if row.name.endswith("-scale") and any(
+            0 < abs(x) < 2.0**-126 for x in point
+        ):  # whose scale is no float
             continue
         expected, found = both(library, len(ROWS), row, point)
         with np.errstate(over="ignore"):

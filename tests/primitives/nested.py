@@ -1,7 +1,7 @@
 """Derivatives of rows, of any order, straight from the table: nested forward mode over the rows' own texts.
 
 A value is a float, or a Dual of two values of lower levels. Applying a row to duals applies it to the primals, then sums
-partial · tangent, where the partial's text is evaluated on the primals by this same rule. This is what transformed code
+partial · tangent, where the partial's texts are evaluated on the primals by this same rule. This is what transformed code
 computes, without the transforms, the evaluator and the compiler: what is wrong here, the table has wrong.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlad.ad.rules import Rule
+from vlad.ad.rules import MULTIPLIED, Rule, steps_of
 from vlad.core.nodes import Apply, Body, Constant, If, Variable
 from vlad.primitives.table import TABLE
 from vlad.values import FALSE, TRUE, ZERO, Primitive
@@ -38,7 +38,7 @@ _rules: dict[tuple[str, str], Rule] = {}
 def rule(row: Primitive, text: str) -> Rule:
     found = _rules.get((row.name, text))
     if found is None:
-        found = _rules[row.name, text] = Rule(text, (*row.operands, "r"), TABLE)
+        found = _rules[row.name, text] = Rule(text, (*row.operands, "r", MULTIPLIED), TABLE)
     return found
 
 
@@ -58,19 +58,24 @@ def apply(row: Primitive, *operands: Any) -> Any:
         return result
     total: Any = ZERO
     for name, operand in zip(row.operands, operands, strict=True):
-        text, along = row.partials[name], tangent(operand, level)
-        if along is not ZERO and text != "zero":
-            term = scaled(row, text, dict(zip(row.operands, primals, strict=True)) | {"r": result}, along)
+        partial, along = row.partials[name], tangent(operand, level)
+        if along is not ZERO and partial != "zero":
+            term = scaled(row, partial, dict(zip(row.operands, primals, strict=True)) | {"r": result}, along)
             total = apply(TABLE["+"], total, term)
     return result if total is ZERO else Dual(level, result, total)
 
 
-def scaled(row: Primitive, text: str, actual: dict[str, Any], along: Any) -> Any:
-    if text == "1":
+def scaled(row: Primitive, partial: str | tuple[str, ...], actual: dict[str, Any], along: Any) -> Any:
+    if partial == "1":
         return along
-    if text == "-1":
-        return apply(TABLE["negate"], along)
-    return apply(TABLE["*"], along, evaluate(rule(row, text), actual))
+    steps = steps_of(partial)
+    for text in steps:
+        if text == "-1":
+            continue
+        step = rule(row, text)
+        value = evaluate(step, actual | {MULTIPLIED: along})
+        along = value if step.is_product else apply(TABLE["*"], along, value)
+    return apply(TABLE["negate"], along) if "-1" in steps else along
 
 
 def evaluate(text: Rule, actual: dict[str, Any]) -> Any:

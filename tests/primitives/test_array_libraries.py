@@ -25,6 +25,7 @@ from test_tensors import AXIS, BINARY, PRODUCTS, SHAPES, UNARY
 
 import vlad
 from vlad import VladError, devices
+from vlad.ad.rules import steps_of
 from vlad.compile.beside import BESIDE
 from vlad.primitives import control, data, files, numbers, numerals, strings, transforms
 from vlad.primitives.arrays import KINDS
@@ -327,7 +328,7 @@ def test_two_operands_of_every_kind(text: str, device: str) -> None:
 
 # Rows of reals that go entry by entry, also those without a user's name; some of their operands are always reals.
 ENTRY_BY_ENTRY = [row for row in numbers.ROWS if row.type.startswith("number")]
-ALWAYS_REALS = {"c": 1.0, "d": -1.0, "j": 1.0, "k": 3.0, "n": 1.0, "m": 1.0}
+ALWAYS_REALS = {"c": 1.0, "d": -1.0, "j": 1.0, "k": 3.0, "n": 1.0, "m": 1.0, "w": 1.0, "v": 0.5}
 SMALL_KINDS = ["int8", "uint8", "int16", "uint16"]
 
 
@@ -414,7 +415,8 @@ def test_every_row_is_among_them() -> None:
         row = TABLE.get(name)
         texts = [PROCEDURES.get(name, "")]
         if row is not None:
-            texts += [row.forward or "", *(row.reverse or {}).values(), *(row.partials or {}).values()]
+            texts += [row.forward or "", *(row.reverse or {}).values()]
+            texts += [text for partial in (row.partials or {}).values() for text in steps_of(partial)]
         for found in set().union(*map(words, texts)) - named:
             named.add(found)
             work.append(found)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from vlad.ad.rules import Rule
+from vlad.ad.rules import MULTIPLIED, Rule, steps_of
 from vlad.errors import VladError
 from vlad.primitives.data import ROWS as DATA
 from vlad.primitives.numbers import ROWS as NUMBERS
@@ -106,7 +106,7 @@ def test_has_every_column(row: Primitive) -> None:
     assert not {"r", "zero"} & set(row.operands)
     assert row.variadic in ("", "left", "chain")
     if row.partials is not None:
-        assert set(row.partials) == set(row.operands)
+        assert set(row.partials) == set(row.operands) and MULTIPLIED not in row.operands
         assert answered in ("real", "number")
     else:
         assert set(row.reverse or {}) <= set(row.operands)
@@ -118,8 +118,9 @@ def test_has_every_column(row: Primitive) -> None:
 def test_derivatives_are_written_in_rows_of_the_table(row: Primitive) -> None:
     """The basis is closed: a text that named anything else could not be read."""
     tangents = tuple(["d" + name for name in row.operands])
-    for text in (row.partials or {}).values():
-        Rule(text, (*row.operands, "r"), TABLE)
+    for partial in (row.partials or {}).values():
+        for text in steps_of(partial):
+            Rule(text, (*row.operands, "r", MULTIPLIED), TABLE)
     if row.partials is None:
         Rule(row.forward, (*row.operands, *tangents, "r"), TABLE)
         for text in (row.reverse or {}).values():

@@ -421,6 +421,8 @@ def test_entry_by_entry_it_is_the_rule_of_reals(row: Primitive, data: st.DataObj
         "m": st.sampled_from([0.0, 1.0]),
         "k": st.sampled_from([1.0, 2.0]),
     }
+    if row.name == "power-log":  # v is what brings x near 1, or 1
+        constants |= {"v": st.just(1.0), "w": st.sampled_from([0.0, 1.0])}
     operands = [data.draw(constants.get(name, reals)) for name in row.operands]
     expected = row.value(*operands)
     with np.errstate(all="ignore"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vlad.core.names import sub_bodies
+from vlad.core.names import free_in_body, sub_bodies
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -30,6 +30,7 @@ from vlad.source import Span
 from vlad.values import ZERO, Primitive, Value
 
 KNOWN_ZERO = Constant(ZERO)
+MULTIPLIED = "t"  # in texts of partials: the tangent or sensitivity that is multiplied
 
 
 class Basis:
@@ -119,6 +120,8 @@ class Rule:
     def __init__(self, text: str, names: tuple[str, ...], table: Mapping[str, Primitive]) -> None:
         self.formals = {name: Variable(name) for name in names}
         self.body = read_expression(text, self.formals, table)
+        multiplied = self.formals.get(MULTIPLIED)
+        self.is_product = multiplied is not None and multiplied in free_in_body(self.body)
 
     def put(self, builder: Builder, actual: Mapping[str, Atom], span: Span | None) -> Atom:
         return builder.graft(self.body, {self.formals[n]: a for n, a in actual.items()}, span)
@@ -137,6 +140,8 @@ class Rules:
         rule = self._rules.get(key)
         if rule is None:
             names = (*row.operands, "r", "s", *[mark + name for mark in "d~" for name in row.operands])
+            if not row.rows:  # an operand of a user's row may have that name
+                names = (*names, MULTIPLIED)
             known = {**self.basis.table, **row.rows} if row.rows else self.basis.table
             rule = self._rules[key] = Rule(text, names, known)
         return rule
@@ -146,8 +151,8 @@ class Rules:
     ) -> Atom | None:
         """What the result's sensitivity `s` contributes to one operand's; None when nothing."""
         if row.partials is not None:
-            text = row.partials.get(operand, "zero")
-            part = self._scaled(builder, row, operand, text, actual, actual["s"], span)
+            steps = steps_of(row.partials.get(operand, "zero"))[::-1]
+            part = self._scaled(builder, row, steps, actual, actual["s"], span)
             if part is None or not may_spread(row, actual):
                 return part
             return builder.apply("part", self.basis.sum_like, part, actual["~" + operand], span=span)
@@ -164,11 +169,11 @@ class Rules:
             zeros: dict[str, Atom] = {"d" + name: KNOWN_ZERO for name in row.operands}
             return self.rule(row, row.forward).put(builder, zeros | actual, span)
         total: Atom | None = None
-        for operand, text in row.partials.items():
+        for operand, partial in row.partials.items():
             tangent = actual.get("d" + operand)
             if tangent is not None:
-                term = self._scaled(builder, row, operand, text, actual, tangent, span)
-                if text in ("1", "-1") and may_spread(row, actual) and term is not None:
+                term = self._scaled(builder, row, steps_of(partial), actual, tangent, span)
+                if partial in ("1", "-1") and may_spread(row, actual) and term is not None:
                     term = builder.apply("spread", self.basis.broadcast_like, term, actual["r"], span=span)
                 total = self.sum(builder, total, term, "sum", span)
         return total
@@ -185,18 +190,32 @@ class Rules:
         self,
         builder: Builder,
         row: Primitive,
-        operand: str,
-        text: str,
+        steps: tuple[str, ...],
         actual: dict[str, Atom],
         factor: Atom,
         span: Span | None,
     ) -> Atom | None:
-        """partial · factor, where a partial of 1, -1 or zero costs no multiplication."""
-        if text == "zero":
+        """factor · partial, one step after the other; a partial of 1, -1 or zero costs no multiplication. -1 comes last, where it
+        may meet another one."""
+        if steps == ("zero",):
             return None
-        if text == "1":
+        if steps == ("1",):
             return factor
-        if text == "-1":
+        for text in steps:
+            if text == "-1":
+                continue
+            rule = self.rule(row, text)
+            if rule.is_product:
+                factor = rule.put(builder, actual | {MULTIPLIED: factor}, span)
+            else:
+                partial = rule.put(builder, actual, span)
+                factor = builder.apply("product", self.basis.times, factor, partial, span=span)
+        if "-1" in steps:
             return builder.apply("minus", self.basis.negate, factor, span=span)
-        partial = self.rule(row, text).put(builder, actual, span)
-        return builder.apply("product", self.basis.times, factor, partial, span=span)
+        return factor
+
+
+def steps_of(partial: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The factors of a partial, from the operand to the result. Forward mode multiplies by them in this order, reverse mode in
+    the opposite one: so a product on the way has the size of a derivative that belongs there."""
+    return (partial,) if isinstance(partial, str) else partial

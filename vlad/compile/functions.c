@@ -12,6 +12,12 @@ static inline double vlad_min(double x, double y) {
   return x > y || y != y ? y : x == 0 ? -(-x - y) : x;
 }
 
+/* x, of which the C compiler does not know that it is a constant. */
+static inline double vlad_unknown_real(double x) {
+  double volatile hidden = x;
+  return hidden;
+}
+
 /* -1, 0 or 1; keeps the sign of zero, and nan. */
 static inline double vlad_sign(double x) { return x == 0 || x != x ? x : copysign(1.0, x); }
 
@@ -115,11 +121,36 @@ static inline double vlad_far(double x, double y) {
   return y - y != 0 && y == y ? copysign(0.0, x) : x * 0.5 / hypot(0.5 * x, 0.5 * y);
 }
 
-/* The power of two that brings a size near 1. */
-static inline double vlad_scale(double size) {
-  int exponent = ilogb(size);
-  exponent = exponent > 1022 ? 1022 : exponent < -1022 ? -1022 : exponent;
-  return ldexp(1.0, -exponent);
+/* The exponent of a number's size, as its bits have it. */
+static inline long vlad_exponent(double x) {
+  union { double d; unsigned long i; } word = {x};
+  return word.i >> 52 & 2047;
+}
+
+/* The power of two that brings the size of x or y, whichever is larger, between 1 and 2, or as near as such a power can; 1 where
+   both are 0. */
+static inline double vlad_binary_scale(double x, double y) {
+  long a = vlad_exponent(x), b = vlad_exponent(y), opposite = 2046 - (a > b ? a : b);
+  union { unsigned long i; double d; } word = {(unsigned long)(opposite < 1 ? 1 : opposite > 2045 ? 2045 : opposite) << 52};
+  return x == 0 && y == 0 ? 1.0 : word.d;
+}
+
+/* The same of floats. */
+static inline float vlad_binary_scalef(float x, float y) {
+  return vlad_binary_scale(fabs(x) < 0x1p-126 ? x == 0 ? 0 : 0x1p-126 : fabs(x) < 0x1p127 ? x : 0x1p126,
+                           fabs(y) < 0x1p-126 ? y == 0 ? 0 : 0x1p-126 : fabs(y) < 0x1p127 ? y : 0x1p126);
+}
+
+/* The power of two that brings the size of x between 1 and 2, where y is below -1 and x to the y may be too small or too large even
+   for a float; else 1. */
+static inline double vlad_power_scale(double x, double y) {
+  if (!(y < -1) || fabs(y * (vlad_exponent(x) - 1023)) <= 100) return 1.0;
+  return x == 0 || x - x != 0 ? 1.0 : vlad_binary_scale(x, 0);
+}
+
+/* The same of floats. */
+static inline float vlad_power_scalef(float x, float y) {
+  return vlad_power_scale(x, y) == 1 ? 1 : vlad_binary_scalef(x, 0);
 }
 
 /* x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin. */
@@ -127,7 +158,7 @@ static inline double vlad_direction(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0) return x;
   if (distance - distance != 0) return vlad_far(x, y);
-  double scale = vlad_scale(distance);
+  double scale = vlad_binary_scale(distance, 0);
   x *= scale; y *= scale; distance *= scale;
   double xx = x * x, yy = y * y, total = xx + yy, square = distance * distance;
   double error = vlad_sum_error(xx, yy) + (fma(x, x, -xx) + fma(y, y, -yy));
@@ -136,10 +167,9 @@ static inline double vlad_direction(double x, double y) {
 
 /* x / (x x + y y); nan at the origin. */
 static inline double vlad_inversion(double x, double y) {
-  double distance = hypot(x, y);
-  if (distance == 0) return 0.0 / 0.0;
-  if (distance - distance != 0) return vlad_far(x, y) / distance;
-  double scale = vlad_scale(distance);
+  if (x == 0 && y == 0) return 0.0 / 0.0;
+  if (x - x != 0 || y - y != 0) return vlad_far(x, y) / hypot(x, y);
+  double scale = vlad_binary_scale(x, y);
   x *= scale; y *= scale;
   double xx = x * x, yy = y * y;
   double error = vlad_sum_error(xx, yy) + (fma(x, x, -xx) + fma(y, y, -yy));
@@ -148,9 +178,8 @@ static inline double vlad_inversion(double x, double y) {
 
 /* (y y - x x) / (x x + y y)^2: the derivative of inversion by x. */
 static inline double vlad_inversion_slope(double x, double y) {
-  double distance = hypot(x, y);
-  if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
-  double scale = vlad_scale(distance);
+  if ((x == 0 && y == 0) || x - x != 0 || y - y != 0) return 0.0 / 0.0;
+  double scale = vlad_binary_scale(x, y);
   x *= scale; y *= scale;
   double square = x * x + y * y;
   return y == x || y == -x ? 0.0 : (y - x) / square * ((y + x) / square) * scale * scale;
@@ -158,10 +187,9 @@ static inline double vlad_inversion_slope(double x, double y) {
 
 /* -2 x y / (x x + y y)^2: the derivative of inversion by y. */
 static inline double vlad_inversion_cross(double x, double y) {
-  double distance = hypot(x, y);
-  if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
+  if ((x == 0 && y == 0) || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0 || y == 0) return 0.0;
-  double scale = vlad_scale(distance);
+  double scale = vlad_binary_scale(x, y);
   x *= scale; y *= scale;
   double square = x * x + y * y;
   return -2.0 * (x / square) * (y / square) * scale * scale;
@@ -169,10 +197,9 @@ static inline double vlad_inversion_cross(double x, double y) {
 
 /* 2 x (x x - 3 y y) / (x x + y y)^3. */
 static inline double vlad_inversion_curve(double x, double y) {
-  double distance = hypot(x, y);
-  if (distance == 0 || x - x != 0 || y - y != 0) return 0.0 / 0.0;
+  if ((x == 0 && y == 0) || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0) return 0.0;
-  double scale = vlad_scale(distance);
+  double scale = vlad_binary_scale(x, y);
   x *= scale; y *= scale;
   double xx = x * x, yy = y * y, three = 3.0 * yy, square = xx + yy;
   double difference = (xx - three) + (fma(x, x, -xx) - fma(3.0, yy, -three) - 3.0 * fma(y, y, -yy));
@@ -189,7 +216,8 @@ static inline double vlad_whole_power(double x, double n) {
   return result;
 }
 
-/* (c + d x x)^(-k/2), the sum unrounded, for c, d = 1 or -1. */
+/* (c + d x x)^(-k/2), the sum unrounded, for d = 1 or -1; c is one of them or, where x is
+   scaled down, less. */
 static inline double vlad_conic_root(double c, double d, double k, double x) {
   double square = x * x, total = c + d * square;
   double error = vlad_sum_error(c, d * square) + d * fma(x, x, -square);
@@ -198,9 +226,9 @@ static inline double vlad_conic_root(double c, double d, double k, double x) {
   return result - result * (0.5 * k * ((total - exact) + error) / exact);
 }
 
-/* x^j (c + d x x)^(-k/2) for c, d = 1 or -1, whole j below k. */
+/* x^j (c + d x x)^(-k/2) for such c and d, whole j below k. */
 static inline double vlad_conic(double c, double d, double j, double k, double x) {
-  if (fabs(x) < 1e-10) return pow(c, -0.5 * k) * vlad_whole_power(x, j);
+  if (fabs(x) < 1e-10 && fabs(c) == 1) return pow(c, -0.5 * k) * vlad_whole_power(x, j);
   if (!(fabs(x) < 1e10)) return pow(d, -0.5 * k) * copysign(pow(fabs(x), j - k), fmod(j, 2) == 1 ? x : 1.0);
   if (c + d * x * x == 0 && fabs(x) == 1) return copysign(1.0 / 0.0, fmod(j, 2) == 1 ? x : 1.0);
   return vlad_whole_power(x, j) * vlad_conic_root(c, d, k, x);
@@ -214,9 +242,9 @@ static inline double vlad_conic_slope(double c, double d, double j, double k, do
   return vlad_conic(c, d, j - 1, k + 2, x) * last;
 }
 
-/* (1 + x)^-k, the sum unrounded. */
-static inline double vlad_one_plus_power(double k, double x) {
-  double total = 1.0 + x, error = vlad_sum_error(1.0, x);
+/* (u + x)^-k, the sum unrounded. */
+static inline double vlad_one_plus_power(double k, double u, double x) {
+  double total = u + x, error = vlad_sum_error(u, x);
   if (k == 1 && total != 0 && total - total == 0) return vlad_ratio(1.0, total, error);
   double result = pow(total, -k);
   int correct = total != 0 && result != 0 && result - result == 0 && k - k == 0;
@@ -224,11 +252,25 @@ static inline double vlad_one_plus_power(double k, double x) {
 }
 
 /* x^(y - n) (log x)^m, with the exact difference. */
-static inline double vlad_power_log(double x, double y, double n, double m) {
+static inline double vlad_plain_power_log(double x, double y, double n, double m) {
   double exponent = y - n, error = vlad_sum_error(y, -n), result = pow(x, exponent);
   if (!(x > 0 && x - x == 0)) return m == 0 ? result : 0.0 / 0.0;
   if (error != 0 && result > 0 && result - result == 0 && error - error == 0) result += result * (error * log(x));
   return m == 0 ? result : result * pow(log(x), m);
+}
+
+/* The same times v^-w, where w is whole and v a power of two that brings x near 1. */
+static inline double vlad_power_log(double x, double y, double n, double m, double w, double v) {
+  double result = vlad_plain_power_log(x, y, n, m);
+  if (v == 1) return result;
+  if (w == 0 || x == 0 || x - x != 0) return result;
+  if (!(w > 0 && w < 100 && x * v != 0 && x * v - x * v == 0 && v > 0)) return result * pow(v, -w);
+  if (!(fabs(result) > 1e-290 && fabs(result) < 1e290)) { /* else dividing by a power of two is exact */
+    result = vlad_plain_power_log(x, y, n - w, m);
+    v *= x;
+  }
+  for (int i = 0; i < w; i++) result /= v;
+  return result;
 }
 
 /* 1 / cos(x)^2. */

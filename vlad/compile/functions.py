@@ -14,8 +14,6 @@ ONE = """acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 fabs 
 sinh sqrt tan tanh tgamma trunc""".split()  # noqa: SIM905
 TWO = ["atan2", "copysign", "fmod", "hypot", "pow"]
 OTHER = {
-    "ldexp": "double ldexp(double, int);",
-    "ilogb": "int ilogb(double);",
     "snprintf": "int snprintf(char *, unsigned long, const char *, ...);",
     "strtod": "double strtod(const char *, char **);",
     "logl": "long double logl(long double);",
@@ -23,7 +21,7 @@ OTHER = {
     "cosl": "long double cosl(long double);",
     "sinl": "long double sinl(long double);",
 }
-RESULTS = "long double|double|int|long|unsigned|vlad_widef?"
+RESULTS = "long double|double|float|int|long|unsigned|vlad_widef?"
 HOSTS = {"snprintf", "strtod", "vlad_argument_character"}
 _NAME = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
 
@@ -65,11 +63,15 @@ WIDE = """#ifdef __AVX512F__
 
 
 # The functions of functions.c that are as right for floats, where all in them is of floats.
-SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_sum_error vlad_ratio vlad_sech_squared vlad_sharp_tanh
-vlad_gaussian vlad_root vlad_product vlad_divided vlad_is_far vlad_is_far_divisor vlad_wide_at vlad_wide_moved vlad_wide_start
+SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_binary_scale vlad_power_scale vlad_sum_error vlad_ratio
+vlad_sech_squared vlad_sharp_tanh vlad_gaussian vlad_root vlad_product vlad_divided vlad_is_far vlad_is_far_divisor vlad_wide_at vlad_wide_moved vlad_wide_start
 vlad_wide_add vlad_wide_less vlad_wide_rest vlad_wide_reciprocal_of_positive vlad_wide_divided_by_positive vlad_wide_signed
 vlad_wide_reciprocal vlad_wide_divided vlad_wide_exp vlad_wide_log vlad_wide_pow""".split()  # noqa: SIM905 (a list of so many words would be longer)
-OTHERWISE = ("vlad_wide_exp",)  # of these: functions.c has a definition for floats, too
+OTHERWISE = (
+    "vlad_binary_scale",
+    "vlad_power_scale",
+    "vlad_wide_exp",
+)  # of these: functions.c has a definition for floats, too
 _SINGLE = re.compile(
     rf"\b(?:(?:{'|'.join([*ONE, *TWO, 'fma', *SINGLE])})(?=\()|\d+\.\d*(?:e[-+]?\d+)?(?![\w.])|vlad_wide\b)"
     r"|\bdouble\b|(?<=\dp)d\b"

@@ -659,7 +659,7 @@ def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:
 def folded(statement: Compute) -> Leaf | None:
     """The result of an operation on constants; None where that is not known, or not to be."""
     row = statement.row
-    if row.name == "real" or not all(type(leaf) in (float, bool) for leaf in statement.operands):
+    if row.name == "unknown-real" or not all(type(leaf) in (float, bool) for leaf in statement.operands):
         return None
     if any(type(leaf) is bool for leaf in statement.operands):
         first = statement.operands[0]

@@ -602,7 +602,7 @@ class Walker:
         return (
             value
             if value.type.kind == "real"
-            else self.compute(self.machine.table["real"], [value], self.types.real)
+            else self.compute(self.machine.table["unknown-real"], [value], self.types.real)
         )
 
     def left_out(self, what: str) -> Result:

@@ -14,7 +14,9 @@ from typing import Any
 from vlad.devices import current, device_of, name_of
 from vlad.errors import VladError
 from vlad.primitives.error_function import erf, erfc
+from vlad.primitives.special import FAR_POWER
 from vlad.tensors import (
+    SORT,
     Tensor,
     expect_together,
     made,
@@ -36,7 +38,17 @@ Arrays = Callable[[Sequence[Value]], Sequence[Any]]  # operands_of, or reals_of
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
-    names = {"erf": erf, "erfc": erfc, "log_of_positive": _log_of_positive, "power": _power}
+    names = {
+        "erf": erf,
+        "erfc": erfc,
+        "power": _power,
+        "power_log": _power_log,
+        "binary_scale": _binary_scale,
+        "power_scale": _power_scale,
+        "sign": _sign,
+        "larger": _larger,
+        "smaller": _smaller,
+    }
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
     return function
 
@@ -56,6 +68,60 @@ def _power(xp: Any, x: Any, y: Any) -> Any:
         return answer
     size = xp.full_like(answer, abs(x)) if type(x) is float else xp.abs(x)
     return xp.where((y == 0.5) & ((x == 0) | (x == -xp.inf)), size, answer)
+
+
+def _sign(xp: Any, x: Any) -> Any:
+    """With the sign of zero, which NumPy's loses."""
+    return xp.sign(x) if SORT[x.dtype] != "f" else xp.where(x == 0, x, xp.sign(x))
+
+
+def _larger(xp: Any, x: Any, y: Any) -> Any:
+    """The larger one; of 0 and -0 it is 0, where a library takes any."""
+    answer = xp.maximum(x, y)
+    return answer if SORT[answer.dtype] != "f" else xp.where((x == 0) & (y == 0), x + y, answer)
+
+
+def _smaller(xp: Any, x: Any, y: Any) -> Any:
+    """The smaller one; of 0 and -0 it is -0."""
+    answer = xp.minimum(x, y)
+    return answer if SORT[answer.dtype] != "f" else xp.where((x == 0) & (y == 0), -(-x - y), answer)
+
+
+def _power_log(xp: Any, x: Any, y: Any, n: Any, m: Any, w: Any, v: Any) -> Any:
+    """x to the (y - n), times log x to the m, times v to the -w."""
+    if type(v) is float:
+        answer = _power(xp, x, y - n if v == 1 else y - n + w)
+        answer = answer if v == 1 else answer / (x * v) ** w
+    else:
+        one = xp.ones_like(v)
+        answer = _power(xp, x, y - n + w * xp.where(v == 1, 0 * one, one)) / xp.where(v == 1, one, x * v) ** w
+    return answer if type(m) is float and m == 0 else answer * _log_of_positive(xp, x) ** m
+
+
+def _power_scale(xp: Any, x: Any, y: Any) -> Any:
+    """The power of two that brings the size of x between 1 and 2, where x to the y, below -1, may be out of range; else 1."""
+    if type(y) is float and not y < -1:
+        return xp.ones_like(x)
+    size = _size(xp, x) if type(y) is float else _size(xp, x) * xp.ones_like(y)
+    exponent = _exponent(xp, size)
+    return xp.where((y < -1) & (xp.abs(y * exponent) > FAR_POWER) & (size < xp.inf), 2.0**-exponent, 1.0)
+
+
+def _binary_scale(xp: Any, x: Any, y: Any) -> Any:
+    """The power of two that brings the size of x or y, whichever is larger, between 1 and 2."""
+    return 2.0 ** -_exponent(xp, xp.maximum(_size(xp, x), _size(xp, y)))
+
+
+def _size(xp: Any, x: Any) -> Any:
+    return abs(x) if type(x) is float else xp.abs(x)
+
+
+def _exponent(xp: Any, size: Any) -> Any:
+    """Of the power of two below a size, as far as there are such powers."""
+    finite = xp.where(size < xp.inf, xp.where(size > 0, size, 1.0), xp.inf)
+    exponent = xp.floor(xp.log2(finite))
+    most = 126.0 if exponent.dtype == xp.float32 else 1022.0
+    return xp.where(exponent > most, most, xp.where(exponent < -most, -most, exponent))
 
 
 def is_elementwise(operands: tuple[Value, ...]) -> bool:

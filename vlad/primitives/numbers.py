@@ -16,6 +16,7 @@ from vlad.errors import VladError
 from vlad.hints import expected_of, kind, way_with
 from vlad.primitives.elementwise import Arrays, Formula, elementwise, formula, is_elementwise
 from vlad.primitives.special import (
+    binary_scale,
     conic,
     conic_slope,
     direction,
@@ -35,6 +36,7 @@ from vlad.primitives.special import (
     polygamma,
     power,
     power_log,
+    power_scale,
     sec_squared,
     sech_squared,
     sharp_tanh,
@@ -300,10 +302,10 @@ def _function(
     return _reals(name, "x", doc, rule, partials={"x": partial}, hidden=hidden, c=c, array=array, whole=whole)
 
 
-def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str) -> Primitive:
+def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str, array: str = "") -> Primitive:
     """A hidden real function of two reals."""
     c = f"vlad_{name.replace('-', '_')}({{x}}, {{y}})"
-    return _reals(name, "x y", doc, rule, partials={"x": by_x, "y": by_y}, hidden=True, c=c)
+    return _reals(name, "x y", doc, rule, partials={"x": by_x, "y": by_y}, hidden=True, c=c, array=array)
 
 
 def _comparison(
@@ -395,32 +397,46 @@ ROWS: list[Primitive] = [
     Primitive(
         "/", "x y", "Quotient; on one operand its reciprocal.\n(/ 12 3 2)  ⇒ 2\n(/ 4)  ⇒ 0.25", value=QUOTIENT,
         python="divide(x, y) if y == 0.0 else x / y", uses={"divide": QUOTIENT}, type="number number -> number",
-        partials={"x": "(reciprocal y)", "y": "(negate (* r (reciprocal y)))"}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
+        partials={"x": "(reciprocal y)", "y": ("(reciprocal y)", "r", "-1")}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
         with_zero=lambda w, x, y: x if x.type.of is ZERO else None, array="divide",
     ),
     # Compiled it is that division: who divides by y otherwise, too, divides once.
-    _reals("reciprocal", "x", "1 / x.", lambda x: divide(1.0, x), partials={"x": "(negate (/ r x))"}, hidden=True, array="1 / x",
-           c="1.0 / {x}", abstract=lambda w, x: w.apply(w.machine.table["/"], [w.constant(1.0), x])),
+    _reals("reciprocal", "x", "1 / x.", lambda x: divide(1.0, x), partials={"x": ("(/ (* t r) x)", "-1")}, hidden=True,
+           array="1 / x", c="1.0 / {x}", abstract=lambda w, x: w.apply(w.machine.table["/"], [w.constant(1.0), x])),
     NEGATE,
     Primitive(
         "real", "x", "x itself, which must be a real; hides a constant from the compiler.\n(real 3)  ⇒ 3",
         value=only_reals("real", lambda x: x), type="real -> real", partials={"x": "1"}, c="{x}",
         abstract=lambda w, x: w.each(x, lambda x: w.unknown_real(x)),
     ),
+    Primitive(
+        "unknown-real", "x", "x itself, hidden from the C compiler, too, which rounds functions of constants better than the C library.",
+        value=only_reals("unknown-real", lambda x: x), type="real -> real", partials={"x": "1"}, hidden=True,
+        c="vlad_unknown_real({x})",
+    ),
     _function("sqrt",
         "Square root; nan of negatives.\n(sqrt 16)  ⇒ 4\n(sqrt #[1 4 9])  ⇒ #[1 2 3]",
         quiet(math.sqrt), "(half-over-root x)", "sqrt({x})", "sqrt"),
-    _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* -0.5 r) x)",
+    _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* t (* -0.5 r)) x)",
               "vlad_half_over_root({x})", array="0.5 / xp.abs(xp.sqrt(x))", hidden=True),
     _function("exp", "e to the x.\n(exp 0)  ⇒ 1", quiet(math.exp), "r", "exp({x})", "exp"),
-    _function("log", "Natural logarithm.\n(log 1)  ⇒ 0", log, "(/ 1 x)", "log({x})", "log"),
+    _function("log", "Natural logarithm.\n(log 1)  ⇒ 0", log, "(/ t x)", "log({x})", "log"),
     _function("log1p",
-        "log of 1 + x, exact for small x.\n(log1p 0)  ⇒ 0", log1p, "(one-plus-power 1 x)", "log1p({x})", "log1p"),
-    _reals(
-        "one-plus-power", "k x", "(1 + x) to the -k, for constant k.", one_plus_power,
-        partials={"k": "zero", "x": "(* (negate k) (one-plus-power (+ k 1) x))"}, hidden=True, array="(1 + x) ** -k",
-        c="vlad_one_plus_power({k}, {x})",
+        "log of 1 + x, exact for small x.\n(log1p 0)  ⇒ 0", log1p, "(one-plus-power 1 1 x)", "log1p({x})", "log1p"),
+    _reals("one-plus-power", "k u x", "(u + x) to the -k, for constant k and u; u is 1 or, where x is scaled down, less.",
+        one_plus_power,
+        partials={
+            "k": "zero", "u": "zero",
+            "x": """(if (= k 1)
+                (let ((v (binary-scale 1 x))) (* (* (* t v) (negate (one-plus-power 2 v (* v x)))) v))
+                (* t (* (negate k) (one-plus-power (+ k 1) u x))))""",
+        },
+        hidden=True, array="(u + x) ** -k", c="vlad_one_plus_power({k}, {u}, {x})",
     ),
+    # Where a slope is a power of x, it may be out of range although what is multiplied by it brings it back. So x is scaled to
+    # be near 1, by a factor that is constant as far as derivatives are concerned.
+    _plane("binary-scale", "The power of two that brings the size of x or y, whichever is larger, between 1 and 2.", binary_scale,
+        "zero", "zero", "binary_scale(xp, x, y)"),
     _function("expm1",
         "exp x - 1, exact for small x.\n(expm1 0)  ⇒ 0", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
     _function("sin",
@@ -445,7 +461,11 @@ ROWS: list[Primitive] = [
     _reals("conic", "c d j k x", "x to the j times (c + d x x) to the -k/2, for constant c, d, j and k.", conic,
         partials={
             "c": "zero", "d": "zero", "j": "zero", "k": "zero",
-            "x": "(if (= j 0) (negate (* (* k d) (conic c d 1 (+ k 2) x))) (conic-slope c d j k x))",
+            "x": """(if (= j 0)
+                (let ((u (binary-scale 1 x)))
+                  (let ((slope (negate (* (* k d) (conic (* c (* u u)) d 1 (+ k 2) (* u x))))))
+                    (let ((scaled (* (* (* t u) slope) u))) (if (= k 1) scaled (* scaled u)))))
+                (* t (conic-slope c d j k x)))""",
         },
         hidden=True, c="vlad_conic({c}, {d}, {j}, {k}, {x})",
     ),
@@ -472,7 +492,7 @@ ROWS: list[Primitive] = [
               array="-2 * xp.tanh(x) / xp.cosh(x) ** 2", hidden=True),
     _function(
         "tanh-third", "The third derivative of tanh.", tanh_third,
-        "(let ((s (sech-squared x)) (t (sharp-tanh x))) (* 4 (* t (* s (+ 1 (* 3 (- s (* t t))))))))",
+        "(let ((a (sech-squared x)) (b (sharp-tanh x))) (* 4 (* b (* a (+ 1 (* 3 (- a (* b b))))))))",
         "vlad_tanh_third({x})", hidden=True,),
     _function(
         "sharp-tanh", "tanh x, to the last place: what its derivatives are made of.", sharp_tanh, "(sech-squared x)",
@@ -556,8 +576,8 @@ ROWS: list[Primitive] = [
     # with v = y/(x² + y²): the parts of 1/z, whose derivative is -1/z²
     _reals("inversion", "x y", "x / (x x + y y).", inversion,
         partials={
-            "x": "(inversion-slope x y)",
-            "y": "(inversion-cross x y)",
+            "x": "(let ((v (binary-scale x y))) (* (* (* t v) (inversion-slope (* v x) (* v y))) v))",
+            "y": "(let ((v (binary-scale x y))) (* (* (* t v) (inversion-cross (* v x) (* v y))) v))",
         },
         hidden=True, c="vlad_inversion({x}, {y})",
     ),
@@ -581,9 +601,9 @@ ROWS: list[Primitive] = [
     _reals("direction", "x y", "x / hypot(x, y); 0 at the origin.", direction,
         partials={
             "x": """(let ((none (= (hypot x y) 0)))
-                (let ((u (where none 1 x))) (where none 0 (* (direction y u) (inversion y u)))))""",
+                (let ((u (where none 1 x))) (where none 0 (* (* t (inversion y u)) (direction y u)))))""",
             "y": """(let ((none (= (hypot x y) 0)))
-                (let ((u (where none 1 x))) (where none 0 (negate (* r (inversion y u))))))""",
+                (let ((u (where none 1 x))) (where none 0 (negate (* (* t (inversion y u)) r)))))""",
         },
         hidden=True, c="vlad_direction({x}, {y})",
     ),
@@ -591,35 +611,41 @@ ROWS: list[Primitive] = [
     _reals("expt", "x y", "x to the y.\n(expt 2 10)  ⇒ 1024\n((derivative (lambda (x) (expt x 3))) 2)  ⇒ 12", power,
         partials={
             "x": """(let ((none (broadcast-like (where (= x 0) (where (= y 0) 1 0) 0) r)))
-                (let ((slope (* y (power-log (+ x none) y 1 0)))) (where (= none 1) 0 slope)))""",
-            "y": "(where (> x 0) (power-log (where (> x 0) x 1) y 0 1) (* 0 r))",
+                (let ((v (power-scale x (- y 1))))
+                  (where (= none 1) 0 (* (* t (* y (power-log (+ x none) y 1 0 1 v))) v))))""",
+            "y": "(where (> x 0) (power-log (where (> x 0) x 1) y 0 1 0 1) (* 0 r))",
         },
         c="pow({x}, {y})", array="power(xp, x, y)",
     ),
-    _reals("power-log", "x y n m", "x to the (y - n), times log x to the m, for constant n and m.", power_log,
+    _plane("power-scale",
+        "The power of two that brings the size of x between 1 and 2, if y is below -1 and x to the y may be out of range; else 1.",
+        power_scale, "zero", "zero", "power_scale(xp, x, y)"),
+    # where a power is out of range, the one above the -1st is not: with w powers of the scale v it is as near to 1
+    _reals("power-log", "x y n m w v",
+        "x to the (y - n), times log x to the m, times v to the -w, for constant n, m, w and v.", power_log,
         partials={
-            "x": """(let ((next (+ n 1)))
-                      (let ((none (broadcast-like (where (= x 0) (where (= y n) 1 0) 0) r)))
-                       (let ((first (where (= none 1) 0 (* (- y n) (power-log (+ x none) y next m)))))
-                        (if (= m 0) first (+ first (* m (power-log x y next (- m 1))))))))""",
-            "y": "(where (> x 0) (power-log (where (> x 0) x 1) y n (+ m 1)) (* 0 r))",
-            "n": "zero", "m": "zero",
+            "x": """(let ((next (+ n 1)) (all (where (= v 1) 1 (+ w 1))))
+                (let ((none (broadcast-like (where (= x 0) (where (= y n) 1 0) 0) r)) (scale (power-scale x (- y next))))
+                  (let ((first (where (= none 1) 0 (* (- y n) (power-log (+ x none) y next m all scale)))))
+                    (let ((slope (if (= m 0) first (+ first (* m (power-log x y next (- m 1) all scale))))))
+                      (* (* t slope) scale)))))""",
+            "y": "(where (> x 0) (power-log (where (> x 0) x 1) y n (+ m 1) w v) (* 0 r))",
+            "n": "zero", "m": "zero", "w": "zero", "v": "zero",
         },
-        array="x ** (y - n) * log_of_positive(xp, x) ** m", hidden=True,
-        c="vlad_power_log({x}, {y}, {n}, {m})",
+        array="power_log(xp, x, y, n, m, w, v)", hidden=True, c="vlad_power_log({x}, {y}, {n}, {m}, {w}, {v})",
     ),
     _function("abs",
         "Absolute value.\n(abs -3)  ⇒ 3", abs, "(sign x)", "fabs({x})", "abs", "(long){x} < 0 ? -{x} : {x}"),
     _reals("max", "x y", "The larger one; nan if either is.\n(max 1 3 2)  ⇒ 3", larger,
         partials={"x": "(broadcast-like (where (> x y) 1 (where (= x y) 0.5 0)) r)",
                   "y": "(broadcast-like (where (> y x) 1 (where (= x y) 0.5 0)) r)"},
-        variadic="left", unary="(max x x)", c="vlad_max({x}, {y})", array="maximum",
+        variadic="left", unary="(max x x)", c="vlad_max({x}, {y})", array="larger(xp, x, y)",
         whole="(long){x} > (long){y} ? {x} : {y}",
     ),
     _reals("min", "x y", "The smaller one; nan if either is.\n(min 1 3 2)  ⇒ 1", smaller,
         partials={"x": "(broadcast-like (where (< x y) 1 (where (= x y) 0.5 0)) r)",
                   "y": "(broadcast-like (where (< y x) 1 (where (= x y) 0.5 0)) r)"},
-        variadic="left", unary="(min x x)", c="vlad_min({x}, {y})", array="minimum",
+        variadic="left", unary="(min x x)", c="vlad_min({x}, {y})", array="smaller(xp, x, y)",
         whole="(long){x} < (long){y} ? {x} : {y}",
     ),
     _function("floor",
@@ -634,7 +660,7 @@ ROWS: list[Primitive] = [
         _integral(round), "zero", "rint({x})", "round", "{x}"),
     _function("sign",
         "-1, 0 or 1.\n(map sign '(-3 0 5))  ⇒ (-1 0 1)",
-        sign, "zero", "vlad_sign({x})", "sign", "((long){x} > 0) - ((long){x} < 0)"),
+        sign, "zero", "vlad_sign({x})", "sign(xp, x)", "((long){x} > 0) - ((long){x} < 0)"),
     _reals("modulo", "x y", "x - y floor(x/y): the sign of y.\n(modulo 7 3)  ⇒ 1\n(modulo -7 3)  ⇒ 2", modulo,
         partials={"x": "1", "y": "(round (/ (- r x) y))"},
         c="vlad_modulo({x}, {y})", array="remainder", whole="vlad_whole_modulo({x}, {y})",

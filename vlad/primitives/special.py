@@ -21,6 +21,8 @@ GUARD = 192  # bits behind the point: 53 of the result, 60 a small argument lose
 TINY = 2.0**-60  # below it the pole at 0 is all there is, above its reciprocal the first term of the series
 SERIES_TERMS = 26
 SERIES_FROM = 34  # the series in 1/x, cut after so many terms, is exact to 2^-130 from here on
+FAR_POWER = 100  # as a power of two
+MOST_SCALES = 100  # of a power: one for each derivative
 MOST_DERIVATIVES = 60  # of polygamma: the work grows with their cube
 
 
@@ -73,7 +75,7 @@ def direction(x: float, y: float) -> float:
     distance = math.hypot(x, y)
     if distance == 0 or math.isinf(distance) or distance != distance:
         return _far(x, y) if distance else x
-    scale = _scale(distance)
+    scale = binary_scale(distance, 0.0)
     x, y, distance = x * scale, y * scale, distance * scale
     total, error = _sum_of_squares(x, y)
     square, square_error = two_product(distance, distance)
@@ -86,11 +88,6 @@ def _far(x: float, y: float) -> float:
     return math.copysign(0.0, x) if math.isinf(y) else x * 0.5 / math.hypot(0.5 * x, 0.5 * y)
 
 
-def _scale(distance: float) -> float:
-    """A power of two that brings it near 1, or as near as such a power can."""
-    return math.ldexp(1.0, max(-1022, min(1022, -math.frexp(distance)[1])))
-
-
 def _sum_of_squares(x: float, y: float) -> tuple[float, float]:
     (xx, x_error), (yy, y_error) = two_product(x, x), two_product(y, y)
     total, error = _two_sum(xx, yy)
@@ -99,10 +96,11 @@ def _sum_of_squares(x: float, y: float) -> tuple[float, float]:
 
 def inversion(x: float, y: float) -> float:
     """x / (x² + y²); nan at the origin."""
-    distance = math.hypot(x, y)
-    if distance == 0 or math.isinf(distance) or distance != distance:
-        return NAN if distance == 0 else _far(x, y) / distance
-    scale = _scale(distance)
+    if x == 0 and y == 0:
+        return NAN
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return _far(x, y) / math.hypot(x, y)
+    scale = binary_scale(x, y)
     return _ratio_of_sum(x * scale, *_sum_of_squares(x * scale, y * scale)) * scale
 
 
@@ -184,7 +182,38 @@ def power(x: float, y: float) -> float:
         return NAN
 
 
-def power_log(x: float, y: float, n: float, m: float) -> float:
+def binary_scale(x: float, y: float) -> float:
+    """The power of two that brings the size of x or y, whichever is larger, between 1 and 2, or as near as such a power can; 1
+    where both are 0."""
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return 2.0**-1022
+    size = max(abs(x), abs(y))
+    return math.ldexp(1.0, max(-1022, min(1022, 1 - math.frexp(size)[1]))) if size else 1.0
+
+
+def power_scale(x: float, y: float) -> float:
+    """The power of two that brings the size of x between 1 and 2, where y is below -1 and x to the y may be out of range, that of
+    floats of 32 bits included; else 1."""
+    if y >= -1 or y != y or x == 0 or not math.isfinite(x) or abs(y * (math.frexp(x)[1] - 1)) <= FAR_POWER:
+        return 1.0
+    return binary_scale(x, 0.0)
+
+
+def power_log(x: float, y: float, n: float, m: float, w: float = 0.0, v: float = 1.0) -> float:
+    """x^(y - n) (log x)^m v^-w, where w is whole and v a power of two that brings x near 1."""
+    result = _power_log(x, y, n, m)
+    if v == 1 or w == 0 or x == 0 or not math.isfinite(x):
+        return result
+    if not (0 < w < MOST_SCALES and 0 < abs(x * v) < INFINITY and v > 0):
+        return result * power(v, -w)
+    if not 1e-290 < abs(result) < 1e290:  # else dividing by a power of two is exact
+        result, v = _power_log(x, y, n - w, m), x * v
+    for _ in range(int(w)):
+        result /= v
+    return result
+
+
+def _power_log(x: float, y: float, n: float, m: float) -> float:
     """x^(y - n) (log x)^m, with the exact difference: its rounding error counts log x times."""
     exponent, error = _two_sum(y, -n)
     result = power(x, exponent)
@@ -205,16 +234,16 @@ def _log_power(x: float, m: float) -> float:
 
 
 def conic(c: float, d: float, j: float, k: float, x: float) -> float:
-    """x^j (c + d x²)^(-k/2) for c, d = ±1, j = 0, 1, … below k, rounded once: exact on integers up to the root."""
-    if not (abs(c) == abs(d) == 1 and 0 <= j < k < 100 and k == math.floor(k) and j == math.floor(j)):
+    """x^j (c + d x²)^(-k/2) for d = ±1, j = 0, 1, … below k, rounded once: exact on integers up to the root. c is ±1, or where x
+    is scaled down, less."""
+    if not (abs(c) <= abs(d) == 1 and 0 <= j < k < 100 and k == math.floor(k) and j == math.floor(j)):
         return power(x, j) * power(c + d * (x * x), -0.5 * k)
-    if abs(x) < 1e-10:
+    if abs(x) < 1e-10 and abs(c) == 1:
         return power(c, -0.5 * k) * power(x, j)
     if not abs(x) < 1e10:
         return power(d, -0.5 * k) * math.copysign(power(abs(x), j - k), x if j % 2 else 1.0)
-    numerator, denominator = x.as_integer_ratio()
-    square, order = denominator * denominator, int(k)
-    total = int(c) * square + int(d) * numerator * numerator
+    numerator, denominator = _over_common(x, c)
+    order, total = int(k), _conic_total(c, d, numerator, denominator)
     above = numerator ** int(j) * denominator ** (order - int(j))
     if total == 0:
         return math.copysign(INFINITY, x if j % 2 else 1.0)
@@ -228,22 +257,34 @@ def conic(c: float, d: float, j: float, k: float, x: float) -> float:
     return size if above > 0 else -size
 
 
+def _over_common(x: float, c: float) -> tuple[int, int]:
+    """x as a ratio of integers, of which c times the square of the second is an integer, too."""
+    numerator, denominator = x.as_integer_ratio()
+    unit = c.as_integer_ratio()[1]
+    return numerator * unit, denominator * unit
+
+
+def _conic_total(c: float, d: float, numerator: int, denominator: int) -> int:
+    """c + d x², times the square of the denominator of x."""
+    above, below = c.as_integer_ratio()
+    return above * denominator * denominator // below + int(d) * numerator * numerator
+
+
 def conic_slope(c: float, d: float, j: float, k: float, x: float) -> float:
     """The derivative of `conic` by x for j >= 1: x^(j-1) (c + d x²)^(-k/2-1) (j c + (j - k) d x²), the last factor exact."""
-    if not (abs(c) == abs(d) == 1 and 1 <= j < k < 98 and k == math.floor(k) and j == math.floor(j)):
+    if not (abs(c) <= abs(d) == 1 and 1 <= j < k < 98 and k == math.floor(k) and j == math.floor(j)):
         square = x * x
         return power(x, j - 1) * power(c + d * square, -0.5 * k - 1.0) * (j * c + (j - k) * d * square)
     if not abs(x) < 1e10:
         return (j - k) * d * conic(c, d, j + 1, k + 2, x)
-    numerator, denominator = x.as_integer_ratio()
-    square_below = denominator * denominator
-    above = int(j * c) * square_below + int((j - k) * d) * numerator * numerator
-    return conic(c, d, j - 1, k + 2, x) * _quotient(above, square_below)
+    numerator, denominator = _over_common(x, c)
+    above = _conic_total(j * c, (j - k) * d, numerator, denominator)
+    return conic(c, d, j - 1, k + 2, x) * _quotient(above, denominator * denominator)
 
 
-def one_plus_power(k: float, x: float) -> float:
-    """(1 + x)^-k, the sum unrounded."""
-    total, error = _two_sum(1.0, x)
+def one_plus_power(k: float, u: float, x: float) -> float:
+    """(u + x)^-k, the sum unrounded."""
+    total, error = _two_sum(u, x)
     if k == 1 and 0 < abs(total) < INFINITY:
         return _ratio_of_sum(1.0, total, error)
     result = power(total, -k)
