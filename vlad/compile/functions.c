@@ -261,7 +261,10 @@ static inline long double vlad_psi(double n, double x) {
   long double result = order ? (order % 2 ? sum : -sum) : logl(v) - sum;
   if (x > 0) return result;
   const long double pi = 3.14159265358979323846264338327950288L;
-  long double angle = pi * ((long double)x - rint(x)), c = cosl(angle) / sinl(angle), slope = 0, scale = pi;
+  double part = x - rint(x), rest = 0.5 - fabs(part); /* both exact: near halves cos of a rounded angle would be that rounding */
+  long double sine = fabs(part) > 0.25 ? copysign(1.0, part) * cosl(pi * rest) : sinl(pi * part);
+  long double cosine = rest < 0.25 ? sinl(pi * rest) : cosl(pi * part);
+  long double c = cosine / sine, slope = 0, scale = pi;
   long double from[64] = {0, 1}, to[64];
   for (int i = 0; i < order; i++) {
     for (int k = 0; k < 64; k++) to[k] = 0;

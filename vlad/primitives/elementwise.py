@@ -84,14 +84,14 @@ def elementwise(
 
 def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: Sequence[Any]) -> Any:
     given = [array for array in arrays if type(array) is not float]
-    single = all(array.dtype == xp.float32 for array in given)
+    kind = xp.float32 if all(array.dtype == xp.float32 for array in given) else xp.float64  # reals take it, too
     there = device_of(given[0])
     spread = xp.broadcast_arrays(
-        *[there.asarray(array, xp.float64) if type(array) is float else array for array in arrays]
+        *[there.asarray(array, kind) if type(array) is float else array for array in arrays]
     )
     entries = [map(float, on_host(xp.reshape(array, (-1,))).tolist()) for array in spread]
     results = [rule(*entry) for entry in zip(*entries, strict=True)]
-    return xp.reshape(there.asarray(results, xp.float32 if single else xp.float64), spread[0].shape)
+    return xp.reshape(there.asarray(results, kind), spread[0].shape)
 
 
 def library(name: str, *values: Value) -> Any:

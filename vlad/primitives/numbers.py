@@ -582,9 +582,9 @@ ROWS: list[Primitive] = [
     _reals("direction", "x y", "x / hypot(x, y); 0 at the origin.", direction,
         partials={
             "x": """(let ((none (= (hypot x y) 0)))
-                (let ((u (where none 1 x))) (where none 0 (* (direction y u) (inversion y u)))))""",
+                (let ((u (where none 1 x))) (where none +nan.0 (* (direction y u) (inversion y u)))))""",
             "y": """(let ((none (= (hypot x y) 0)))
-                (let ((u (where none 1 x))) (where none 0 (negate (* r (inversion y u))))))""",
+                (let ((u (where none 1 x))) (where none +nan.0 (negate (* r (inversion y u))))))""",
         },
         hidden=True, c="vlad_direction({x}, {y})",
     ),
