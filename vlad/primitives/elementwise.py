@@ -13,7 +13,7 @@ from typing import Any
 
 from vlad.devices import current, device_of, name_of
 from vlad.errors import VladError
-from vlad.primitives.error_function import erf, erfc
+from vlad.primitives.error_function import erf, erfc, erfcx, log_erfc, log_normal_cdf
 from vlad.tensors import (
     Tensor,
     expect_together,
@@ -36,7 +36,10 @@ Arrays = Callable[[Sequence[Value]], Sequence[Any]]  # operands_of, or reals_of
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
-    names = {"erf": erf, "erfc": erfc, "log_of_positive": _log_of_positive, "power": _power}
+    names = {
+        "erf": erf, "erfc": erfc, "erfcx": erfcx, "log_erfc": log_erfc, "log_normal_cdf": log_normal_cdf,
+        "log_of_positive": _log_of_positive, "power": _power,
+    }  # fmt: skip
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
     return function
 

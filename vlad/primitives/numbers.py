@@ -42,6 +42,14 @@ from vlad.primitives.special import (
     tanh_second,
     tanh_third,
 )
+from vlad.primitives.tails import (
+    erfcx,
+    erfcx_derivative,
+    log_erfc,
+    log_erfc_derivative,
+    log_normal_cdf,
+    log_normal_cdf_derivative,
+)
 from vlad.tensors import Tensor, operands_of, reals_of
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
 
@@ -307,6 +315,19 @@ def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str) -> Primitive:
     return _reals(name, "x y", doc, rule, partials={"x": by_x, "y": by_y}, hidden=True, c=c)
 
 
+def _tail(name: str, doc: str, rule: Rule1, derivative: Rule2) -> list[Primitive]:
+    """A function of one real, and the hidden row of its derivatives, which knows all orders."""
+    c = f"vlad_{name.replace('-', '_')}"
+    higher, array = f"{name}-derivative", f"{name.replace('-', '_')}(xp, x)"
+    return [
+        _function(name, doc, rule, f"({higher} 1 x)", f"{c}({{x}})", array),
+        _reals(
+            higher, "n x", f"The n-th derivative of {name}, for constant n.", derivative,
+            partials={"n": "zero", "x": f"({higher} (+ n 1) x)"}, hidden=True, c=f"{c}_derivative({{n}}, {{x}})",
+        ),
+    ]  # fmt: skip
+
+
 def _comparison(
     name: str, doc: str, rule: Callable[[float, float], bool], python: str, array: str
 ) -> Primitive:
@@ -495,6 +516,18 @@ ROWS: list[Primitive] = [
         "1 - erf x, exact for large x.\n(erfc 0)  ⇒ 1",
         math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})",
         "erfc(xp, x)",
+    ),
+    *_tail(
+        "erfcx", "exp(x x) times erfc x, without overflow for large x.\n(round-to 9 (erfcx 1e8))  ⇒ 6e-9",
+        erfcx, erfcx_derivative,
+    ),
+    *_tail(
+        "log-erfc", "log of erfc x, exact for large x.\n(round-to 4 (log-erfc 1e3))  ⇒ -1000007.4801",
+        log_erfc, log_erfc_derivative,
+    ),
+    *_tail(
+        "log-normal-cdf", "log of the normal distribution's share below x, exact on both sides.\n"
+        "(round-to 4 (log-normal-cdf -40))  ⇒ -804.6084", log_normal_cdf, log_normal_cdf_derivative,
     ),
     _function(
         "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "vlad_gaussian({x})", array="xp.exp(-x * x)", hidden=True
