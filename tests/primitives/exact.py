@@ -89,15 +89,18 @@ def _erfcx(x: Real) -> list[Real]:
 def _log_erfc(x: Real) -> list[Real]:
     """Minus the hazard h = 2/√π exp(-x²) / erfc x and its derivatives: h' = h (h - 2x)."""
     with mp.extradps(60 + (0 if abs(x) > 1e-9 else -int(mp.log(abs(x), 10)))):
-        h, tail = 2 / root(mp.pi) * mp.exp(-x * x) / mp.erfc(x), mp.erfc(x)
+        tail = mp.erfc(x)
+        h = 2 / root(mp.pi) * mp.exp(-x * x) / tail
         slope = h * (h - 2 * x)
         return [mp.log(tail), -h, -slope, -(slope * (h - 2 * x) + h * (slope - 2))]
 
 
 def _log_normal(x: Real) -> list[Real]:
-    with mp.extradps(320):
-        value, *derivatives = _log_erfc(-x / root(mpf(2)))
-        return [value - mp.log(2), *[d * (-1 / root(mpf(2))) ** k for k, d in enumerate(derivatives, 1)]]
+    with mp.extradps(60):
+        y = -x / root(mpf(2))
+        value, *derivatives = _log_erfc(y)
+        value = mp.log1p(-mp.erfc(-y) / 2) if x > 0 else value - mp.log(2)
+        return [value, *[d * (-1 / root(mpf(2))) ** k for k, d in enumerate(derivatives, 1)]]
 
 
 def _gamma(x: Real) -> list[Real]:

@@ -296,12 +296,12 @@ static inline double vlad_gamma_third(double x) {
 }
 
 /* How many parts of Laplace's continued fraction are exact enough for the n-th derivative (primitives/tails.py has all of this). */
-static inline long vlad_tail_terms(double n, double x) { return 40 + 8 * (long)n + (long)(300.0 / (x * x)); }
+static inline long vlad_tail_terms(double n, double x) { return 24 + 8 * (long)n + (long)((180.0 + 40.0 * n) / (x * x)); }
 
 /* exp(x x) erfc(x). */
 static inline double vlad_erfcx(double x) {
   if (x != x) return x;
-  if (x < 0.5) {
+  if (x < 2.0) {
     double square = x * x, result = exp(square);
     return (square < 709.0 ? result + result * fma(x, x, -square) : result) * erfc(x);
   }

@@ -22,7 +22,7 @@ ROOT_HALF = 0.7071067811865476
 
 def _terms(n: int, x: float) -> int:
     """How many parts of the fraction, cut off so, are exact enough for the n-th derivative: an error shrinks by exp(-2x √2k)."""
-    return 40 + 8 * n + int(300.0 / (x * x))
+    return 24 + 8 * n + int((180.0 + 40.0 * n) / (x * x))
 
 
 def _parts(n: int, x: float) -> list[float]:
@@ -50,7 +50,7 @@ def erfcx(x: float) -> float:
     """exp(x²) erfc(x)."""
     if x != x:
         return x
-    if x < MIDDLE:
+    if x < 2.0:  # where there are too many parts
         return _exp_of_square(x) * math.erfc(x)
     return ONE_OVER_ROOT_PI / (x + _parts(1, x)[0])
 
