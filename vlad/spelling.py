@@ -50,6 +50,8 @@ ELSEWHERE = {
     "hash-ref": "a table is a list of pairs: `(cdr (assoc KEY TABLE))`",
     "head": "write `car` or `first`",
     "isnan": "`(nan? x)` asks that of a number; in a tensor `(= t t)` is false there",
+    "logcdf": "write `(log-normal-cdf x)`",
+    "log_ndtr": "write `(log-normal-cdf x)`",
     "len": "write `length` for lists, `size` or `shape` for tensors",
     "let-values": "write `(let (((cons a b) VALUE)) BODY)`, where VALUE answers `(cons a b)`",
     "help": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means; there, `,help` lists the commands",

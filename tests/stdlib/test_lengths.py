@@ -117,7 +117,9 @@ def test_of_all_magnitudes(tier: str) -> None:
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
 def test_at_the_edges(tier: str) -> None:
     lines: list[str] = []
-    texts = list(EDGES)[:: 4 if tier == "compile" and not THOROUGH else 1]  # each takes a third of a second to compile
+    texts = list(EDGES)[
+        :: 4 if tier == "compile" and not THOROUGH else 1
+    ]  # each takes a third of a second to compile
     vlad.Session(tier=tier, write=lines.append).run_text(NUMBERS + "\n".join(texts))
     found = dict(zip(texts, "".join(lines).splitlines(), strict=True))
     assert found == {text: EDGES[text] for text in texts}

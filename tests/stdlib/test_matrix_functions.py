@@ -1,4 +1,4 @@
-"""Functions of matrices at equal, nearly equal and different eigenvalues: values and derivatives to the third order, both modes."""
+"""Functions of matrices at equal, nearly equal and different eigenvalues: values, and derivatives in both modes."""
 
 from __future__ import annotations
 

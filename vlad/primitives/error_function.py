@@ -39,7 +39,9 @@ def erfcx(xp: Any, x: Any) -> Any:
     upper = _scaled(xp, xp.abs(x))
     below = xp.where(x < -_BEYOND, -_BEYOND, xp.where(x < 0, x, 0.0))
     rough = xp.round(below * 16) / 16
-    return xp.where(x < 0, 2 * xp.exp(rough * rough) * xp.exp((below - rough) * (below + rough)) - upper, upper)
+    return xp.where(
+        x < 0, 2 * xp.exp(rough * rough) * xp.exp((below - rough) * (below + rough)) - upper, upper
+    )
 
 
 def log_erfc(xp: Any, x: Any) -> Any:

@@ -132,7 +132,11 @@ def _abstract_logsumexp(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
     kept = tuple([1 if axis in axes else length for axis, length in enumerate(shape)])
     left = tuple([length for axis, length in enumerate(shape) if axis not in axes])
     if any(shape[axis] == 0 for axis in axes):
-        return filled(w, kept if keep else left, -math.inf, kind_of(t)) if keep or left else w.constant(-math.inf)
+        return (
+            filled(w, kept if keep else left, -math.inf, kind_of(t))
+            if keep or left
+            else w.constant(-math.inf)
+        )
     top = _abstract_top(w, t, axes)
     powers = w.apply(table["exp"], [w.apply(table["-"], [t, top])])
     total = w.apply(table["+"], [w.apply(table["log"], [_combined("+")(w, powers, axes, True)]), top])
@@ -218,7 +222,9 @@ def _abstract_place(name: str, combine: str) -> Callable[..., Any]:
         if any(shape[one] == 0 for one in axes):
             return w.fail(f"{name} of nothing")
         if 0 in shape:
-            return filled(w, tuple([shape[one] for one in range(len(shape)) if one not in axes]), 0.0, "int64")
+            return filled(
+                w, tuple([shape[one] for one in range(len(shape)) if one not in axes]), 0.0, "int64"
+            )
         extreme = reduced(w, t, axes, True, combine)
         place = Access(
             0, contiguous(shape) if at is None else tuple([int(one == at) for one in range(len(shape))])
