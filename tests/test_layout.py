@@ -29,7 +29,7 @@ ROOMS = (
     ("vlad", "hints"),
     (
         "vlad.primitives",
-        "special error_function elementwise kernels numbers data walking numerals strings arrays products shaping tensors "
+        "special tails error_function elementwise kernels numbers data walking numerals strings arrays products shaping tensors "
         "indexing reductions sorting linear_algebra determinants decompositions norms contractions networks random files control "
         "transforms table",
     ),

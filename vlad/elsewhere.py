@@ -576,7 +576,8 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("write `log-gamma`", "gammaln gamma-ln loggamma"),
     ("write `(exp (- (+ (log-gamma a) (log-gamma b)) (log-gamma (+ a b))))`", "beta"),
     ("write `(- (+ (log-gamma a) (log-gamma b)) (log-gamma (+ a b)))`", "betaln log-beta lbeta"),
-    ("write `(/ (+ 1 (erf (/ x (sqrt 2)))) 2)`", "ndtr normal-cdf norm-cdf"),
+    ("write `(exp (log-normal-cdf x))`", "ndtr normal-cdf norm-cdf"),
+    ("write `(log-normal-cdf x)`", "logcdf log_ndtr"),
     (
         "this special function is not there; `gamma`, `log-gamma`, `digamma`, `polygamma`, `erf` and `erfc` are",
         "bessel_j0 bessel zeta i0 i1 gammainc betainc erfinv sinc",

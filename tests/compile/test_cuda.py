@@ -226,6 +226,7 @@ FIRST = {
     "conic-slope": (1.0, -1.0, 2.0, 3.0),
     "polygamma": (2.0,),
     "one-plus-power": (2.0, 1.0),
+    **{f"{name}-derivative": (2.0,) for name in ("erfcx", "log-erfc", "log-normal-cdf")},
 }
 ROWS = [
     row for row in TABLE.values()

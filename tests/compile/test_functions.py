@@ -72,6 +72,8 @@ def operands(row: Primitive, draw: random.Random) -> list[float]:
         ]
     if row.name == "polygamma":
         return [float(draw.randint(0, 12)), point(draw)]
+    if row.name.endswith("-derivative"):
+        return [float(draw.randint(1, 5)), point(draw)]
     return [point(draw) for _ in row.operands]
 
 

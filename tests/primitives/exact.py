@@ -77,6 +77,32 @@ def _erfc(x: Real) -> list[Real]:
     return [mp.erfc(x), *[-d for d in _erf(x)[1:]]]
 
 
+def _erfcx(x: Real) -> list[Real]:
+    """By the recurrence of the derivatives, in which for large x about x² cancels in each turn."""
+    with mp.extradps(40 + 4 * max(0, int(mp.log(abs(x) + 1, 10))) * 2):
+        value, slope = mp.exp(x * x) * mp.erfc(x), -2 / root(mp.pi)
+        slope += 2 * x * value
+        curve = 2 * x * slope + 2 * value
+        return [value, slope, curve, 2 * x * curve + 4 * slope]
+
+
+def _log_erfc(x: Real) -> list[Real]:
+    """Minus the hazard h = 2/√π exp(-x²) / erfc x and its derivatives: h' = h (h - 2x)."""
+    with mp.extradps(60 + (0 if abs(x) > 1e-9 else -int(mp.log(abs(x), 10)))):
+        tail = mp.erfc(x)
+        h = 2 / root(mp.pi) * mp.exp(-x * x) / tail
+        slope = h * (h - 2 * x)
+        return [mp.log(tail), -h, -slope, -(slope * (h - 2 * x) + h * (slope - 2))]
+
+
+def _log_normal(x: Real) -> list[Real]:
+    with mp.extradps(60):
+        y = -x / root(mpf(2))
+        value, *derivatives = _log_erfc(y)
+        value = mp.log1p(-mp.erfc(-y) / 2) if x > 0 else value - mp.log(2)
+        return [value, *[d * (-1 / root(mpf(2))) ** k for k, d in enumerate(derivatives, 1)]]
+
+
 def _gamma(x: Real) -> list[Real]:
     g, a, b, c = mp.gamma(x), mp.psi(0, x), mp.psi(1, x), mp.psi(2, x)
     return [g, g * a, g * (a * a + b), g * (a**3 + 3 * a * b + c)]
@@ -208,6 +234,9 @@ CASES = [
     _one("expm1", lambda x: [mp.expm1(x)] + [mp.exp(x)] * 3, between(-700, 709), wide(-320, 0), subnormal),
     _one("erf", _erf, between(-6, 6), between(-26, 26), wide(-320, 0), subnormal),
     _one("erfc", _erfc, between(-6, 6), between(-6, 26), wide(-320, 0), subnormal),
+    _one("erfcx", _erfcx, between(-6, 6), between(-26, 26), wide(-300, 0), positive(0, 6)),
+    _one("log-erfc", _log_erfc, between(0.5, 6), between(-6, 26), wide(-60, 0)),
+    _one("log-normal-cdf", _log_normal, between(-6, 6), between(-36, 36), wide(-60, 0)),
     _one("gamma", _gamma, between(0.1, 20), between(0.1, 170), positive(-70, 0), near_integers(-20, 5),
          between(-20, 0), near(1.4616321449683623)),
     _one("lgamma", _log_gamma, between(0.1, 20), positive(-70, 100), near_integers(-20, 5), between(-20, 0),

@@ -6,6 +6,7 @@ A row is asked for 1,000 points by each operand, four orders: 4,000 numbers. A t
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from amounts import THOROUGH
@@ -13,11 +14,26 @@ from exact import CASES, SUBNORMAL, Case
 from mpmath import mpc, mpf
 from nested import derivative
 
+import vlad
 from vlad.primitives.special import polygamma
 
 POINTS = 10_000 if THOROUGH else 1_000
-SLOW = {"gamma", "lgamma", "digamma"}  # 50 µs a call here, 300 in mpmath
+SLOW = {
+    "gamma",
+    "lgamma",
+    "digamma",
+    "erfcx",
+    "log-erfc",
+    "log-normal-cdf",
+}  # 50 µs a call here, 300 in mpmath
 MOST_ULPS = 4.0
+# Where the hazard of a tail has its points of inflection, higher derivatives are differences.
+LOOSER = {
+    ("log-erfc", 2): 8.0,
+    ("log-erfc", 3): 128.0,
+    ("log-normal-cdf", 2): 8.0,
+    ("log-normal-cdf", 3): 128.0,
+}
 LARGEST = mpf(2) ** 1020  # the last factors of a product may overflow before it does
 
 
@@ -41,7 +57,7 @@ def test_within_four_units_in_the_last_place(case: Case, order: int) -> None:
         if ulps > worst:
             worst, where = ulps, (point, found, float(exact[order]))
     assert count > POINTS // 10
-    assert worst <= MOST_ULPS, (worst, where)
+    assert worst <= LOOSER.get((case.name, order), MOST_ULPS), (worst, where)
 
 
 def _exact(case: Case, point: tuple[float, ...]) -> list[mpf] | None:
@@ -61,6 +77,26 @@ def test_polygamma_of_high_order(n: int) -> None:
         x = (-1) ** k * (0.013 + 0.37 * k)
         true = mp.psi(n, mpf(x))
         assert distance(polygamma(float(n), x), true) <= 1.0, x
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_polygamma_of_negative_numbers(tier: str) -> None:
+    """By reflection: at halves, where an even order has a cosine that is 0 or nearly so, near them, near poles and anywhere."""
+    from mpmath import mp
+
+    r, compiled = random.Random(33), vlad.Session(tier=tier).eval("(lambda (n x) (polygamma n x))")
+    for turn in range(4000 if THOROUGH else 200):
+        n, off = r.randint(0, 20), r.choice((-1, 1)) * 2 ** r.uniform(-45, -1)
+        x = (
+            r.randint(-201, 199) + 0.5,
+            r.randint(-200, 199) + 0.5 + off,
+            r.randint(-200, 200) + off,
+            r.uniform(-200.5, 200),
+        )[turn % 4]
+        true = mp.psi(n, mpf(x))
+        if (x > 0 or x != math.floor(x)) and abs(true) < LARGEST:
+            assert distance(compiled(float(n), x), true) <= 1.0, (n, x)
+    assert distance(compiled(8.0, -170.5), mp.psi(8, mpf(-170.5))) <= 1.0
 
 
 def test_the_smallest_numbers() -> None:

@@ -303,7 +303,10 @@ static inline long double vlad_psi(double n, double x) {
   long double result = order ? (order % 2 ? sum : -sum) : logl(v) - sum;
   if (x > 0) return result;
   const long double pi = 3.14159265358979323846264338327950288L;
-  long double angle = pi * ((long double)x - rint(x)), c = cosl(angle) / sinl(angle), slope = 0, scale = pi;
+  double part = x - rint(x), rest = 0.5 - fabs(part); /* both exact: near halves cos of a rounded angle would be that rounding */
+  long double sine = fabs(part) > 0.25 ? copysign(1.0, part) * cosl(pi * rest) : sinl(pi * part);
+  long double cosine = rest < 0.25 ? sinl(pi * rest) : cosl(pi * part);
+  long double c = cosine / sine, slope = 0, scale = pi;
   long double from[64] = {0, 1}, to[64];
   for (int i = 0; i < order; i++) {
     for (int k = 0; k < 64; k++) to[k] = 0;
@@ -332,6 +335,113 @@ static inline double vlad_gamma_third(double x) {
   if (x >= 172.0) return 1.0 / 0.0;
   long double a = vlad_psi(0, x), b = vlad_psi(1, x), c = vlad_psi(2, x);
   return x != 0 && fabs(x) < 1e-20 ? -6.0 / x / x / x / x : tgamma(x) * (double)((a * a * a + 3 * (a * b)) + c);
+}
+
+/* How many parts of Laplace's continued fraction are exact enough for the n-th derivative (primitives/tails.py has all of this). */
+static inline long vlad_tail_terms(double n, double x) { return 24 + 8 * (long)n + (long)((180.0 + 40.0 * n) / (x * x)); }
+
+/* exp(x x) erfc(x). */
+static inline double vlad_erfcx(double x) {
+  if (x != x) return x;
+  if (x < 2.0) {
+    double square = x * x, result = exp(square);
+    return (square < 709.0 ? result + result * fma(x, x, -square) : result) * erfc(x);
+  }
+  long last = vlad_tail_terms(1, x);
+  double p = 0.5 * last / (x + sqrt(0.5 * last));
+  for (long k = last; k > 0; k--) p = 0.5 * k / (x + p);
+  return 0.5641895835477563 / (x + p);
+}
+
+/* The n-th derivative of that. */
+static inline double vlad_erfcx_derivative(double n, double x) {
+  if (x != x || !(n >= 0 && n <= 60 && n == floor(n))) return 0.0 / 0.0;
+  double value = vlad_erfcx(x);
+  long order = (long)n;
+  if (x < 0.5) {
+    double before = 0;
+    for (long k = 0; k < order; k++) {
+      double following = 2.0 * x * value + (k ? 2.0 * k * before : -2.0 * 0.5641895835477563);
+      before = value, value = following;
+    }
+    return value;
+  }
+  long last = vlad_tail_terms(n, x);
+  double p = 0.5 * last / (x + sqrt(0.5 * last)), product = 1.0;
+  for (long k = last; k > 0; k--) {
+    p = 0.5 * k / (x + p);
+    if (k <= order) product *= -2.0 * p;
+  }
+  return value * product;
+}
+
+/* exp(-x x / 2), in which the rounding of x x is made up for. */
+static inline double vlad_half_gaussian(double x) {
+  double square = x * x, result = exp(-0.5 * square);
+  return square < 1600.0 ? result - result * (0.5 * fma(x, x, -square)) : result;
+}
+
+/* The n-th derivative of log erfc, where density is exp(-x x): below 1/2 of a quotient of series, from there on of the fraction. */
+static inline double vlad_tail(double n, double x, double density) {
+  if (x != x || !(n >= 1 && n <= 60 && n == floor(n))) return 0.0 / 0.0;
+  double a[60], b[60], c[60], factorial = 1.0;
+  long order = (long)n;
+  if (x < 0.5) {
+    if (density == 0) return -0.0;
+    a[0] = density, b[0] = erfc(x);
+    for (long k = 1; k < order; k++) {
+      a[k] = (-2.0 * x * a[k - 1] - (k > 1 ? 2.0 * a[k - 2] : 0.0)) / k;
+      b[k] = -2.0 * 0.5641895835477563 * a[k - 1] / k;
+    }
+    for (long k = 0; k < order; k++) {
+      double total = -2.0 * 0.5641895835477563 * a[k];
+      for (long j = 1; j <= k; j++) total -= b[j] * c[k - j];
+      c[k] = total / b[0];
+    }
+  } else {
+    long last = vlad_tail_terms(n, x);
+    a[0] = 0.5 * last / (x + sqrt(0.5 * last));
+    for (long j = 1; j < order; j++) a[j] = 0;
+    for (long k = last;; k--) {
+      a[0] += x;
+      if (order > 1) a[1] += 1.0;
+      if (k == 0) break;
+      b[0] = 0.5 * k / a[0];
+      for (long j = 1; j < order; j++) {
+        double total = 0;
+        for (long i = 1; i <= j; i++) total += a[i] * b[j - i];
+        b[j] = -total / a[0];
+      }
+      for (long j = 0; j < order; j++) a[j] = b[j];
+    }
+    c[order - 1] = -2.0 * a[order - 1];
+  }
+  for (long k = 2; k < order; k++) factorial *= k;
+  return factorial * c[order - 1];
+}
+
+/* log erfc(x). */
+static inline double vlad_log_erfc(double x) {
+  if (x < 0.5) return log1p(-erf(x));
+  return x - x == 0 ? log(vlad_erfcx(x)) - x * x : -x;
+}
+
+/* The n-th derivative of that. */
+static inline double vlad_log_erfc_derivative(double n, double x) { return vlad_tail(n, x, vlad_gaussian(x)); }
+
+/* log of the normal distribution's share below x. */
+static inline double vlad_log_normal_cdf(double x) {
+  if (x - x != 0) return x > 0 ? 0.0 : x;
+  double tail = 0.5 * vlad_erfcx(fabs(x) * 0.7071067811865476);
+  return x < 0 ? log(tail) - 0.5 * (x * x) : log1p(-tail * vlad_half_gaussian(x));
+}
+
+/* The n-th derivative of that. */
+static inline double vlad_log_normal_cdf_derivative(double n, double x) {
+  if (!(n >= 1 && n <= 60 && n == floor(n))) return 0.0 / 0.0;
+  long order = (long)n;
+  double scale = ldexp(order % 2 ? -0.7071067811865476 : 1.0, -(int)(order / 2));
+  return scale * vlad_tail(n, -0.7071067811865476 * x, vlad_half_gaussian(x));
 }
 
 /* The shortest decimal that reads back the same, and its length. Of 15 digits each reads back as itself, below the normal numbers

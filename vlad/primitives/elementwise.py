@@ -13,7 +13,7 @@ from typing import Any
 
 from vlad.devices import current, device_of, name_of
 from vlad.errors import VladError
-from vlad.primitives.error_function import erf, erfc
+from vlad.primitives.error_function import erf, erfc, erfcx, log_erfc, log_normal_cdf
 from vlad.primitives.special import FAR_POWER
 from vlad.tensors import (
     SORT,
@@ -39,16 +39,10 @@ def formula(text: str, operands: tuple[str, ...]) -> Formula:
     """The function of `xp` and the operands that a row's `array` stands for."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
     names = {
-        "erf": erf,
-        "erfc": erfc,
-        "power": _power,
-        "power_log": _power_log,
-        "binary_scale": _binary_scale,
-        "power_scale": _power_scale,
-        "sign": _sign,
-        "larger": _larger,
-        "smaller": _smaller,
-    }
+        "erf": erf, "erfc": erfc, "erfcx": erfcx, "log_erfc": log_erfc, "log_normal_cdf": log_normal_cdf,
+        "power": _power, "power_log": _power_log, "binary_scale": _binary_scale, "power_scale": _power_scale,
+        "sign": _sign, "larger": _larger, "smaller": _smaller,
+    }  # fmt: skip
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
     return function
 
@@ -150,14 +144,16 @@ def elementwise(
 
 def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: Sequence[Any]) -> Any:
     given = [array for array in arrays if type(array) is not float]
-    single = all(array.dtype == xp.float32 for array in given)
+    kind = (
+        xp.float32 if all(array.dtype == xp.float32 for array in given) else xp.float64
+    )  # reals take it, too
     there = device_of(given[0])
     spread = xp.broadcast_arrays(
-        *[there.asarray(array, xp.float64) if type(array) is float else array for array in arrays]
+        *[there.asarray(array, kind) if type(array) is float else array for array in arrays]
     )
     entries = [map(float, on_host(xp.reshape(array, (-1,))).tolist()) for array in spread]
     results = [rule(*entry) for entry in zip(*entries, strict=True)]
-    return xp.reshape(there.asarray(results, xp.float32 if single else xp.float64), spread[0].shape)
+    return xp.reshape(there.asarray(results, kind), spread[0].shape)
 
 
 def library(name: str, *values: Value) -> Any:

@@ -206,16 +206,17 @@ def _decided(w: Any, name: str, test: Any, a: Callable[[], Any], b: Callable[[],
     return w.branch((w.key, name), test, a, b, False)
 
 
-# The slope of heading, which is symmetrical, along E. At zero norm has no curvature, as hypot has none at the origin.
+# The slope of heading, which is symmetrical, along E. Towards zero it has no bound, so there it is nan: a 0 would make 0 of the
+# curvature of a square of the norm, which norm-squared knows.
 _HEADING_SLOPE = """(let ((e (- E (* (heading t size) (along t size E)))))
-    (/ (* (where (= size 0) 0 1) e) (where (= size 0) 1 size)))"""
+    (/ e (where (= size 0) +nan.0 size)))"""
 _OWN_SLOPE = _HEADING_SLOPE.replace("(heading t size)", "r")
 
 
 ROWS: list[Primitive] = [
     row("norm", "t",
-        "The square root of the sum of the squares.\n(norm #[3 4])  ⇒ 5\n"
-        "((gradient norm) #[3 4])  ⇒ #[0.6 0.8]", forward="(along t r dt)",
+        "The square root of the sum of the squares. At zero its slope is 0, and further derivatives are +nan.0, also those of "
+        "its powers: `norm-squared` has them.\n(norm #[3 4])  ⇒ 5\n((gradient norm) #[3 4])  ⇒ #[0.6 0.8]", forward="(along t r dt)",
          value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (heading t r))"}),
     # size is the norm of t always: that it changes with t is in what is said of t
     row("heading", "t size", "A tensor, divided by its norm; 0 at 0.", _heading, hidden=True, abstract=_abstract_heading,

@@ -43,6 +43,14 @@ from vlad.primitives.special import (
     tanh_second,
     tanh_third,
 )
+from vlad.primitives.tails import (
+    erfcx,
+    erfcx_derivative,
+    log_erfc,
+    log_erfc_derivative,
+    log_normal_cdf,
+    log_normal_cdf_derivative,
+)
 from vlad.tensors import Tensor, operands_of, reals_of
 from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
 
@@ -308,6 +316,19 @@ def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str, array: str = 
     return _reals(name, "x y", doc, rule, partials={"x": by_x, "y": by_y}, hidden=True, c=c, array=array)
 
 
+def _tail(name: str, doc: str, rule: Rule1, derivative: Rule2) -> list[Primitive]:
+    """A function of one real, and the hidden row of its derivatives, which knows all orders."""
+    c = f"vlad_{name.replace('-', '_')}"
+    higher, array = f"{name}-derivative", f"{name.replace('-', '_')}(xp, x)"
+    return [
+        _function(name, doc, rule, f"({higher} 1 x)", f"{c}({{x}})", array),
+        _reals(
+            higher, "n x", f"The n-th derivative of {name}, for constant n.", derivative,
+            partials={"n": "zero", "x": f"({higher} (+ n 1) x)"}, hidden=True, c=f"{c}_derivative({{n}}, {{x}})",
+        ),
+    ]  # fmt: skip
+
+
 def _comparison(
     name: str, doc: str, rule: Callable[[float, float], bool], python: str, array: str
 ) -> Primitive:
@@ -515,6 +536,18 @@ ROWS: list[Primitive] = [
         math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})",
         "erfc(xp, x)",
     ),
+    *_tail(
+        "erfcx", "exp(x x) times erfc x, without overflow for large x.\n(round-to 9 (erfcx 1e8))  ⇒ 6e-9",
+        erfcx, erfcx_derivative,
+    ),
+    *_tail(
+        "log-erfc", "log of erfc x, exact for large x.\n(round-to 4 (log-erfc 1e3))  ⇒ -1000007.4801",
+        log_erfc, log_erfc_derivative,
+    ),
+    *_tail(
+        "log-normal-cdf", "log of the normal distribution's share below x, exact on both sides.\n"
+        "(round-to 4 (log-normal-cdf -40))  ⇒ -804.6084", log_normal_cdf, log_normal_cdf_derivative,
+    ),
     _function(
         "gaussian", "exp(-x x).", gaussian, "(gaussian-slope x)", "vlad_gaussian({x})", array="xp.exp(-x * x)", hidden=True
     ),
@@ -601,9 +634,9 @@ ROWS: list[Primitive] = [
     _reals("direction", "x y", "x / hypot(x, y); 0 at the origin.", direction,
         partials={
             "x": """(let ((none (= (hypot x y) 0)))
-                (let ((u (where none 1 x))) (where none 0 (* (* t (inversion y u)) (direction y u)))))""",
+                (let ((u (where none 1 x))) (where none +nan.0 (* (* t (inversion y u)) (direction y u)))))""",
             "y": """(let ((none (= (hypot x y) 0)))
-                (let ((u (where none 1 x))) (where none 0 (negate (* (* t (inversion y u)) r)))))""",
+                (let ((u (where none 1 x))) (where none +nan.0 (negate (* (* t (inversion y u)) r)))))""",
         },
         hidden=True, c="vlad_direction({x}, {y})",
     ),

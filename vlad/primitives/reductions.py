@@ -57,13 +57,8 @@ def _reduction(
             raise VladError(
                 "invalid-argument", f"Argument to {name} is invalid", hint=f"{name} takes one axis, or all"
             )
-        over = range(array.ndim) if axes is None else axes
-        if not empty and any(array.shape[one] == 0 for one in over):
-            raise VladError(
-                "wrong-shape",
-                f"{name} of nothing",
-                hint=f"the tensor has the shape {shape_text(array.shape)}",
-            )
+        if not empty:
+            _expect_some(name, array, axes)
         if type(t) is float and keeps_reals:  # the one entry; NumPy's sums forget the sign of a zero
             return t
         entries = numbers(t) if type(t) is Tensor else array
@@ -71,6 +66,13 @@ def _reduction(
             return made(rule(namespace(array), entries, axes, is_kept))
 
     return value
+
+
+def _expect_some(name: str, array: Array, axes: Sequence[int] | None) -> None:
+    """Raises VladError where an axis that is reduced is empty. An empty axis beside it makes an empty answer."""
+    if any(array.shape[one] == 0 for one in (range(array.ndim) if axes is None else axes)):
+        hint = f"the tensor has the shape {shape_text(array.shape)}"
+        raise VladError("wrong-shape", f"{name} of nothing", hint=hint)
 
 
 def _abstract_reduction(
@@ -126,10 +128,18 @@ def _abstract_logsumexp(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
     table, t = w.machine.table, as_reals(w, t)
     if not is_tensor(t.type):
         return t
+    shape = shape_of(t)
+    kept = tuple([1 if axis in axes else length for axis, length in enumerate(shape)])
+    left = tuple([length for axis, length in enumerate(shape) if axis not in axes])
+    if any(shape[axis] == 0 for axis in axes):
+        return (
+            filled(w, kept if keep else left, -math.inf, kind_of(t))
+            if keep or left
+            else w.constant(-math.inf)
+        )
     top = _abstract_top(w, t, axes)
     powers = w.apply(table["exp"], [w.apply(table["-"], [t, top])])
     total = w.apply(table["+"], [w.apply(table["log"], [_combined("+")(w, powers, axes, True)]), top])
-    left = tuple([length for axis, length in enumerate(shape_of(t)) if axis not in axes])
     return total if keep else reshaped(w, total, left)
 
 
@@ -204,13 +214,17 @@ def _abstract_place(name: str, combine: str) -> Callable[..., Any]:
         if not is_number(t):
             return w.fail(f"Argument to {name} is invalid")
         shape = shape_of(t)
-        if 0 in shape:
-            return w.fail(f"{name} of nothing")
         table, chosen = w.machine.table, known(w, axis)
         at = None if chosen is FALSE else axis_of(name, chosen, len(shape))
         if not is_tensor(t.type):
             return w.constant(0.0)
         axes = over(shape, None if at is None else (at,))
+        if any(shape[one] == 0 for one in axes):
+            return w.fail(f"{name} of nothing")
+        if 0 in shape:
+            return filled(
+                w, tuple([shape[one] for one in range(len(shape)) if one not in axes]), 0.0, "int64"
+            )
         extreme = reduced(w, t, axes, True, combine)
         place = Access(
             0, contiguous(shape) if at is None else tuple([int(one == at) for one in range(len(shape))])
@@ -310,6 +324,9 @@ def _top(xp: Any, array: Array, axes: Any) -> Array:
 
 def _logsumexp(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
     array = reals(array)
+    lengths = [array.shape[axis] for axis in (range(array.ndim) if axes is None else axes)]
+    if 0 in lengths:  # of no terms, for a largest entry there has to be one
+        return xp.log(xp.sum(array, axis=axes, keepdims=keep))
     top = _top(xp, array, axes)
     total = xp.log(xp.sum(xp.exp(array - top), axis=axes, keepdims=True)) + top
     return total if keep else xp.squeeze(total, axis=tuple(range(array.ndim)) if axes is None else axes)
@@ -320,13 +337,8 @@ def _place_of(name: str, find: Callable[..., Array]) -> Callable[..., Value]:
 
     def value(t: Value, axis: Value) -> Value:
         array = numbers(t) if type(t) is Tensor else array_of(name, t)
-        if array.size == 0:
-            raise VladError(
-                "wrong-shape",
-                f"{name} of nothing",
-                hint=f"the tensor has the shape {shape_text(array.shape)}",
-            )
         at = None if axis is FALSE else axis_of(name, axis, array.ndim)
+        _expect_some(name, array, None if at is None else (at,))
         return made(find(namespace(array), array, at))
 
     return value
@@ -408,9 +420,9 @@ ROWS: list[Primitive] = [
              abstract=lambda w, x, t: w.truth(is_tensor(x.type) and len(shape_of(x)) == len(shape_of(t))),
               value=lambda x, t: boolean(type(x) is Tensor is type(t) and len(x.shape) == len(t.shape))),
     row("logsumexp", "t axis keep",
-        "log of the sum of exp, without overflow.\n(round-to 4 (logsumexp #[0 0]))  ⇒ 0.6931",
-        _reduction("logsumexp", _logsumexp, False),
-        abstract=_abstract_reduction("logsumexp", _abstract_logsumexp, False),
+        "log of the sum of exp, without overflow; of nothing it is -inf.0.\n(round-to 4 (logsumexp #[0 0]))  ⇒ 0.6931\n"
+        "(logsumexp (zeros 0))  ⇒ -inf.0",
+        _reduction("logsumexp", _logsumexp), abstract=_abstract_reduction("logsumexp", _abstract_logsumexp),
          keywords=REDUCED, forward="(sum (* (softmax t axis) dt) axis keep)",
          reverse={"t": "(* (spread s t axis) (softmax t axis))"}),
     row("softmax", "t axis", "exp, divided by its sum along an axis.\n(softmax #[0 0])  ⇒ #[0.5 0.5]", keywords=LAST,
