@@ -162,7 +162,9 @@ def smooth(draw: st.DrawFn, depth: int = 3) -> str:
 
 @given(smooth(), st.sampled_from(sorted(POINTS)), st.permutations(ZEROS), st.permutations(OPERATORS))
 @settings(max_examples=drawn(72), deadline=None)
-def test_a_zero_that_a_program_gets_is_a_number(body: str, point: str, zeros: list[str], operators: list[str]) -> None:
+def test_a_zero_that_a_program_gets_is_a_number(
+    body: str, point: str, zeros: list[str], operators: list[str]
+) -> None:
     """Three derivatives at a point with such zeros (in the thorough run all), compiled, are those at 0 on tier 0."""
     first, second = POINTS[point]
     operators = operators if THOROUGH else operators[:3]
