@@ -1,6 +1,6 @@
 """Exact derivatives of compositions: Taylor series in mpmath, beside each the series of what its terms may add up to.
 
-The second series, the majorant, is what the first would be if no two terms had opposite signs: rounding errors are relative to it.
+The second series, the majorant, is what the first would be if all terms had one sign: rounding errors are relative to it.
 """
 
 from __future__ import annotations

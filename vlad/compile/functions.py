@@ -63,15 +63,13 @@ WIDE = """#ifdef __AVX512F__
 
 
 # The functions of functions.c that are as right for floats, where all in them is of floats.
-SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_binary_scale vlad_power_scale vlad_sum_error vlad_ratio
-vlad_sech_squared vlad_sharp_tanh vlad_gaussian vlad_root vlad_product vlad_divided vlad_is_far vlad_is_far_divisor vlad_wide_at vlad_wide_moved vlad_wide_start
-vlad_wide_add vlad_wide_less vlad_wide_rest vlad_wide_reciprocal_of_positive vlad_wide_divided_by_positive vlad_wide_signed
-vlad_wide_reciprocal vlad_wide_divided vlad_wide_exp vlad_wide_log vlad_wide_pow""".split()  # noqa: SIM905 (a list of so many words would be longer)
-OTHERWISE = (
-    "vlad_binary_scale",
-    "vlad_power_scale",
-    "vlad_wide_exp",
-)  # of these: functions.c has a definition for floats, too
+SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_binary_scale vlad_power_scale vlad_sum_error
+vlad_ratio vlad_sech_squared vlad_sharp_tanh vlad_gaussian vlad_root vlad_product vlad_divided vlad_is_far
+vlad_is_far_divisor vlad_wide_at vlad_wide_moved vlad_wide_start vlad_wide_add vlad_wide_less vlad_wide_rest
+vlad_wide_reciprocal_of_positive vlad_wide_divided_by_positive vlad_wide_signed vlad_wide_reciprocal vlad_wide_divided
+vlad_wide_exp vlad_wide_log vlad_wide_pow""".split()  # noqa: SIM905 (a list would be longer)
+# of these: functions.c has a definition for floats, too
+OTHERWISE = ("vlad_binary_scale", "vlad_power_scale", "vlad_wide_exp")
 _SINGLE = re.compile(
     rf"\b(?:(?:{'|'.join([*ONE, *TWO, 'fma', *SINGLE])})(?=\()|\d+\.\d*(?:e[-+]?\d+)?(?![\w.])|vlad_wide\b)"
     r"|\bdouble\b|(?<=\dp)d\b"

@@ -431,7 +431,7 @@ ROWS: list[Primitive] = [
         abstract=lambda w, x: w.each(x, lambda x: w.unknown_real(x)),
     ),
     Primitive(
-        "unknown-real", "x", "x itself, hidden from the C compiler, too, which rounds functions of constants better than the C library.",
+        "unknown-real", "x", "x itself, hidden from the C compiler, too: of constants that rounds better than the C library.",
         value=only_reals("unknown-real", lambda x: x), type="real -> real", partials={"x": "1"}, hidden=True,
         c="vlad_unknown_real({x})",
     ),
@@ -651,7 +651,7 @@ ROWS: list[Primitive] = [
         c="pow({x}, {y})", array="power(xp, x, y)",
     ),
     _plane("power-scale",
-        "The power of two that brings the size of x between 1 and 2, if y is below -1 and x to the y may be out of range; else 1.",
+        "The power of two that brings the size of x between 1 and 2 if x to the y, below -1, may be out of range; else 1.",
         power_scale, "zero", "zero", "power_scale(xp, x, y)"),
     # where a power is out of range, the one above the -1st is not: with w powers of the scale v it is as near to 1
     _reals("power-log", "x y n m w v",
