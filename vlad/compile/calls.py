@@ -243,7 +243,7 @@ class Crossing:
             elif type(value) is Tensor:
                 if type_.head == ("tensor", value.shape, kind_name(value.like.dtype)):
                     return member, type_
-            elif type_.head == self.types.constant(value).head:
+            elif type_.head == self.types.constant(value).head and type_ is not self.types.zero_real:
                 return member, type_
         raise Mismatch
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile.representation import Representation
-from vlad.core.types import ZERO_REAL, Cell, Type, Types, found
+from vlad.core.types import ZERO_BESIDE_REALS, ZERO_REAL, Cell, Type, Types, found
 from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol, Value, symbol
 
 
@@ -169,7 +169,8 @@ class _Reader:
         for union, members in zip(self.unions, cells, strict=True):
             for member in members:
                 type_ = self.type(member)
-                found(union.of).members[type_.head] = type_
+                place = ZERO_BESIDE_REALS if type_ is self.types.zero_real else type_.head
+                found(union.of).members[place] = type_
 
     def type(self, written: Any) -> Type:
         types = self.types

@@ -68,12 +68,13 @@ class Representation:
     def member_for(self, union: Type, type_: Type) -> tuple[Member, Type]:
         """The member that a value of this type becomes."""
         members = self.members_of(union)
-        # a real that is known to be zero is the zero beside reals, and without that one of these
-        heads = (self.types.zero.head, "real") if type_ is self.types.zero_real else (type_.head,)
-        for head in heads:
+        if type_ is self.types.zero_real:  # it may be apart from other reals
             for member, member_type in members:
-                if member_type.head == head:
+                if member_type is type_:
                     return member, member_type
+        for member, member_type in members:
+            if member_type.head == type_.head and member_type is not self.types.zero_real:
+                return member, member_type
         assert type_.of is ZERO, f"{type_} is no member of {union}"
         for member, member_type in members:
             if member_type.parts or member_type.head == "real":

@@ -393,4 +393,5 @@ class Specializer(Walker):
     def _is_of(self, value: Value, type_: Type) -> bool:
         if type(value) is tuple and value:
             return type_.head == ("pair" if len(value) == 2 else value[0])
-        return type_.head == self.value(value).type.head
+        # what exists is a number like another, also where it is 0
+        return type_.head == self.value(value).type.head and type_ is not self.types.zero_real

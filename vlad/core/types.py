@@ -109,6 +109,8 @@ class ZeroReal(float):
 
 ZERO_REAL = ZeroReal(0.0)
 
+ZERO_BESIDE_REALS = "zero real"  # where a union has that one apart from other reals
+
 LARGEST = 10_000  # nodes of one type, cells not entered
 
 DEEPEST = 300  # joins within each other
@@ -274,12 +276,11 @@ class Types:
             other = b if a is self.zero else a
             if not self.widening or not other.parts:
                 return self.or_zero(other)
-        if a is self.zero_real or b is self.zero_real:
-            other = b if a is self.zero_real else a
-            if other.kind == "tensor":
-                return other
-            if self.exact and other.head == "real":
-                return self.union(self.zero, other)
+        if self.exact and a.head == b.head == "real" and (a is self.zero_real or b is self.zero_real):
+            joined = self.union()
+            self._absorb(found(joined.of), a)
+            self._absorb(found(joined.of), b)
+            return self.canonical(joined)
         if a.kind != "union":
             a, b = b, a
         if a.kind == "union":
@@ -373,11 +374,12 @@ class Types:
         if member.parts and not self._is_alike(cell.members.get(member.head), member):
             member = self.folded(member, {member.head: cell})
             cell = found(cell)
-        if member is self.zero_real and self.exact:
-            member = self.zero
-        old = cell.members.get(member.head)
+        place = member.head
+        if member is self.zero_real and (self.exact or self.zero.head in cell.members):
+            place = ZERO_BESIDE_REALS
+        old = cell.members.get(place)
         if old is None:
-            cell.members[member.head] = member
+            cell.members[place] = member
             self._tell(cell)
             return
         old = self.canonical(old)
@@ -385,16 +387,16 @@ class Types:
         if old is member:
             return
         if old is self.zero_real and self.exact:
-            cell.members[member.head] = member
+            cell.members[place] = member
+            cell.members[ZERO_BESIDE_REALS] = old
             self._tell(cell)
-            self._absorb(cell, self.zero)
             return
         joined = self._join_members(old, member)
         cell = found(cell)
-        now = self.canonical(cell.members[member.head])
+        now = self.canonical(cell.members[place])
         joined = self.canonical(joined) if joined is now else self.canonical(self._join_members(joined, now))
         cell = found(cell)
-        cell.members[member.head] = joined
+        cell.members[place] = joined
         if joined is not self.canonical(old):
             self._tell(cell)
 
