@@ -53,17 +53,20 @@ def head_of(value: tuple[Value, ...]) -> Code | None:
 
 
 def zero(value: Value) -> Value:
-    """The zero of a value's tangent space, shaped like it."""
+    """The zero of a value's tangent space, shaped like it. What has none, as a tensor that is not of reals, stands for it itself."""
     return _zero(value, None)
 
 
-def _zero(value: Value, memo: Memo | None) -> Value:
+def _zero(value: Value, memo: Memo | None, computes: bool = False) -> Value:
+    """`computes`: transformed code multiplies by what it finds, which must be no tensor that is not of reals."""
     if type(value) is float:
         return 0.0
+    if type(value) is Tensor:
+        return zeros_like(value) if value.is_real else ZERO if computes else value
     if not is_structure(value):
-        return value if type(value) is not Tensor else zeros_like(value) if value.is_real else ZERO
-    if type(value) is Deferred and value.zero_of is not None:
         return value
+    if type(value) is Deferred and value.zero_of is not None:
+        return _without_points(value) if computes else value
     if memo is not None:
         known = memo.get(id(value))
         found = known() if known is not None else None
@@ -73,7 +76,7 @@ def _zero(value: Value, memo: Memo | None) -> Value:
 
     def parts() -> tuple[Value, ...]:
         seen = look(value)
-        return rebuilt(head_of(seen), [_zero(part, shared) for part in parts_of(seen)], seen)
+        return rebuilt(head_of(seen), [_zero(part, shared, computes) for part in parts_of(seen)], seen)
 
     # `value` stays alive in zero_of, so its id is not used again while the result lives. The memo does not keep the result
     # alive: what nobody looks at is to be freed, though nobody collects cycles during an evaluation.
@@ -86,7 +89,7 @@ def _zero(value: Value, memo: Memo | None) -> Value:
 def zero_tangent(value: Value) -> Value:
     """The same, where nothing contributed to what a procedure has captured: its parts are known to be zero."""
     if type(value) is not tuple or len(value) <= 2:
-        return zero(value)
+        return _zero(value, None, True)
     is_tagged = value[0].derived == "tag"
     return rebuilt(value[0], [zero_tangent(part) if is_tagged else ZERO for part in parts_of(value)], value)
 
@@ -268,7 +271,7 @@ def fitting_tangent(primal: Value, tangent: Value) -> Value | None:
     return _without_points(tangent) if POINTS in memo else tangent
 
 
-POINTS = "points"  # noted in passing: the primal has tensors that are not of reals
+POINTS = "points"  # noted in passing: the primal has tensors that are not of reals, or may have
 
 
 def _without_points(tangent: Value) -> Value:
@@ -282,7 +285,7 @@ def _without_points(tangent: Value) -> Value:
         seen = look(tangent)
         return rebuilt(head_of(seen), [_without_points(part) for part in parts_of(seen)], seen)
 
-    return Deferred(parts, (tangent,))
+    return Deferred(parts, (tangent,), tangent.zero_of if type(tangent) is Deferred else None)
 
 
 def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
@@ -301,6 +304,7 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
                 return type(tangent) is String and primal.text == tangent.text
             return primal is tangent or primal == () == tangent
         if type(tangent) is Deferred and tangent.zero_of is primal:
+            memo[POINTS] = ZERO  # there may be some: it is not looked at
             return True
         key = (id(primal), id(tangent))
         if key in memo:

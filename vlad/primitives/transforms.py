@@ -155,7 +155,7 @@ def _zero_types(w: Any, x: Any) -> Any:
         if x.type.head == "real":
             return w.zero_real
         if is_tensor(x.type):
-            return filled(w, shape_of(x), 0.0, kind_of(x)) if has_tangents(x.type) else w.known_zero
+            return filled(w, shape_of(x), 0.0, kind_of(x)) if has_tangents(x.type) else x
         return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
 
     return w.each(x, of_one)
