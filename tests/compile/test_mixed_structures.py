@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import mixed_structures
@@ -13,8 +14,12 @@ import pytest
 from agreement import agree
 from amounts import THOROUGH
 
+from vlad.compile import toolchain
+
 ROOT = Path(__file__).parents[2]
-COUNT = 20_000 if THOROUGH else 12  # programs of each kind; a second of the processor for two or three
+FIRST, COUNT = (
+    (0, 20_000) if THOROUGH else (23, 11)
+)  # programs of each kind; for each change some that are quick
 
 TURNS = "(define (turns n make) (if (< n 1) '() (cons (make n) (turns (- n 1) make))))"
 OF_REALS = "(define (of-reals s) (fold (lambda (e all) (if (real? e) (+ all (* e e)) all)) 0 s))"
@@ -80,13 +85,21 @@ def test_a_program_that_stands_alone_tells_no_error_that_is_none(tmp_path: Path)
     assert outputs[-1].stdout == "(() (2) ((0) (0) 2))\n"
 
 
-def test_random_structures() -> None:
-    check(loops=False)
+@pytest.fixture
+def quickest_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is compiled is run once."""
+    compiler = toolchain.boxed_compiler()
+    if compiler:
+        monkeypatch.setenv("VLAD_CC", compiler)
+    toolchain.forget()
+    yield
+    toolchain.forget()
 
 
-def check(loops: bool) -> None:
+@pytest.mark.parametrize("loops", [False, True], ids=["structures", "loops"])
+def test_random_programs(loops: bool, quickest_compiler: None) -> None:
     told: list[str] = []
-    ends = mixed_structures.run(COUNT, 0, loops, told.append)
+    ends = mixed_structures.run(COUNT, FIRST, loops, told.append)
     assert not told, "\n".join(told)
     assert ends["compiled"] > COUNT / 2
 
