@@ -53,7 +53,7 @@ def head_of(value: tuple[Value, ...]) -> Code | None:
 
 
 def zero(value: Value) -> Value:
-    """The zero of a value's tangent space, shaped like it. What has none, as a tensor that is not of reals, stands for it itself."""
+    """The zero of a value's tangent space, shaped like it. What has no tangents, as a tensor that is not of reals, is its own."""
     return _zero(value, None)
 
 

@@ -40,8 +40,8 @@ class Representation:
         return kinds
 
     def cells(self, type_: Type) -> list[Cell | None]:
-        """For each leaf the cell it leads to, where it is a pointer. What is there is laid out, for the collector goes there, also
-        where the program itself never looks."""
+        """For each leaf the cell it leads to, where it is a pointer. Its members are laid out, for the collector needs them even
+        where the program never looks."""
         found_cells = self._cells(type_)
         self._lay_out(found_cells)
         return found_cells

@@ -41,19 +41,18 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
 
 
 class Fit:
-    """How well a program's operands are known to fit. Where they may not, it may be because the known zero, a tangent of what does
-    not change, was taken for the zero of something else, and had better stay what it is."""
+    """Whether the operands of a program may not fit because the known zero, a tangent of what does not change, was taken for
+    the zero of something else (`Types.apart`). `misfits`: of a tensor or a structure; `mixes`: of another element of a list."""
 
     def __init__(self, program: Program, types: Types) -> None:
         ends = [block.end for function in program.functions for block in blocks(function.body)]
         failures = [end.what for end in ends if type(end) is Fail]
-        self.apart: int = types.apart
         self.misfits = types.filled and any(_MISFIT.search(what) for what in failures)
-        self.mixes = any(what.endswith(UNLIKE) for what in failures)
+        self.mixes = types.taken and any(what.endswith(UNLIKE) for what in failures)
 
 
 def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) -> Made:
-    """What is made, with zeros that stay apart (core/types.py) where others might not fit, if it can be made so."""
+    """What is made, with zeros that stay apart where operands might not fit, if it can be made so."""
     made, fit = make(FROM_NOTHING)
     with contextlib.suppress(given_up):
         if fit.misfits:

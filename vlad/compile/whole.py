@@ -360,8 +360,8 @@ def _checked(machine: Any, steps: Steps, apart: int, files: Files) -> tuple[Repo
         key=lambda one: (order.get(one.span.source, len(order)), one.span.start) if one.span else (0, 0)
     )
     is_short = bool(errors) or any(instance.result is None for instance in instances.values())
-    taken = types.filled or (apart != FROM_ALL and any(error.message.endswith(UNLIKE) for error in errors))
-    return Report([text for _, text in at], errors, frozenset(left_out)), is_short and taken
+    is_taken = types.filled or (types.taken and any(error.message.endswith(UNLIKE) for error in errors))
+    return Report([text for _, text in at], errors, frozenset(left_out)), is_short and is_taken
 
 
 def _each_once(errors: Iterable[VladError]) -> list[VladError]:

@@ -109,11 +109,11 @@ class ZeroReal(float):
 
 ZERO_REAL = ZeroReal(0.0)
 
-ZERO_BESIDE_REALS = "zero real"  # where a union has that one apart from other reals
+ZERO_BESIDE_REALS = "zero real"  # the place of ZERO_REAL in a union that keeps it apart from other reals
 
-# From what the known zero stays apart where it meets that: from no more than it has to; from a tensor, whose shape it need not have,
-# and a structure, for what takes it may be something that is of another kind, as the backpropagator of a lower order; from all, for
-# in lists that mix kinds it may be the zero of another element.
+# What the known zero stays apart from where paths meet, as a member of a union: nothing; tensors, whose shape it need not have,
+# and structures, for what takes it may be of another kind, as the backpropagator of a lower order; or all, for in a list that
+# mixes kinds it may be the zero of another element. The later, the more code.
 FROM_NOTHING, FROM_STRUCTURES, FROM_ALL = range(3)
 
 LARGEST = 10_000  # nodes of one type, cells not entered
@@ -145,11 +145,11 @@ class Types:
         # are the tails of what is in a list taken for more of the list? That settles more, and knows less
         self.mixing = False
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
-        # from what does zero stay apart? One of those below
-        self.apart = FROM_NOTHING
+        self.apart = FROM_NOTHING  # or another of these
         # does it from numbers? Zero times infinity is `+nan.0`, but for a zero that is known to be one
         self.exact = False
-        self.filled = False  # has it been taken for a tensor or a structure?
+        self.taken = False  # has the known zero been taken for the zero of something else,
+        self.filled = False  # of a tensor or a structure?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
         self.zero = self.constant(ZERO)
@@ -364,6 +364,7 @@ class Types:
             return self.canonical(type_)
         if self.apart == FROM_ALL:
             return self.union(self.zero, type_)
+        self.taken = True
         if type_.head == "real":
             if type_ is self.zero_real or (type_ is self.constant(0.0) and not self.exact):
                 return type_
