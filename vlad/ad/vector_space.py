@@ -77,9 +77,8 @@ def _zero(value: Value, is_known: bool, memo: Memo | None) -> Value:
         return value
     if type(value) is Deferred and value.zero_of is not None and not is_known:
         return value
-    if memo is not None:
-        known = memo.get(id(value))
-        found = known() if known is not None else None
+    if memo is not None and id(value) in memo:
+        found = memo[id(value)][0]()
         if found is not None:
             return found
     shared: Memo = {} if memo is None else memo
@@ -88,11 +87,11 @@ def _zero(value: Value, is_known: bool, memo: Memo | None) -> Value:
         seen = look(value)
         return rebuilt(head_of(seen), [_zero(part, is_known, shared) for part in parts_of(seen)], seen)
 
-    # `value` stays alive in zero_of, so its id is not used again while the result lives. The memo does not keep the result
-    # alive: what nobody looks at is to be freed, though nobody collects cycles during an evaluation.
-    result = Deferred(parts, (value,), value)
+    result = Deferred(parts, (value,), None if is_known else value)
     if memo is not None:
-        memo[id(value)] = ref(result)
+        # keeps `value` alive, so that its id stays its own; not the result: what nobody looks at is to be freed, though nobody
+        # collects cycles during an evaluation
+        memo[id(value)] = (ref(result), value)
     return result
 
 
@@ -278,7 +277,7 @@ def fitting_tangent(primal: Value, tangent: Value) -> Value | None:
     return _without_points(tangent) if POINTS in memo else tangent
 
 
-POINTS = "points"  # noted in passing: the primal has tensors that are not of reals
+POINTS = "points"  # noted in passing: the primal has tensors that are not of reals, or may have
 
 
 def _without_points(tangent: Value) -> Value:
@@ -292,7 +291,7 @@ def _without_points(tangent: Value) -> Value:
         seen = look(tangent)
         return rebuilt(head_of(seen), [_without_points(part) for part in parts_of(seen)], seen)
 
-    return Deferred(parts, (tangent,))
+    return Deferred(parts, (tangent,), tangent.zero_of if type(tangent) is Deferred else None)
 
 
 def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
@@ -311,6 +310,7 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
                 return type(tangent) is String and primal.text == tangent.text
             return primal is tangent or primal == () == tangent
         if type(tangent) is Deferred and tangent.zero_of is primal:
+            memo[POINTS] = ZERO  # there may be some: it is not looked at
             return True
         key = (id(primal), id(tangent))
         if key in memo:

@@ -19,6 +19,7 @@ from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.walker import Callee, Instance, Result, Walker, is_way_back
 from vlad.core.kernels import Kernel, Routine
 from vlad.core.types import (
+    FROM_NOTHING,
     LONGEST_CHAIN,
     Known,
     Recursion,
@@ -64,7 +65,7 @@ class Analysis(Walker):
     """The fixed point. `solve` answers the instance of a call; results are in `Instance.result`."""
 
     def __init__(
-        self, machine: Any, longest: int = LONGEST_CHAIN, patient: bool = False, apart: bool = False
+        self, machine: Any, longest: int = LONGEST_CHAIN, patient: bool = False, apart: int = FROM_NOTHING
     ) -> None:
         super().__init__(machine, Types())
         self.types.apart = apart

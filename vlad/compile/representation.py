@@ -40,7 +40,13 @@ class Representation:
         return kinds
 
     def cells(self, type_: Type) -> list[Cell | None]:
-        """For each leaf the cell it leads to, where it is a pointer."""
+        """For each leaf the cell it leads to, where it is a pointer. Its members are laid out, for the collector needs them even
+        where the program never looks."""
+        found_cells = self._cells(type_)
+        self._lay_out(found_cells)
+        return found_cells
+
+    def _cells(self, type_: Type) -> list[Cell | None]:
         cells = cells_of(self.types.canonical(type_))
         return [next(cells) if kind == "p" else None for kind in self.kinds(type_)]
 
@@ -53,17 +59,23 @@ class Representation:
 
     def members_of(self, union: Type) -> list[tuple[Member, Type]]:
         cell = found(union.of)
-        types = self.types.members(union)
-        members = self.members.get(cell)
-        if members is None:
+        self._lay_out([cell])
+        return list(zip(self.members[cell], self.types.members(union), strict=True))
+
+    def _lay_out(self, cells: list[Cell | None]) -> None:
+        """The members of these cells, and of those that they lead to."""
+        waiting = list(cells)
+        for cell in waiting:  # which grows
+            if cell is None or cell in self.members:
+                continue
             members = self.members[cell] = []
-            for index, type_ in enumerate(types):
-                cells = tuple([c for c in self.cells(type_) if c is not None])
-                members.append(Member(cell, index, self.kinds(type_), cells, member_name(type_)))
+            for index, type_ in enumerate([self.types.canonical(member) for member in cell.members.values()]):
+                inner = tuple([c for c in self._cells(type_) if c is not None])
+                waiting += inner
+                members.append(Member(cell, index, self.kinds(type_), inner, member_name(type_)))
             boxed = [member for member in members if member.boxed]
             for member in boxed:
                 member.tagged = len(boxed) > 1
-        return list(zip(members, types, strict=True))
 
     def member_for(self, union: Type, type_: Type) -> tuple[Member, Type]:
         """The member that a value of this type becomes."""

@@ -43,7 +43,7 @@ from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
 from vlad.primitives.kernels import filled, kind_of
 from vlad.source import Span
-from vlad.values import ZERO, Code, Deferred, Global, Primitive, Value, character_list, look
+from vlad.values import ZERO, Code, Deferred, Global, Primitive, String, Value, character_list, look
 
 UNSOLVED = "A variable is used before it is defined"
 
@@ -321,7 +321,9 @@ class Specializer(Walker):
             self.block.statements.append(Box(slot, member, leaves))
             return (slot,)
         if to.kind == "string":
-            return self.characters(value).leaves
+            # the zero of a string is the string itself, so nobody looks at what stands for it
+            text = self.value(String("")) if from_.of is ZERO else value
+            return self.characters(text).leaves
         if to.kind == "tensor":
             return filled(self, to.of.shape, 0.0, to.of.kind).leaves
         if to.kind in ("real", "boolean"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from vlad.compile import cuda, emit_c
 from vlad.compile.analyze import Analysis
@@ -23,7 +24,7 @@ from vlad.compile.specialize import Specializer
 from vlad.compile.triangles import solve_triangles
 from vlad.compile.walker import Instance
 from vlad.core.kernels import Kernel
-from vlad.core.types import LONGEST_CHAIN, TooLarge, Types
+from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN, TooLarge, Types
 from vlad.evaluate.limits import deep_recursion
 from vlad.tensors import Tensor
 from vlad.values import Code, Value
@@ -39,17 +40,31 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
     return program
 
 
-def may_misfit(program: Program, types: Types) -> bool:
-    """May operands not fit, and is it because the known zero, a tangent of what does not change, was taken for zeros of the
-    shape of others? Then it had better stay what it is (`Types.apart`)."""
-    return types.filled and any(
-        type(block.end) is Fail and _MISFIT.search(block.end.what)
-        for function in program.functions
-        for block in blocks(function.body)
-    )
+class Fit:
+    """Whether the operands of a program may not fit because the known zero, a tangent of what does not change, was taken for
+    the zero of something else (`Types.apart`). `misfits`: of a tensor or a structure; `mixes`: of another element of a list."""
+
+    def __init__(self, program: Program, types: Types) -> None:
+        ends = [block.end for function in program.functions for block in blocks(function.body)]
+        failures = [end.what for end in ends if type(end) is Fail]
+        self.misfits = types.filled and any(_MISFIT.search(what) for what in failures)
+        self.mixes = types.taken and any(what.endswith(UNLIKE) for what in failures)
+
+
+def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) -> Made:
+    """What is made, with zeros that stay apart where operands might not fit, if it can be made so."""
+    made, fit = make(FROM_NOTHING)
+    with contextlib.suppress(given_up):
+        if fit.misfits:
+            made, fit = make(FROM_STRUCTURES)
+        if fit.mixes:
+            made, _ = make(FROM_ALL)
+    return made
 
 
 _MISFIT = re.compile(r"\b(fit|conform|invalid|wrong type)\b")
+UNLIKE = "do not conform"
+Made = TypeVar("Made")
 WORD = 8  # bytes
 _ARRAY = re.compile(r"\bvlad_array\((\d+)L\)")
 MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
@@ -97,7 +112,11 @@ def made(
 ) -> Unit:
     """With as much patience as is needed, and with zeros that stay apart where others might not fit. Raises Unbounded."""
 
-    def settled(apart: bool) -> Unit:
+    def settled(apart: int) -> tuple[Unit, Fit]:
+        unit = tried(apart)
+        return unit, unit.fit
+
+    def tried(apart: int) -> Unit:
         try:
             return Unit(machine, code, environment, operands, longest, apart=apart)
         except Unsettled as unsettled:
@@ -112,11 +131,7 @@ def made(
                 raise
             return unit
 
-    unit = settled(apart=False)
-    if unit.may_misfit:
-        with contextlib.suppress(Unbounded):
-            return settled(apart=True)
-    return unit
+    return fitting(settled, Unbounded)
 
 
 def settles(
@@ -155,14 +170,14 @@ class Unit:
         operands: tuple[Value, ...],
         longest: int = LONGEST_CHAIN,
         patient: bool = False,
-        apart: bool = False,
+        apart: int = FROM_NOTHING,
     ) -> None:
         try:
             self._make(Analysis(machine, longest, patient, apart), code, environment, operands)
         except (TooLarge, RecursionError):
             raise Unsettled("its types grow without bound") from None
         self.cells = self.analysis.cells
-        self.may_misfit = may_misfit(self.program, self.analysis.types)
+        self.fit = Fit(self.program, self.analysis.types)
 
     def _make(
         self, analysis: Analysis, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]

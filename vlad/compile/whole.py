@@ -7,10 +7,9 @@ once, and loaded where it is used. Raises VladError where a program cannot stand
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from vlad.compile import emit_c
 from vlad.compile.analyze import Analysis
@@ -42,12 +41,21 @@ from vlad.compile.optimize import returning_functions
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.rewriting import callees, leaf_kind
 from vlad.compile.specialize import UNSOLVED, Specializer
-from vlad.compile.unit import improved, may_misfit
+from vlad.compile.unit import UNLIKE, Fit, fitting, improved
 from vlad.compile.walker import Instance, Result, Walker
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult
-from vlad.core.types import Known, Recursion, TooLarge, Type, described
+from vlad.core.types import (
+    FROM_ALL,
+    FROM_NOTHING,
+    FROM_STRUCTURES,
+    Known,
+    Recursion,
+    TooLarge,
+    Type,
+    described,
+)
 from vlad.errors import VladError
 from vlad.evaluate.limits import deep_recursion
 from vlad.primitives.control import SHOWING, WRITTEN
@@ -71,8 +79,6 @@ CHECKED = (
 
 UNBOUND = "Unbound variable: "
 UNKNOWN = "…"  # of what an error says: what only the running program knows
-
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +168,7 @@ class Whole:
         steps: Steps,
         left_out: list[Step] | None,
         patient: frozenset[Step],
-        apart: bool,
+        apart: int,
         files: Files | None,
     ) -> None:
         self.machine = machine
@@ -185,7 +191,7 @@ class Whole:
         machine: Any,
         steps: Steps,
         left_out: list[Step] | None = None,
-        apart: bool = False,
+        apart: int = FROM_NOTHING,
         files: Files | None = None,
     ) -> Whole:
         """With as much patience as is needed."""
@@ -294,18 +300,20 @@ def check(machine: Any, steps: Steps) -> Report:
     whose analysis has no end are left out."""
     files = Files()
     while True:
-        report, may_differ = _checked(machine, steps, False, files)
+        report, may_differ = _checked(machine, steps, FROM_NOTHING, files)
         if files.is_consistent():
             break
         files.found.clear()  # what the program writes is known now
-    if may_differ:
-        second, _ = _checked(machine, steps, True, files)
-        return second if second.left_out <= report.left_out else report
+    for apart in (FROM_STRUCTURES, FROM_ALL):
+        if may_differ:
+            other, may_differ = _checked(machine, steps, apart, files)
+            if other.left_out <= report.left_out:
+                report = other
     return report
 
 
-def _checked(machine: Any, steps: Steps, apart: bool, files: Files) -> tuple[Report, bool]:
-    """And whether more may answer where zeros are not taken for others (`Types.filled`)."""
+def _checked(machine: Any, steps: Steps, apart: int, files: Files) -> tuple[Report, bool]:
+    """And whether more may answer where zeros are taken for fewer others (`Types.apart`)."""
     at: list[tuple[Span, str]] = []
     bounded, left_out = list(steps.steps), list[Step]()
     while True:
@@ -352,7 +360,8 @@ def _checked(machine: Any, steps: Steps, apart: bool, files: Files) -> tuple[Rep
         key=lambda one: (order.get(one.span.source, len(order)), one.span.start) if one.span else (0, 0)
     )
     is_short = bool(errors) or any(instance.result is None for instance in instances.values())
-    return Report([text for _, text in at], errors, frozenset(left_out)), is_short and types.filled
+    is_taken = types.filled or (types.taken and any(error.message.endswith(UNLIKE) for error in errors))
+    return Report([text for _, text in at], errors, frozenset(left_out)), is_short and is_taken
 
 
 def _each_once(errors: Iterable[VladError]) -> list[VladError]:
@@ -677,25 +686,15 @@ def _only_place(
 def program_text(machine: Any, steps: Steps) -> str:
     """The C text of a program that stands alone. Raises VladError."""
 
-    def text(apart: bool) -> tuple[str, bool]:
+    def text(apart: int) -> tuple[str, Fit]:
         whole = Whole.of(machine, steps, apart=apart)
         program = whole.program()
         check_order(program)
         _name_places(program)
         program = _improved(program, whole)
-        return emit_c.emit_program(program, _told), may_misfit(program, whole.analysis.types)
+        return emit_c.emit_program(program, _told), Fit(program, whole.analysis.types)
 
-    return _fitting(text)
-
-
-def _fitting(make: Callable[[bool], tuple[Made, bool]]) -> Made:
-    """What is made; where operands might not fit, with zeros that stay apart from others, if it can be made so. Raises
-    VladError."""
-    made, may_misfit = make(False)
-    if may_misfit:
-        with contextlib.suppress(VladError):
-            made, _ = make(True)
-    return made
+    return fitting(text, VladError)
 
 
 def _improved(program: Program, whole: Whole) -> Program:
@@ -719,11 +718,11 @@ class Wanted:
 def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
     """The C text and the header of a library with these procedures and their derivatives. Raises VladError."""
     used = Steps([step for step in steps.steps if step.cell is not None], steps.defined)
-    return _fitting(lambda apart: _library(Whole.of(machine, used, apart=apart), wanted, name))
+    return fitting(lambda apart: _library(Whole.of(machine, used, apart=apart), wanted, name), VladError)
 
 
-def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, str], bool]:
-    """And whether operands might not fit."""
+def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, str], Fit]:
+    """And how well operands fit."""
     machine = whole.machine
     real = whole.analysis.types.real
     instances, exports, owners, header = [], [], [], [_HEAD.format(name=name, guard=name.upper())]
@@ -762,7 +761,7 @@ def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, 
         if entry not in returning:
             raise _no_export(one, "it fails whatever reals it is given")
     text = emit_c.emit_library(program, exports, _told, name)
-    return (text, "\n".join(header) + _FOOT), may_misfit(program, whole.analysis.types)
+    return (text, "\n".join(header) + _FOOT), Fit(program, whole.analysis.types)
 
 
 _HEAD = """\

@@ -100,6 +100,11 @@ def constant_key(value: Value) -> Any:
     return id(value)
 
 
+# What the known zero stays apart from where paths meet, as a member of a union: nothing; tensors, whose shape it need not have,
+# and structures, for what takes it may be of another kind, as the backpropagator of a lower order; or all, for in a list that
+# mixes kinds it may be the zero of another element. The later, the more code.
+FROM_NOTHING, FROM_STRUCTURES, FROM_ALL = range(3)
+
 LARGEST = 10_000  # nodes of one type, cells not entered
 
 DEEPEST = 300  # joins within each other
@@ -129,12 +134,11 @@ class Types:
         # are the tails of what is in a list taken for more of the list? That settles more, and knows less
         self.mixing = False
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
-        # does it from a tensor, whose shape it need not have, and from a structure, for what takes it may be something that is of
-        # another kind, as the backpropagator of a lower order?
-        self.apart = False
+        self.apart = FROM_NOTHING  # or another of these
         # does it from numbers? Zero times infinity is `+nan.0`, but for a zero that is known to be one
         self.exact = False
-        self.filled = False  # has it been taken for one of these?
+        self.taken = False  # has the known zero been taken for the zero of something else,
+        self.filled = False  # of a tensor or a structure?
         self.real = self._make("real", None, (), "real")
         self.boolean = self._make("boolean", None, (), "boolean")
         self.zero = self.constant(ZERO)
@@ -336,6 +340,9 @@ class Types:
         if type_.kind == "union":
             self._absorb(found(type_.of), self.zero)
             return self.canonical(type_)
+        if self.apart == FROM_ALL:
+            return self.union(self.zero, type_)
+        self.taken = True
         if type_.head == "real":
             if type_ is self.constant(0.0) and not self.exact:
                 return type_

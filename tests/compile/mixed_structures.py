@@ -1,0 +1,452 @@
+"""Random programs whose lists, pairs and trees mix reals with all that is none, and programs whose loops go to zero, infinity or
+no number; each is run on both tiers, which must answer the same, or the same error.
+
+    python tests/compile/mixed_structures.py [COUNT [FIRST]] [--loops]
+
+runs the programs FIRST, FIRST + 1, … and tells of each difference. The structures are built when the program runs, so that their
+types are unions: of recursion, `map`, `append`, `filter`, loops, quoted data and the list of arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from agreement import DOUBLES, FLOATS, same
+
+import vlad
+from vlad import VladError
+from vlad.compile import tiers
+from vlad.convert import Procedure
+
+# What a structure says of itself from within compiled code: reals and tensors told apart from each other and from all else.
+TOLD = """(define (told s)
+  (cond ((pair? s) (cons (told (car s)) (told (cdr s)))) ((real? s) (list 'real s)) ((tensor? s) (list 'tensor s))
+        ((procedure? s) (list 'procedure (told (environment s)))) (else s)))
+"""
+TOTALS = [
+    """(define (total s)
+  (cond ((real? s) REAL) ((pair? s) (+ (total (car s)) (total (cdr s)))) ((real-tensor? s) (sum TENSOR)) (else REST)))
+""",
+    """(define (total s)
+  (if (pair? s) (+ (* 0.5 (total (car s))) (total (cdr s))) (if (real? s) REAL (if (procedure? s) (total (environment s)) REST))))
+""",
+    """(define (total s)
+  (let walk ((s s) (all 0))
+    (cond ((null? s) all) ((pair? s) (walk (cdr s) (walk (car s) all))) ((real? s) (+ all REAL)) (else (* 2 all)))))
+""",
+    """(define (total s)
+  (fold (lambda (e all) (if (real? e) (let ((s e)) (+ all REAL)) (if (real-tensor? e) (+ all (sum e)) all))) 0
+    (if (pair? s) s '())))
+""",
+]
+REALS = [
+    "s",
+    "(* s s)",
+    "(sin s)",
+    "(* 3 s)",
+    "(exp (* 0.1 s))",
+    "(sqrt (+ 4 (* s s)))",
+    "(if (> s 1) (* s s) 0)",
+    "1",
+]
+TENSORS = ["s", "(* s s)", "(tanh s)", "(* 2 s)"]
+ARGUMENTS: list[list[Any]] = [
+    [1.0, 2.0, np.array([1.0, 2.0])],
+    [0.5, "text", True, np.array([3.0]), []],
+    [np.array([1.0, 2.0]), 0.25, [1.5, "a"], np.array([[1.0, 2.0]])],
+    [np.float32([1.0, 2.0]), 0.0, False],
+    [[], [0.5], [[1.0, 2.0], "s"]],
+    [2.0, np.array([1, 2])],
+]
+CALLS = [(0.0, 0.5), (1.0, 2.0), (3.0, 0.75)]
+
+
+class Draw:
+    """One program's choices. It has few kinds of elements: compiling takes long where many meet."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        kinds = [self.tensor, self.tensor, self.other, self.other, self.procedure]
+        count = self.random.choices([1, 2, 3], [0.6, 0.3, 0.1])[0]
+        self.elements = [self.real, self.real] + [
+            lambda kind=kind: kind for kind in [make() for make in self.random.sample(kinds, count)]
+        ]
+
+    def of(self, *choices: str) -> str:
+        return self.random.choice(choices)
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def real(self) -> str:
+        """`n` counts down or up; `x` is a number that is given."""
+        return self.of("n", "x", "(* x n)", "(* 0.5 n)", "0.5", "2", "0", "(- x n)", "(sin x)")
+
+    def tensor(self) -> str:
+        return self.of(
+            "#[1 2]", "(ones (list 2))", "(* x #[1 2])", "#[3 4 5]", "(* n #[1 2])", "#[[1 2] [3 4]]", "(tensor 5)",
+            "(as-type #[1 2] 'float32)", "(* x (as-type #[1 3] 'float32))", "(zeros '(2))",
+            "(as-type #[1 2] 'int64)", "(= #[1 2] x)",
+        )  # fmt: skip
+
+    def other(self) -> str:
+        return self.of(
+            "'a", "'b", '"text"', '"other"', "#t", "#f", "(> n 1)", "'()", '(if (> x 1) \'a "s")', "(< x 1)"
+        )
+
+    def procedure(self) -> str:
+        return self.of(
+            "(lambda (u) (* u x))", "(lambda (u) (+ u n))", "sin", "(lambda (u) (* u (sum #[1 2])))", "(lambda (u) u)",
+            "(let ((k (* 2 n))) (lambda (u) (+ k x)))",
+        )  # fmt: skip
+
+    def entry(self, depth: int = 1) -> str:
+        if depth > 0 and self.chance(0.1):
+            return self.structure(depth - 1)
+        return self.random.choice(self.elements)()
+
+    def structure(self, depth: int) -> str:
+        parts = [self.entry(depth) for _ in range(self.random.randrange(1, 4))]
+        return self.of(
+            f"(list {' '.join(parts)})",
+            f"(cons {parts[0]} {parts[-1]})",
+            f"(if (> n 1) {parts[0]} {parts[-1]})",
+            f"(if (> x 1) (list {parts[0]}) {parts[-1]})",
+        )
+
+    def several(self) -> str:
+        """An element that is of one kind now and of another then."""
+        test = self.of("(> n 1)", "(= n 2)", "(even? n)", "(> x 1)", "(< x n)")
+        return f"(if {test} {self.entry()} {self.entry()})" if self.chance(0.6) else self.entry()
+
+    def ending(self) -> str:
+        return (
+            "'()"
+            if self.chance(0.3)
+            else self.of(f"(list {self.entry()})", self.structure(1), f"(list {self.entry()} {self.entry()})")
+        )
+
+    def made(self) -> str:
+        """An expression of a structure, by n and x."""
+        entry, several, ending, made = self.entry, self.several, self.ending, self.made
+        kept = (
+            "(real? e)",
+            "(not (pair? e))",
+            "(not (real? e))",
+            "(or (tensor? e) (real? e))",
+            "(not (symbol? e))",
+        )
+        ways = [
+            lambda: f"(let make ((n n)) (if (< n 1) {ending()} (cons {several()} (make (- n 1)))))",
+            lambda: f"(let make ((n n)) (if (< n 1) {ending()} (cons {several()} (make (- n 1)))))",
+            lambda: f"(let make ((n n)) (if (< n 1) {ending()} (list {several()} (make (- n 1)))))",
+            lambda: f"(let make ((n n)) (if (< n 1) {entry()} (cons (make (- n 1)) (make (- n 2)))))",
+            lambda: f"(map (lambda (n) {several()}) (iota n))",
+            lambda: f"(append (map (lambda (n) {several()}) (iota n)) {ending()})",
+            lambda: f"(append {ending()} (map (lambda (n) {several()}) (iota n)))",
+            lambda: (
+                f"(let loop ((i 0) (all {ending()}))"
+                f" (if (= i n) all (loop (+ i 1) (let ((n i)) (cons {several()} all)))))"
+            ),
+            lambda: (
+                f"(let loop ((n n) (all '())) (if (< n 1) all (loop (- n 1) (cons {several()} (cons {several()} all)))))"
+            ),
+            lambda: f"(filter (lambda (e) {self.of(*kept)}) {made()})",
+            lambda: (
+                f"(list-tail '(1 a {self.of('(2 b)', '#t', '#[1 2]')} \"s\" 2.5 {self.of('#f', '()', '(3 . 4)')} 4 5) n)"
+            ),
+            lambda: f"(if (> n 1) {ending()} {made()})",
+            lambda: "l", lambda: "l", lambda: f"(cons {entry()} l)", lambda: "(append l l)", lambda: "(reverse l)",
+            lambda: f"(list {entry()} {made()})", lambda: f"(cons {entry()} {made()})",
+        ]  # fmt: skip
+        return self.random.choice(ways)()
+
+    def total(self) -> str:
+        real, tensor = self.of(*REALS), self.of(*TENSORS)
+        rest = self.of("0", "1", "x", "(if (procedure? s) (s 1.5) 0)")
+        return self.of(*TOTALS).replace("REAL", real).replace("TENSOR", tensor).replace("REST", rest)
+
+    def loss(self) -> str:
+        """A procedure from a structure to a real, mostly."""
+        return self.of(
+            "total", "total", "total", "total", "(lambda (q) (car q))", "(lambda (q) (square (car q)))",
+            "(lambda (q) (if (real? (car q)) (square (car q)) 0))", "(lambda (q) 3)", "(lambda (q) x)", "(lambda (q) (length q))",
+            "(lambda (q) (* (total q) (total q)))", "(lambda (q) (if (pair? q) (total (car q)) (total q)))",
+            "(lambda (q) (fold + 0 (filter real? q)))",
+            "(lambda (q) (let ((r (filter real? q))) (if (null? r) 0 (square (car r)))))",
+            "(lambda (q) (total (map-reals (lambda (u) (* u u)) q)))", "(lambda (q) (total (reverse q)))",
+            "(lambda (q) (dot-product q q))", "(lambda (q) (total (list (car q) x (cdr q))))", "(lambda (q) (exp (total q)))",
+            "(lambda (q) (total (filter (lambda (e) (not (symbol? e))) q)))", "(lambda (q) (total (append q (list x 'a))))",
+        )  # fmt: skip
+
+    def other_procedure(self) -> str:
+        """From a structure to a structure."""
+        return self.of(
+            "(lambda (q) q)", "cdr", "reverse", "(lambda (q) (map-reals sin q))", "(lambda (q) (list (total q) 'a q))",
+            "(lambda (q) (cons (total q) q))", "(lambda (q) (filter real? q))", "(lambda (q) (append q q))",
+            "(lambda (q) (map (lambda (e) (if (real? e) (* e e) e)) q))", "(lambda (q) (k*v x q))", "(lambda (q) (list x 'a))",
+            "(lambda (q) (if (> x 1) q (list (car q))))", "(lambda (q) (list-tail q 1))",
+        )  # fmt: skip
+
+    def direction(self) -> str:
+        return self.of(
+            "s",
+            "(zero s)",
+            "((gradient f) s)",
+            "(k*v 2 s)",
+            "(map-reals (lambda (u) (* 0 u)) s)",
+            "(map-reals cos s)",
+        )
+
+    def operated(self) -> str:
+        """What comes of s and f, which are given."""
+        optimizer = self.of("(sgd 0.1)", "(momentum 0.1 0.9)", "(adam 0.1)", "(adamw 0.1 0.5)")
+        g = self.other_procedure()
+        return self.of(
+            "((gradient f) s)", "((gradient f) s)", "((gradient f) s)", "((gradient-F f) s)", "((value-and-gradient f) s)",
+            "(cdr ((cdr ((J f) (J s))) 1))", f"(jvp f s {self.direction()})", f"(jvp {g} s {self.direction()})",
+            f"(jvp-R f s {self.direction()})", f"(jvp-R {g} s {self.direction()})",
+            f"(let ((both (vjp {g} s))) ((cdr both) (car both)))", f"(let ((both (vjp {g} s))) ((cdr both) (zero (car both))))",
+            f"(let ((both (vjp-F {g} s))) ((cdr both) (car both)))", "((cdr (vjp f s)) 2)", "((cdr (vjp f s)) 0)",
+            f"(hvp f s {self.direction()})", f"(hvp-R f s {self.direction()})", f"((jacobian {g}) s)", "((jacobian f) s)",
+            "((hessian f) s)", f"((jacobian-F {g}) s)", "((hessian-F f) s)",
+            "(zero s)", "(zero ((gradient f) s))", f"(plus s {self.direction()})", f"(plus (zero s) {self.direction()})",
+            "(map-reals (lambda (u) (* 2 u)) s)",
+            f"(v+ s {self.direction()})", f"(v- s {self.direction()})", f"(k*v x {self.direction()})",
+            f"(v+k*v s x {self.direction()})",
+            f"(map-reals2 + s {self.direction()})", f"(list (dot-product s {self.direction()}))", f"(optimize {optimizer} f s 2)",
+            f"(optimize {optimizer} f s (+ n 1))", "((gradient (lambda (q) (total ((gradient f) q)))) s)",
+            "((gradient-F (lambda (q) (total ((gradient-R f) q)))) s)",
+            "((derivative (lambda (u) (map-reals (lambda (e) (* u e)) s))) x)", "((derivative (lambda (u) (cons u s))) x)",
+            "((derivative (lambda (u) (total (cons u s)))) x)", "((derivative-R (lambda (u) (f (cons u s)))) x)",
+            "((derivative (lambda (u) (f (map-reals (lambda (e) (* u e)) s)))) x)",
+            "(let loop ((i 0) (s s)) (if (= i n) s (loop (+ i 1) (v+k*v s 0.1 ((gradient f) s)))))",
+            "(let loop ((i 0) (s s)) (if (= i n) s (loop (+ i 1) (zero s))))",
+            "(list s ((gradient f) s))", "(append s ((gradient f) s))",
+        )  # fmt: skip
+
+    def probed(self) -> str:
+        """What is asked of r."""
+        return self.of(
+            "r", "(told r)", "(list r (told r))", "(list r (told r))", "(list (filter real? r) r)",
+            "(map (lambda (e) (list (real? e) (tensor? e))) r)",
+            "(list (equal? r s) (told r))", "(total r)", "(list (length r) (filter (lambda (e) (not (real? e))) r))",
+            "(begin (write r) (told r))", "(begin (display r) r)", "(let ((g ((gradient total) r))) (list g (told g)))",
+            "(told (map-reals (lambda (u) (+ u 1)) r))", "(list (dot-product r r) (told (zero r)))", "(told (fold cons '() r))",
+        )  # fmt: skip
+
+    def program(self) -> str:
+        total, made, loss, operated, probed = (
+            self.total(),
+            self.made(),
+            self.loss(),
+            self.operated(),
+            self.probed(),
+        )
+        if self.chance(0.1):
+            operated = f"(let ((s (cdr s))) {operated})"
+        return f"""(lambda (n x l)
+{TOLD}{total}
+(let* ((s {made}) (f {loss}) (r {operated})) {probed}))"""
+
+
+def loop_program(seed: int) -> str:
+    """A loop whose variables become zero, infinite or no number, and its derivatives."""
+    draw = Draw(seed)
+
+    def term(depth: int) -> str:
+        if depth == 0:
+            return draw.of("s", "s", "t", "x", "i", "0", "1", "n", "2")
+        return draw.of(
+            f"(+ {term(depth - 1)} {term(depth - 1)})", f"(- {term(depth - 1)} {term(depth - 1)})",
+            f"(* {term(depth - 1)} {term(depth - 1)})", f"(* {term(depth - 1)} {term(depth - 1)})",
+            f"(/ {term(depth - 1)} {term(0)})", f"(if (> {term(0)} {term(0)}) {term(depth - 1)} {term(depth - 1)})",
+            f"(sqrt {term(depth - 1)})", f"(log {term(depth - 1)})", f"(exp {term(depth - 1)})", f"(square {term(depth - 1)})",
+            f"(max {term(0)} {term(depth - 1)})", f"(abs {term(depth - 1)})",
+            f"(where (> {term(0)} 0) {term(0)} {term(depth - 1)})",
+            f"(* 1e200 {term(depth - 1)})", f"(- {term(0)} {term(0)})", f"(floor {term(depth - 1)})", f"(expt {term(0)} 2)",
+        )  # fmt: skip
+
+    start, other = (
+        draw.of("x", "1", "0", "(* x x)", "(- x x)", "1e160", "(log 0)"),
+        draw.of("x", "1", "0", "2", "(/ 1 0)"),
+    )
+    answer = draw.of("s", "t", "(+ s t)", "(* s t)", "(list s t)", "(cons s x)")
+    step = f"(loop (+ i 1) {term(2)} {term(draw.random.randrange(3))})"
+    body = f"(let loop ((i 0) (s {start}) (t {other})) (if (= i n) {answer} {step}))"
+    if answer in ("(list s t)", "(cons s x)"):
+        operated = draw.of(
+            "((derivative f) x)",
+            "((derivative-R f) x)",
+            "(jvp f x 1)",
+            "((cdr (vjp f x)) (f x))",
+            "(f x)",
+            "((jacobian f) x)",
+        )
+    else:
+        operated = draw.of(
+            "((derivative f) x)", "((derivative-R f) x)", "((derivative f) x)", "((derivative-R f) x)", "(f x)",
+            "((derivative (derivative f)) x)", "((derivative-R (derivative f)) x)", "((derivative (derivative-R f)) x)",
+            "((value-and-gradient f) x)", "(jvp f x 2)", "((gradient (lambda (q) (f (car q)))) (list x 'a #[1 2]))",
+            "((gradient (lambda (q) (* (f (car q)) (sum (cdr q))))) (cons x #[1 2]))", "(map f (list x 0 1))",
+        )  # fmt: skip
+    return f"(lambda (n x l) (let* ((f (lambda (x) {body})) (r {operated})) r))"
+
+
+ERROR = "error"
+MINUS_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
+
+
+def has_float32(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(has_float32(part) for part in value)
+    return getattr(value, "dtype", None) == np.float32
+
+
+SECONDS = 2  # of the processor for one program, on both tiers
+
+
+class Stopped(BaseException):
+    """A program takes too long."""
+
+
+def plain(value: Any) -> Any:
+    """An answer without what belongs to one session."""
+    if isinstance(value, Procedure):
+        return "a procedure"
+    if isinstance(value, list | tuple):
+        return type(value)([plain(part) for part in value])
+    return value
+
+
+class Pair:
+    """A session for each tier, in which many programs run one after the other."""
+
+    def __init__(self) -> None:
+        self.written: list[list[str]] = [[], []]
+        self.sessions = [
+            vlad.Session(tier=tier, write=written.append)
+            for tier, written in zip(("evaluate", "compile"), self.written, strict=True)
+        ]
+        for session in self.sessions:
+            session.eval('(import "optimizers") (import "linear-algebra")')
+
+    def answers(self, tier: int, text: str, calls: list[tuple[Any, ...]]) -> list[Any]:
+        session, written = self.sessions[tier], self.written[tier]
+        found: list[Any] = []
+        try:
+            f = session.eval(text)
+        except VladError as error:
+            return [(ERROR, error.message)]
+        for operands in calls:
+            written.clear()
+            try:
+                found.append(plain(f(*operands)))
+            except VladError as error:
+                place = None if error.span is None else (error.span.line, error.span.column)
+                found.append((ERROR, error.message, place))
+            # the last digits of float32 may differ, and the sign of a zero
+            text = "".join(written)
+            found.append("float32" if "float32" in text else MINUS_ZERO.sub("0", text))
+        return found
+
+    def compared(self, text: str, calls: list[tuple[Any, ...]]) -> tuple[str, Any]:
+        """How the program ended: "compiled", "refused", "disagrees" (tier 0 had to be asked what was no error), "differs"."""
+        compiling = self.sessions[1]
+        before = compiling.tiers.disagreements
+        known = set(compiling.tiers.entries)
+        expected, found = [self.answers(tier, text, calls) for tier in (0, 1)]
+        has_floats = "float32" in text or any(
+            has_float32(operand) for operands in calls for operand in operands
+        )
+        if not same(expected, found, FLOATS if has_floats else DOUBLES):
+            return "differs", (expected, found)
+        if compiling.tiers.disagreements > before:
+            return "disagrees", None
+        reasons = {entry.reason for key, entry in compiling.tiers.entries.items() if key not in known}
+        if all(
+            type(answer) is tuple and type(answer[0]) is str and answer[0] == ERROR
+            for answer in expected[::2]
+        ):
+            return "error", None
+        return ("compiled", None) if reasons == {None} else ("refused", reasons)
+
+
+def program(seed: int, loops: bool) -> tuple[str, list[tuple[Any, ...]]]:
+    """A text and the operands of its calls."""
+    chooser = random.Random(-1 - seed)
+    text = loop_program(seed) if loops else Draw(seed).program()
+    return text, [(n, x, chooser.choice(ARGUMENTS)) for n, x in (LOOPED if loops else CALLS)]
+
+
+LOOPED = [(0.0, 0.5), (1.0, 0.0), (3.0, 2.0), (6.0, -1.0)]
+PROGRAMS_A_SESSION = 100
+
+
+def run(count: int, first: int = 0, loops: bool = False, tell: Callable[[str], None] = print) -> Counter[str]:
+    """The programs from `first` on: how they ended."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Stopped
+
+    tiers.RAISING = True
+    ends: Counter[str] = Counter()
+    previous = signal.signal(signal.SIGVTALRM, stop)
+    try:
+        for seed in range(first, first + count):
+            if (seed - first) % PROGRAMS_A_SESSION == 0:
+                pair = Pair()
+            text, calls = program(seed, loops)
+            signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+            try:
+                end, what = pair.compared(text, calls)
+            except Stopped:
+                end, what, pair = "too long", None, Pair()
+            except Exception:
+                end, what, pair = "fault", traceback.format_exc(limit=-4), Pair()
+            finally:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            ends[end] += 1
+            if end in ("differs", "disagrees", "fault"):
+                tell(f"; {seed} {end} {what}\n{text}\n")
+    finally:
+        signal.signal(signal.SIGVTALRM, previous)
+    return ends
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("count", nargs="?", type=int, default=1000)
+    parser.add_argument("first", nargs="?", type=int, default=0)
+    parser.add_argument("--loops", action="store_true")
+    parser.add_argument("--show", action="store_true", help="only print the programs")
+    given = parser.parse_args()
+    if given.show:
+        for seed in range(given.first, given.first + given.count):
+            print(program(seed, given.loops)[0])
+        return
+    began = time.monotonic()
+    for first in range(given.first, given.first + given.count, 100):
+        ends = run(
+            min(100, given.first + given.count - first),
+            first,
+            given.loops,
+            lambda text: print(text, flush=True),
+        )
+        print(f"; {first}: {dict(ends)}, {time.monotonic() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    sys.setrecursionlimit(10_000)
+    main()

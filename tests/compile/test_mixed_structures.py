@@ -1,0 +1,115 @@
+"""Structures that mix reals with all that is none, built when the program runs: compiled as on tier 0, and without asking it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import mixed_structures
+import numpy as np
+import pytest
+from agreement import agree
+from amounts import THOROUGH
+
+from vlad.compile import toolchain
+
+ROOT = Path(__file__).parents[2]
+FIRST, COUNT = (
+    (0, 20_000) if THOROUGH else (23, 11)
+)  # programs of each kind; for each change some that are quick
+
+TURNS = "(define (turns n make) (if (< n 1) '() (cons (make n) (turns (- n 1) make))))"
+OF_REALS = "(define (of-reals s) (fold (lambda (e all) (if (real? e) (+ all (* e e)) all)) 0 s))"
+MADE = [
+    "(list n)",
+    "#[1 2]",
+    "'a",
+    "(> n 3)",
+    '"s"',
+    "((curry *) n)",
+    "(if (> n 2) #[1 2] #[3 4 5])",
+    "(if (> n 2) 'a (list n 'a))",
+]
+
+
+@pytest.mark.parametrize("other", MADE)
+def test_zeros_of_elements_of_another_kind_need_no_tier_0(other: str) -> None:
+    """The known zero of one is not the number that is the sensitivity of another."""
+    agree(
+        f"""(lambda (n) {TURNS} {OF_REALS}
+          (let* ((s (turns n (lambda (n) (if (> n 1) {other} n)))) (g ((gradient of-reals) s)))
+            (list (filter real? g) (map (lambda (e) (if (procedure? e) (e 10) e)) g))))""",
+        4.0,
+    )
+
+
+def test_what_only_goes_through_is_known_to_the_collector() -> None:
+    """No part of the program looks at the elements of what it is given."""
+    given = [[], [0.5], [[1.0, 2.0], "s"]]
+    agree("(lambda (n l) (map (lambda (i) (list l i)) (iota n)))", 3.0, given)
+    agree(
+        "(lambda (n l) (let loop ((i 0) (s '())) (if (= i n) s (loop (+ i 1) (list (list i l) i)))))",
+        2e5,
+        given,
+    )
+
+
+def test_the_zero_of_a_text_stands_for_nothing() -> None:
+    agree(
+        "(lambda (l x) (let* ((s (if (> x 1) '() l)) (both (vjp reverse s))) ((cdr both) (car both))))",
+        [1.0, "text", 2.0],
+        0.5,
+    )
+
+
+def test_a_program_that_stands_alone_tells_no_error_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(
+        f"{TURNS} {OF_REALS} (map (lambda (n) ((gradient of-reals) (turns n (lambda (n) (if (> n 1) (list n) n))))) '(0 1 3))"
+    )
+    outputs = [
+        subprocess.run(
+            words,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        for words in (
+            [sys.executable, "-m", "vlad", "check", "it.vlad"],
+            [sys.executable, "-m", "vlad", "build", "it.vlad"],
+            ["./it"],
+        )
+    ]
+    assert outputs[-1].stdout == "(() (2) ((0) (0) 2))\n"
+
+
+@pytest.fixture
+def quickest_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is compiled is run once."""
+    compiler = toolchain.boxed_compiler()
+    if compiler:
+        monkeypatch.setenv("VLAD_CC", compiler)
+    toolchain.forget()
+    yield
+    toolchain.forget()
+
+
+@pytest.mark.parametrize("loops", [False, True], ids=["structures", "loops"])
+def test_random_programs(loops: bool, quickest_compiler: None) -> None:
+    told: list[str] = []
+    ends = mixed_structures.run(COUNT, FIRST, loops, told.append)
+    assert not told, "\n".join(told)
+    assert ends["compiled"] > COUNT / 2
+
+
+def test_what_tells_programs_apart_sees_differences() -> None:
+    """Of shapes, kinds and the places of errors."""
+    pair = mixed_structures.Pair()
+    compared = [pair.compared("(lambda (n x l) (list n x l))", [(1.0, 2.0, np.float32([3.0]))])[0]]
+    pair.answers = lambda tier, text, calls: [tier]  # type: ignore[method-assign]
+    compared.append(pair.compared("", [])[0])
+    assert compared == ["compiled", "differs"]
