@@ -403,19 +403,21 @@ def run(count: int, first: int = 0, loops: bool = False, tell: Callable[[str], N
 
     tiers.RAISING = True
     ends: Counter[str] = Counter()
+    pair: Pair | None = None
     previous = signal.signal(signal.SIGVTALRM, stop)
     try:
         for seed in range(first, first + count):
-            if (seed - first) % PROGRAMS_A_SESSION == 0:
+            if pair is None or (seed - first) % PROGRAMS_A_SESSION == 0:
                 pair = Pair()
             text, calls = program(seed, loops)
-            signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
             try:
+                # again after a second, for an exception may be lost where Python tidies up
+                signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 1.0)
                 end, what = pair.compared(text, calls)
             except Stopped:
-                end, what, pair = "too long", None, Pair()
+                end, what, pair = "too long", None, None
             except Exception:
-                end, what, pair = "fault", traceback.format_exc(limit=-4), Pair()
+                end, what, pair = "fault", traceback.format_exc(limit=-4), None
             finally:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             ends[end] += 1
