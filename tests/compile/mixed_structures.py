@@ -10,6 +10,7 @@ types are unions: of recursion, `map`, `append`, `filter`, loops, quoted data an
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import re
 import signal
@@ -26,7 +27,7 @@ from agreement import DOUBLES, FLOATS, same
 
 import vlad
 from vlad import VladError
-from vlad.compile import tiers
+from vlad.compile import tiers, toolchain
 from vlad.convert import Procedure
 
 # What a structure says of itself from within compiled code: reals and tensors told apart from each other and from all else.
@@ -402,19 +403,21 @@ def run(count: int, first: int = 0, loops: bool = False, tell: Callable[[str], N
 
     tiers.RAISING = True
     ends: Counter[str] = Counter()
+    pair: Pair | None = None
     previous = signal.signal(signal.SIGVTALRM, stop)
     try:
         for seed in range(first, first + count):
-            if (seed - first) % PROGRAMS_A_SESSION == 0:
+            if pair is None or (seed - first) % PROGRAMS_A_SESSION == 0:
                 pair = Pair()
             text, calls = program(seed, loops)
-            signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
             try:
+                # again after a second, for an exception may be lost where Python tidies up
+                signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 1.0)
                 end, what = pair.compared(text, calls)
             except Stopped:
-                end, what, pair = "too long", None, Pair()
+                end, what, pair = "too long", None, None
             except Exception:
-                end, what, pair = "fault", traceback.format_exc(limit=-4), Pair()
+                end, what, pair = "fault", traceback.format_exc(limit=-4), None
             finally:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             ends[end] += 1
@@ -436,6 +439,10 @@ def main() -> None:
         for seed in range(given.first, given.first + given.count):
             print(program(seed, given.loops)[0])
         return
+    os.environ.setdefault("VLAD_CACHE", "off")
+    compiler = toolchain.boxed_compiler()
+    if compiler:  # the quickest, for what runs once
+        os.environ.setdefault("VLAD_CC", compiler)
     began = time.monotonic()
     for first in range(given.first, given.first + given.count, 100):
         ends = run(
