@@ -10,7 +10,7 @@ import random
 
 import pytest
 from amounts import THOROUGH
-from exact import CASES, SUBNORMAL, Case
+from exact import CASES, LOOSER, SUBNORMAL, Case
 from mpmath import mpc, mpf
 from nested import derivative
 
@@ -27,13 +27,6 @@ SLOW = {
     "log-normal-cdf",
 }  # 50 µs a call here, 300 in mpmath
 MOST_ULPS = 4.0
-# Where the hazard of a tail has its points of inflection, higher derivatives are differences.
-LOOSER = {
-    ("log-erfc", 2): 8.0,
-    ("log-erfc", 3): 128.0,
-    ("log-normal-cdf", 2): 8.0,
-    ("log-normal-cdf", 3): 128.0,
-}
 LARGEST = mpf(2) ** 1020  # the last factors of a product may overflow before it does
 
 

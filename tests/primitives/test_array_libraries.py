@@ -80,6 +80,8 @@ MORE = [
     "(lambda (x) (equal? (device x) (device (* 2 x))))", "(lambda (x) (to-device x \"cpu\"))",
     *[f"(lambda (x) ({name} x))" for name in ("ceiling", "round", "truncate", "erfc", "lgamma", "log-gamma", "digamma")],
     "(lambda (x) (list (= x 1) (< 0 x) (<= x 1) (>= x x)))", "(lambda (x) (polygamma 2 x))",
+    "(lambda (x) (list (erfcx x) (log-erfc x) (log-normal-cdf (* 20 x))))",
+    "(lambda (x) (list (norm-squared x) (magnitude (list (* 1e200 (sum x)) x)) (logsumexp (slice x 0 0) #:axis 0)))",
     "(lambda (x) (max-pool x 2))", "(lambda (x) (max-pool x '(1 2) #:stride 1 #:padding '(0 1)))", "(lambda (x) (avg-pool x 2))",
     "(lambda (x) (avg-pool x 2 #:stride 1 #:padding 1))", "(lambda (x) (one-hot #[0 1] 3))", "(lambda (x) (one-hot 1 3))",
     "(lambda (x) (one-hot (round x) 4))", "(lambda (x) (one-hot (as-type (round x) 'int32) 4))",

@@ -144,9 +144,8 @@ def elementwise(
 
 def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: Sequence[Any]) -> Any:
     given = [array for array in arrays if type(array) is not float]
-    kind = (
-        xp.float32 if all(array.dtype == xp.float32 for array in given) else xp.float64
-    )  # reals take it, too
+    # reals take it, too, before anything is computed
+    kind = xp.float32 if all(array.dtype == xp.float32 for array in given) else xp.float64
     there = device_of(given[0])
     spread = xp.broadcast_arrays(
         *[there.asarray(array, kind) if type(array) is float else array for array in arrays]

@@ -217,8 +217,7 @@ ROWS: list[Primitive] = [
     row("norm", "t",
         "The square root of the sum of the squares. At zero its slope is 0, and further derivatives are +nan.0, also those of "
         "its powers: `norm-squared` has them.\n(norm #[3 4])  ⇒ 5\n((gradient norm) #[3 4])  ⇒ #[0.6 0.8]",
-        forward="(along t r dt)",
-         value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (heading t r))"}),
+         forward="(along t r dt)", value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (heading t r))"}),
     # size is the norm of t always: that it changes with t is in what is said of t
     row("heading", "t size", "A tensor, divided by its norm; 0 at 0.", _heading, hidden=True, abstract=_abstract_heading,
          forward=_OWN_SLOPE.replace("E", "dt"), reverse={"t": _OWN_SLOPE.replace("E", "s")}),

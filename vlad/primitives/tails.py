@@ -1,13 +1,13 @@
 """erfcx, the logarithms of erfc and of the normal distribution, and the derivatives of all three.
 
-In: floats.  Out: floats, to a few units in the last place. Called by the rows of numbers.py; functions.c has the same for
-compiled programs.
+In: floats.  Out: floats, to a few units in the last place. Called by the rows of numbers.py and by nobody else; functions.c has
+the same for compiled programs.
 
 For x > 0 all is made of p, with which erfcx x = 1/√π / (x + p): Laplace's continued fraction p = (1/2) / (x + (2/2) / (x + …)),
-of which no part cancels, where erfcx' = 2 x erfcx - 2/√π does (Abramowitz & Stegun 7.1.14, 7.2.9). The k-th part of it is -1/2
-of the ratio of the k-th derivative of erfcx to the one before. The derivative of log erfc is -2 (x + p), so higher ones are those
-of p, whose series is that of the fraction. Near 0 and below, where the fraction is long or none, the recurrence is stable, and log erfc
-is differentiated as a quotient of series.
+of which no part cancels, where erfcx' = 2 x erfcx - 2/√π does (Abramowitz & Stegun 7.1.14, 7.2.9). The k-th part of it is -1/2 of
+the ratio of the k-th derivative of erfcx to the one before. The derivative of log erfc is -2 (x + p), so higher ones are those of
+p, whose series is that of the fraction. Near 0 and below, where the fraction is long or none, the recurrence is stable, and log
+erfc is differentiated as a quotient of series.
 """
 
 from __future__ import annotations
