@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import stat
 import sys
 import threading
@@ -774,6 +773,7 @@ class Session(Namespace):
         procedures that are the keys of `exports`, with their derivatives where its value is true. The files that were
         written. Raises VladError."""
         from vlad.compile import toolchain, whole
+        from vlad.compile.c_text import identifier
         from vlad.compile.refusals import Unavailable
 
         output = os.fspath(output)
@@ -785,8 +785,7 @@ class Session(Namespace):
                 )
             header = None
             if library:
-                base = re.sub(r"\W", "_", os.path.basename(output).partition(".")[0])
-                base = base if not base[:1].isdigit() else "_" + base
+                base = identifier(os.path.basename(output).partition(".")[0])
                 wanted = [self._wanted(name, derivatives) for name, derivatives in (exports or {}).items()]
                 text, header = whole.library_text(self.machine, steps, wanted, base)
             else:

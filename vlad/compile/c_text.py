@@ -16,8 +16,14 @@ LONGEST_NAME, LONGEST_COMMENT = 40, 200  # characters of what a program names, i
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 
 
+# A unit numbers what it names itself: g0_x_0, v1_f, vlad_data_2.
+_OF_THE_UNIT = re.compile(r"[0-9]|vlad(_|$)|[gv][0-9]+_")
+
+
 def identifier(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "t"
+    """A C identifier like a name; with a number behind it, it is none that a unit makes otherwise."""
+    text = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "t"
+    return f"x{text}" if _OF_THE_UNIT.match(text) else text
 
 
 def c_name(function: Function) -> str:
@@ -62,5 +68,13 @@ def position(span: Span) -> str:
 
 
 def comment(text: str) -> str:
-    """Text that a script controls, made harmless within a C comment."""
-    return re.sub(r"[^A-Za-z0-9 .:_<>-]", "?", text[:LONGEST_COMMENT])
+    """Text that a script controls, made harmless within a C comment: short, on one line, without what is not seen or changes the
+    direction of writing, and neither begins a comment nor ends one."""
+    shown = "".join([c if c.isprintable() and c != "\\" else "?" for c in text[:LONGEST_COMMENT]])
+    return within_comment(shown)
+
+
+def within_comment(text: str) -> str:
+    """Lines that neither begin a comment nor end one, at the border to what surrounds them either."""
+    apart = re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)", " ", text)
+    return apart + " " * apart.endswith(("*", "/"))

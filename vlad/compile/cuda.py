@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile import emit_cuda
+from vlad.compile.c_text import within_comment
 from vlad.compile.emit_cuda import Launches, Unfit
 from vlad.compile.facts import Facts
 from vlad.compile.first_order import (
@@ -63,7 +64,7 @@ class Emission:
     @property
     def text(self) -> str:
         """For people."""
-        return f"{self.cuda}\n/* Python's part:\n\n{self.host}*/\n"
+        return f"{self.cuda}\n/* Python's part:\n\n{within_comment(self.host)}*/\n"
 
 
 def emit(program: Program, types: Types, crossing: Iterable[Type]) -> Emission:

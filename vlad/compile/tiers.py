@@ -497,6 +497,7 @@ class Tiers:
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
         """The types of a procedure, or its C or CUDA text, for operands like these, or reals; or why there are none."""
         from vlad.compile.analyze import Analysis
+        from vlad.compile.c_text import comment
         from vlad.compile.unit import made
         from vlad.core.types import described
 
@@ -510,7 +511,7 @@ class Tiers:
             otherwise = ", but it may be for a number that is known" if unbounded.for_number else ""
             return f"; {takes} -> not compiled: {unbounded.reason}{otherwise}"
         if stage == "c":
-            return f"/* {code.name} */\n{unit.text}"
+            return f"/* {comment(code.name)} */\n{unit.text}"
         result = "never answers" if unit.interface.result is None else described(unit.interface.result)
         return f"{takes} -> {result}"
 

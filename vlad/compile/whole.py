@@ -13,7 +13,8 @@ from typing import Any
 
 from vlad.compile import emit_c
 from vlad.compile.analyze import Analysis
-from vlad.compile.c_text import identifier
+from vlad.compile.c_names import may_be_exported, may_be_parameter
+from vlad.compile.c_text import comment, identifier
 from vlad.compile.first_order import (
     Block,
     Box,
@@ -726,20 +727,19 @@ def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, 
     machine = whole.machine
     real = whole.analysis.types.real
     instances, exports, owners, header = [], [], [], [_HEAD.format(name=name, guard=name.upper())]
-    taken = {f"{name}_error"}
+    taken = {f"{name}_error"}  # what C calls something already
     for one in wanted:
-        parameters = _parameter_names(machine, one.f[0])
+        own_parameters = [parameter.name for parameter in machine.core_of(one.f[0]).parameters]
+        parameters = _free_names(own_parameters, [])
         value = whole.solve(one.f, tuple([real] * len(parameters)), one.span).result
         if value is None:
             raise _no_export(one, "it never answers when it is given reals")
         shape = _Shape(whole.analysis, value, one)
-        base = identifier(one.name)
-        suffixes = ("", "_jvp", "_vjp") if one.derivatives else ("",)
-        own = {base + suffix + rows for suffix in suffixes for rows in ("", "_rows")}
-        clash = sorted(own & (taken | _KEYWORDS | emit_c.own_names()))
-        if clash or base.startswith("vlad_"):
-            raise _no_export(one, f"C would call it `{(clash or [base])[0]}`, and that is taken")
-        taken |= own
+        base, family = _exported_name(one, taken)
+        taken |= family
+        changed = _named(base, parameters, one, own_parameters)
+        if changed:
+            header.append(f"/* In the program, {changed}. */")
         for suffix, more, text, told in _variants(parameters, shape, one.derivatives):
             f = one.make(text)
             names = (*parameters, *more)
@@ -784,30 +784,36 @@ _FOOT = """
 #endif
 """
 
-_UNIT = frozenset({"results", "in", "out", "status", "linux", "unix"})
-# of C and C++
-_KEYWORDS = frozenset(
-    """
-    alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t char8_t class co_await co_return co_yield compl
-    concept const_cast consteval constexpr constinit decltype delete dynamic_cast explicit export false friend mutable
-    namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires
-    static_assert static_cast template this thread_local throw true try typeid typename using virtual wchar_t xor xor_eq
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main
-""".split()  # noqa: SIM905
-)
+_UNIT = frozenset({"results", "in", "out", "status", "rows", "arguments"})  # within what is exported
+LONGEST_EXPORT = 60  # characters; compilers need to tell no more than 63 apart
 
 
-def _parameter_names(machine: Any, code: Code) -> list[str]:
-    return _free_names([identifier(parameter.name) for parameter in machine.core_of(code).parameters], [])
+def _exported_name(wanted: Wanted, taken: set[str]) -> tuple[str, set[str]]:
+    """What C calls a procedure: much as the program does, but longer where a name of its family is not to be had. And the
+    family."""
+    suffixes = ("", "_jvp", "_vjp") if wanted.derivatives else ("",)
+    base = identifier(wanted.name)[:LONGEST_EXPORT]
+    while True:
+        own = {base + suffix + rows for suffix in suffixes for rows in ("", "_rows")}
+        if own.isdisjoint(taken | _UNIT | emit_c.own_names()) and all(map(may_be_exported, own)):
+            return base, own
+        base += "_"
+
+
+def _named(base: str, parameters: list[str], wanted: Wanted, own: list[str]) -> str:
+    """What of the names of a procedure and its parameters is not as in the program; "" where all is."""
+    changed = [
+        (one, name) for one, name in zip([base, *parameters], [wanted.name, *own], strict=True) if one != name
+    ]
+    return ", ".join([f"{one} is {comment(name)}" for one, name in changed])
 
 
 def _free_names(wanted: list[str], taken: list[str]) -> list[str]:
-    """These names, or longer ones where they are not to be had: taken, or a word of C or of the unit."""
+    """These names as identifiers, or longer ones where they are not to be had: taken, or a word of C or of the unit."""
     names: list[str] = []
     for name in wanted:
-        name = "x" + name if name.startswith("vlad_") else name
-        while name in taken or name in names or name in _KEYWORDS | _UNIT:
+        name = identifier(name)[:LONGEST_EXPORT]
+        while name in taken or name in names or name in _UNIT or not may_be_parameter(name):
             name += "_"
         names.append(name)
     return names
