@@ -102,6 +102,11 @@ def expect_bytes(count: float) -> None:
         expect_seconds(count / BYTES_A_SECOND)
 
 
+def expect_arrays(count: float, entries: int) -> None:
+    """The same for so many arrays of as many reals."""
+    expect_bytes(count * entries * REAL)
+
+
 def expect_array(shape: Iterable[int], size: int = REAL) -> None:
     """The same for an array of a shape whose entries take so many bytes."""
     expect_bytes(float(math.prod(shape)) * size)
