@@ -16,18 +16,26 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vlad.budget import A_LOT, REAL, expect_array, expect_arrays
+from vlad.budget import A_LOT, REAL, expect_addresses, expect_array, expect_arrays
 from vlad.imports import whole
 from vlad.values import FALSE, TRUE, ZERO, Value
 
 Array = Any
 
 
+NUMPY_ADDRESSES = (
+    128 << 20
+)  # bytes; its library of BLAS takes 32 MB for each processor, and ends the process where it gets none
+
+
 def load_numpy() -> Any:
+    if "numpy" not in sys.modules:
+        expect_addresses(NUMPY_ADDRESSES + (32 << 20) * (os.cpu_count() or 1))
     return whole("numpy")
 
 

@@ -1,7 +1,7 @@
-"""How much memory the rows of the table take beyond their limit: `python tests/primitives/memory_walk.py TIER PART/PARTS [WORD]`.
+"""How much memory rows take beyond their limit: `python tests/primitives/memory_walk.py TIER PART/PARTS [WORD] [MEGABYTES]`.
 
-Each row is called with large operands under limits of memory below, about and above what it needs; a line for each call that took more
-than it may. Peaks are the system's: /proc/self/clear_refs begins a new one.
+Each row is called with large operands under limits of memory below, about and above what it needs; a line for each call, which says
+BEYOND where it took more than it may. Peaks are the system's: /proc/self/clear_refs begins a new one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import itertools
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ CALLS: dict[str, list[str]] = {
         name: ["T #f #f", "M 0 #f", "M 1 #t", "W 1 #f", "B #f #f", "I #f #f"]
         for name in ("sum", "mean", "variance", "maximum", "minimum", "logsumexp", "prod")
     },
-    "argmax": ["T #f", "M 0", "M 1", "B #f"], "argminimum": ["T #f", "M 0", "M 1"], "cumsum": ["T 0 #f", "T 0 #t", "B 0 #f", "M 0 #f"],
+    "argmax": ["T #f", "M 0", "M 1", "B #f"],
+    "argminimum": ["T #f", "M 0", "M 1"], "cumsum": ["T 0 #f", "T 0 #t", "B 0 #f", "M 0 #f"],
     "spread": ["1 T #f", "P M 0"], "softmax": ["T 0", "M 0", "M 1", "I 0"], "log-softmax": ["T 0", "M 0", "M 1", "I 0"],
     "repeated": ["P 0"], "gathered": ["M 0"], "is-own": ["P 0"],
     "argsort": ["T 0", "M 0", "M 1"], "sorted": ["T 0", "M 0", "M 1"], "ordered": ["T I 0"], "unordered": ["T I 0"],
@@ -61,20 +63,25 @@ CALLS: dict[str, list[str]] = {
     },
     "half": ["S 0"], "placed": ["S 1"], "as-first-columns": ["S S"], "gaps": ["S1 -1"], "over": ["T T", "S S"], "as-line": ["T"],
     "as-diagonal": ["S1"], "norm": ["T", "I", "F"], "heading": ["T 2.5", "T 1e-310"], "along": ["T 2.5 T", "T 1e-310 T"],
-    "contract": ['T T "i,i->" 1', 'T T "i,i->i" T', 'P P "i,j->ij" M', 'M P "ij,j->i" P', 'M M "ij,ij->ij" M', 'M M "ij,ji->ij" M',
+    "contract": ['T T "i,i->" 1',
+                 'T T "i,i->i" T', 'P P "i,j->ij" M', 'M P "ij,j->i" P', 'M M "ij,ij->ij" M', 'M M "ij,ji->ij" M',
                  'S S "bij,bjk->bik" S'],
     "turned": ['"ij,jk->ik" 0'], "einsum-plan": ['"i,i" N'],
-    "conv2d": ["W C 1 0 1 1", "W C 1 1 1 1", "W C 2 0 2 1"], "conv2d-images": ["W C W 1 1 1 1"], "conv2d-filters": ["W W C 1 1 1 1"],
+    "conv2d": ["W C 1 0 1 1", "W C 1 1 1 1", "W C 2 0 2 1"],
+    "conv2d-images": ["W C W 1 1 1 1"], "conv2d-filters": ["W W C 1 1 1 1"],
     "max-pool": ["W 2 2 0"], "pool-patches": ["W 0 2 2 0"], "pool-unpatched": ["W4 W 2 2 0"], "avg-pool": ["W 2 2 0", "W 2 1 1"],
     "avg-unpool": ["W2 W 2 2 0"], "one-hot": ["P 2048"], "random-key": ["1"],
     "split": ["T 2 0", "K 1000000 0"], "uniform": ["K D 0 1"], "normal": ["K D"], "random-integer": ["K 0 10 D"],
-    "permutation": ["K 8388608"], "perturb": ["T"], "bundle": ["T T"], "complete": ["T T"], "error": ["T"], "with-environment": ["J J"],
-    "make-forward": ["T T"], "check-sensitivity": ["T T"], "accumulate": ["T T"], "plus": ["T T", "N N"], "equal?": ["T T2", "N N2"],
+    "permutation": ["K 8388608"], "perturb": ["T"], "bundle": ["T T"], "complete": ["T T"],
+    "error": ["T"], "with-environment": ["J J"],
+    "make-forward": ["T T"], "check-sensitivity": ["T T"], "accumulate": ["T T"], "plus": ["T T", "N N"],
+    "equal?": ["T T2", "N N2"],
     **{name: ["J"] for name in ("environment", "tail-entry", "forward-entry", "*j", "*j-inverse", "strip-reverse", "closed?")},
     "same-code?": ["J J"], "with-derivative": ["J J J"], "make-with-derivative": ["J J J"],
 }  # fmt: skip
 # Those that a large operand means nothing to: they take reals, or touch the outside, or are records of code.
-WITHOUT = ("real-character", "numeral", "is-numeral", "load-", "save-", "newline", "read-real", "command-line", "argument-character",
+WITHOUT = ("real-character", "numeral", "is-numeral", "load-", "save-", "newline", "read-real", "command-line",
+           "argument-character",
            "capital-", "small-", "random-word", "normal-quantile", "random-below", "backpropagator", "with-derivative-field",
            "make-backpropagator", "write", "display", "zero?", "positive?", "negative?", "even?", "odd?", "nan?", "finite?",
            "infinite?", "same?", "same-boolean?", "whole?", "number->string", "error")  # fmt: skip
@@ -90,12 +97,15 @@ def operands() -> dict[str, Any]:
     places = np.arange(ENTRIES)
     image = line.reshape(1, 1, -1, 1024)
     return {
-        "T": line, "T2": line.copy(), "M": matrix, "S": systems, "S1": systems[:, 0].copy(), "U": np.triu(systems) + np.tril(systems),
+        "T": line, "T2": line.copy(), "M": matrix, "S": systems, "S1": systems[:, 0].copy(),
+        "U": np.triu(systems) + np.tril(systems),
         "I": places, "B": line < 0.5, "F": line.astype(np.float32), "X": places % 1024 * 1.0, "A": line[: ENTRIES // 2].copy(),
         "P": np.arange(side) * 1.0, "Q": np.ones((ENTRIES // side, 1)), "R": [ENTRIES // side, side], "D": [ENTRIES], "G": 2896,
         "W": image, "W2": image[..., ::2, ::2].copy(), "W4": line.reshape(1, 1, 4, -1, 512), "C": np.full((1, 1, 3, 3), 0.1),
-        "L": line.reshape(-1, 8), "P8": np.ones((8, 8)), "H": np.ones((8, ENTRIES // 8)), "I8": places[: 1 << 18].reshape(512, 512),
-        "V": matrix.T, "N": [line[: ENTRIES // 2], line[ENTRIES // 2 :]], "N2": [line[: ENTRIES // 2] * 1.0, line[ENTRIES // 2 :] * 1.0],
+        "L": line.reshape(-1, 8), "P8": np.ones((8, 8)), "H": np.ones((8, ENTRIES // 8)),
+        "I8": places[: 1 << 18].reshape(512, 512),
+        "V": matrix.T, "N": [line[: ENTRIES // 2], line[ENTRIES // 2 :]],
+        "N2": [line[: ENTRIES // 2] * 1.0, line[ENTRIES // 2 :] * 1.0],
         "E": [line[: ENTRIES // 2], places[ENTRIES // 2 :]], "Y": "1" * (8 * ENTRIES), "O": [[1.0, 2.0]] * 1000,
     }  # fmt: skip
 
@@ -180,7 +190,7 @@ def walk(tier: str, names: list[str]) -> Iterator[tuple[str, float, float, str]]
                     break
                 limit = share * OPERAND
                 begun = time.monotonic()
-                peak, ends = peak_of(lambda: outcome(session, f"(f {' '.join(given)})", limit))
+                peak, ends = peak_of(partial(outcome, session, f"(f {' '.join(given)})", limit))
                 yield f"({name} {call})", limit, peak, f"{ends} {time.monotonic() - begun:.2f}s"
 
 
