@@ -81,6 +81,40 @@ def resident_bytes() -> float:
         return _peak_bytes()
 
 
+try:
+    from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+
+    def _most_addresses() -> int | None:
+        most = getrlimit(RLIMIT_AS)[0]
+        return None if most == RLIM_INFINITY else most
+except ImportError:  # not on every system
+
+    def _most_addresses() -> int | None:
+        return None
+
+
+def mapped_bytes() -> int:
+    """Bytes of addresses that this process has; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[0]) * 4096
+    except OSError:
+        return 0
+
+
+def addresses_left() -> int | None:
+    """Bytes of addresses that the process may still map; None where nothing limits them (RLIMIT_AS)."""
+    most = _most_addresses()
+    return None if most is None else max(0, most - mapped_bytes())
+
+
+def expect_addresses(count: int) -> None:
+    """Raises MemoryError where so many bytes more cannot be mapped."""
+    left = addresses_left()
+    if left is not None and left < count:
+        raise MemoryError
+
+
 def _peak_bytes() -> float:
     import resource
 
@@ -100,6 +134,11 @@ def expect_bytes(count: float) -> None:
         if not has_room(count):
             raise NoRoom
         expect_seconds(count / BYTES_A_SECOND)
+
+
+def expect_arrays(count: float, entries: int) -> None:
+    """The same for so many arrays of as many reals."""
+    expect_bytes(count * entries * REAL)
 
 
 def expect_array(shape: Iterable[int], size: int = REAL) -> None:

@@ -135,7 +135,7 @@ class _Answer:
         try:
             for question in list(_questions):
                 question(sys._getframe(1))
-        except RecursionError:
+        except (RecursionError, MemoryError, SystemError):
             pass  # where there is no room for that, nothing is raised
         finally:
             _asked = False
@@ -173,7 +173,12 @@ def _at_the_end() -> Callable[[], Any]:
 def started(thread: threading.Thread) -> threading.Thread:
     """A thread that is started by one that may be told something. (Until it runs, it bears the number of that one in Python 3.11,
     and is told in its place; who waits for its beginning would then wait for ever.)"""
-    undisturbed(thread.start)
+    try:
+        undisturbed(thread.start)
+    except (
+        RuntimeError
+    ) as error:  # Python says no more than that; it is memory, or addresses, for its stack that are missing
+        raise MemoryError(str(error)) from None
     return thread
 
 

@@ -16,18 +16,26 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vlad.budget import A_LOT, REAL, expect_array
+from vlad.budget import A_LOT, REAL, expect_addresses, expect_array, expect_arrays
 from vlad.imports import whole
 from vlad.values import FALSE, TRUE, ZERO, Value
 
 Array = Any
 
 
+NUMPY_ADDRESSES = (
+    128 << 20
+)  # bytes; its library of BLAS takes 32 MB for each processor, and ends the process where it gets none
+
+
 def load_numpy() -> Any:
+    if "numpy" not in sys.modules:
+        expect_addresses(NUMPY_ADDRESSES + (32 << 20) * (os.cpu_count() or 1))
     return whole("numpy")
 
 
@@ -146,7 +154,9 @@ class Tensor:
         return _operated(operator.truediv, other, self)
 
     def __neg__(self) -> Value:
-        return Tensor(-numbers(self))
+        array = numbers(self)
+        expect_arrays(1, array.size)
+        return Tensor(-array)
 
     def __lt__(self, other: Value) -> Value:
         return _operated(operator.lt, self, other)
@@ -203,6 +213,7 @@ def numbers(value: Value) -> Any:
     array = value.array
     if not value.is_real and SORT[array.dtype] == "b":
         xp = namespace(array)
+        expect_arrays(1, array.size)
         return xp.astype(array, xp.float64)
     return array
 
@@ -250,6 +261,7 @@ def _real_beside(array: Array, others: Sequence[Any]) -> Array:
         kinds = {kind_name(other.dtype) for other in others if type(other) is not float}
         if "float32" in kinds and "float64" not in kinds:
             kind = xp.float32
+    expect_arrays(1, array.size)
     return xp.astype(array, kind)
 
 
@@ -342,6 +354,7 @@ def frozen(array: Array) -> Array:
 
 def zeros_like(value: Tensor) -> Tensor:
     """The zero of the tangent space of a tensor of reals."""
+    expect_arrays(1, value.like.size)
     return Tensor(namespace(value.like).zeros_like(value.like))
 
 
@@ -351,6 +364,7 @@ def as_kind_of(tensor: Tensor, like: Tensor) -> Tensor:
     if kind_name(tensor.like.dtype) == kind:
         return tensor
     xp = namespace(tensor.like)
+    expect_arrays(1, tensor.like.size)
     with quiet():
         return Tensor(xp.astype(tensor.array, getattr(xp, kind)))
 
@@ -366,6 +380,7 @@ def added(a: Tensor, b: Tensor) -> Tensor:
         return Tensor(a._array, (a, b))
     if not a.is_real:
         return a
+    expect_arrays(1, a._array.size)
     with quiet():
         return Tensor(a._array + b._array)
 
@@ -396,6 +411,7 @@ def _shared(tensor: Tensor) -> list[Tensor]:
 
 def _added_up(tensor: Tensor) -> Array:
     like = tensor._array
+    expect_arrays(1, like.size)
     total = namespace(like).zeros_like(like)
     work: list[Tensor | Put] = list(tensor._terms)
     with quiet():
@@ -417,4 +433,5 @@ def same_numbers(a: Tensor, b: Tensor) -> bool:
         return False
     if not together(x, y):
         x, y = on_host(x), on_host(y)
+    expect_arrays(0.5, x.size)  # three of booleans, and one more
     return bool(namespace(x).all((x == y) | ((x != x) & (y != y))))

@@ -2,12 +2,15 @@
 (`FFI().set_source("vlad.compile.abi", None)`), so that importing this costs a millisecond:
 
     union vlad_word { double d; long i; void *p; };
+    struct vlad_reserve { unsigned long arena, stack, left; void *areas[16]; void *stacks[16]; };
     int vlad_call(union vlad_word const *, union vlad_word *);
     extern char vlad_direct[];
     extern char vlad_border[];
     extern int volatile vlad_stop;
     extern long vlad_deepest;
     long vlad_give_back(void);
+    long vlad_rest(void);
+    extern struct vlad_reserve *vlad_reserve;
     extern char const vlad_digest[];
     extern int (*vlad_host_write)(char const *, long);
     extern int (*vlad_host_read)(double *);
@@ -21,20 +24,34 @@ ffi = _cffi_backend.FFI(
     "vlad.compile.abi",
     _version=0x2601,
     _types=b"\x00\x00\x12\x0d\x00\x00\x0d\x03\x00\x00\x09\x01\x00\x00\x00\x0f\x00\x00\x12\x0d\x00\x00\x0f\x03\x00\x00"
-    b"\x00\x0f\x00\x00\x12\x0d\x00\x00\x13\x03\x00\x00\x13\x03\x00\x00\x00\x0f\x00\x00\x02\x0d\x00\x00\x00\x0f\x00\x00"
-    b"\x02\x01\x00\x00\x0d\x07\x00\x00\x0e\x01\x00\x00\x00\x03\x00\x00\x04\x03\x00\x00\x07\x01\x00\x00\x00\x09\x00\x00"
-    b"\x15\x03\x00\x00\x00\x01",
+    b"\x00\x0f\x00\x00\x12\x0d\x00\x00\x15\x03\x00\x00\x15\x03\x00\x00\x00\x0f\x00\x00\x02\x0d\x00\x00\x00\x0f"
+    b"\x00\x00\x02\x01\x00\x00\x0d\x07\x00\x00\x0e\x01\x00\x00\x00\x03\x00\x00\x04\x03\x00\x00\x07\x01\x00\x00"
+    b"\x14\x03\x00\x00\x00\x09\x00\x00\x01\x09\x00\x00\x0a\x01\x00\x00\x1a\x03\x00\x00\x17\x05\x00\x00\x00\x10"
+    b"\x00\x00\x00\x01",
     _globals=(
-        b"\x00\x00\x0e\x21vlad_border", 0, b"\x00\x00\x07\x23vlad_call", 0, b"\x00\x00\x02\x21vlad_deepest", 0,
+        b"\x00\x00\x0e\x21vlad_border", 0,
+        b"\x00\x00\x07\x23vlad_call", 0,
+        b"\x00\x00\x02\x21vlad_deepest", 0,
         b"\x00\x00\x0e\x21vlad_digest", 0,
-        b"\x00\x00\x0e\x21vlad_direct", 0, b"\x00\x00\x0b\x23vlad_give_back", 0,
+        b"\x00\x00\x0e\x21vlad_direct", 0,
+        b"\x00\x00\x0b\x23vlad_give_back", 0,
         b"\x00\x00\x11\x21vlad_host_read", 0,
-        b"\x00\x00\x10\x21vlad_host_write", 0, b"\x00\x00\x12\x21vlad_stop", 0,
+        b"\x00\x00\x10\x21vlad_host_write", 0,
+        b"\x00\x00\x13\x21vlad_reserve", 0,
+        b"\x00\x00\x0b\x23vlad_rest", 0,
+        b"\x00\x00\x12\x21vlad_stop", 0,
     ),
     _struct_unions=(
-        (b"\x00\x00\x00\x13\x00\x00\x00\x03vlad_word", b"\x00\x00\x0f\x11d", b"\x00\x00\x02\x11i", b"\x00\x00\x14\x11p"),
+        (
+            b"\x00\x00\x00\x14\x00\x00\x00\x02vlad_reserve", b"\x00\x00\x16\x11arena", b"\x00\x00\x16\x11stack",
+            b"\x00\x00\x16\x11left", b"\x00\x00\x18\x11areas", b"\x00\x00\x18\x11stacks",
+        ),
+        (b"\x00\x00\x00\x15\x00\x00\x00\x03vlad_word", b"\x00\x00\x0f\x11d", b"\x00\x00\x02\x11i", b"\x00\x00\x17\x11p"),
     ),
 )  # fmt: skip
 
 # What vlad_call answers: 0 for an answer, a limit that was met, or the number of a `fail`.
 TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUTSIDE, OUT_OF_FUEL, FIRST_FAILURE = 1, 2, 3, 4, 5, 10
+
+# Bytes for the boxes and arrays of one call, and for its recursion, where nothing limits them.
+ARENA_SIZE, STACK_SIZE = 1 << 34, 1 << 30

@@ -32,6 +32,7 @@ struct part {
 typedef struct {
   PyObject_VAR_HEAD
   int (*call)(union word const *, union word *);
+  long (*rest)(void);  /* hands back the memory that a call works in, when its answer has been read; NULL where there is none */
   union word *words, *answers;
   PyObject *kept;      /* what the addresses belong to */
   PyObject *busy;      /* a list that is not empty while a call is under way */
@@ -216,11 +217,14 @@ static PyObject *called_now(Call *call, PyObject *const *arguments, int form) {
   for (Py_ssize_t i = call->operands; i < Py_SIZE(call); i++)
     if (call->parts[i].target >= 0) call->words[call->parts[i].target].p = NULL;
   if (status) {
+    if (call->rest) call->rest();
     give_up(leaves, results);
     if (status == RAISED) return NULL;
     Py_RETURN_NOTIMPLEMENTED;
   }
-  return take_leaves(call, leaves) ? formed(form, leaves, results) : NULL;
+  int is_taken = take_leaves(call, leaves);
+  if (call->rest) call->rest();
+  return is_taken ? formed(form, leaves, results) : NULL;
 }
 
 /* The same in the time of a call that takes longer, so that nobody else gets at the words: other threads wait, and what comes in
@@ -299,14 +303,14 @@ static int read_part(PyObject *from, struct part *part) {
   return !PyErr_Occurred();
 }
 
-/* A call from (address, words, answers, busy, form, operands, the answer's parts, kept, in turn); addresses are numbers. `in turn`:
+/* A call from (address, rest, words, answers, busy, form, operands, the answer's parts, kept, in turn); addresses are numbers. `in turn`:
    () for what ends soon; else how its lock is taken and given back, what ends it (or None), the address of what that sets, and
    interrupts.py's class. */
 static PyObject *new_call(PyObject *unused, PyObject *from) {
-  unsigned long long address, words, answers, stopped = 0;
+  unsigned long long address, rest, words, answers, stopped = 0;
   PyObject *busy, *operands, *results, *kept, *turn, *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;
   int form;
-  if (!PyArg_ParseTuple(from, "KKKO!iO!O!OO!", &address, &words, &answers, &PyList_Type, &busy, &form, &PyTuple_Type, &operands,
+  if (!PyArg_ParseTuple(from, "KKKKO!iO!O!OO!", &address, &rest, &words, &answers, &PyList_Type, &busy, &form, &PyTuple_Type, &operands,
                         &PyTuple_Type, &results, &kept, &PyTuple_Type, &turn) ||
       (PyTuple_GET_SIZE(turn) && !PyArg_ParseTuple(turn, "OOOKO", &acquire, &release, &stop, &stopped, &interruptible)))
     return NULL;
@@ -314,6 +318,7 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
   Call *call = (Call *)Call_Type.tp_alloc(&Call_Type, all);
   if (!call) return NULL;
   call->call = (int (*)(union word const *, union word *))(uintptr_t)address;
+  call->rest = (long (*)(void))(uintptr_t)rest;
   call->words = (union word *)(uintptr_t)words;
   call->answers = (union word *)(uintptr_t)answers;
   call->kept = Py_NewRef(kept);

@@ -23,7 +23,8 @@ from vlad.compile.fixed import Places, needed, whole_numbers, with_fixed
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import Quick, arguments_of, is_fixed, quick
-from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Unbounded
+from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Narrow, Unbounded
+from vlad.compile.reserve import is_narrow, reserve
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor
 from vlad.devices import device_named
@@ -364,6 +365,10 @@ class Compiled(Crossing):
         self._call = handle.vlad_call
         # gives the memory back that is kept from call to call; None where there is none
         self._give_back: Callable[[], int] | None = _exported(handle, "vlad_give_back")
+        # hands back what it works in, when the answer has been read
+        self.rest: Callable[[], int] | None = _exported(handle, "vlad_rest")
+        if self.rest is not None:
+            handle.vlad_reserve = reserve()
         self.handle = handle
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
         self.entry: Any = None  # from reals and entries of tensors to a real, without state
@@ -404,6 +409,8 @@ class Compiled(Crossing):
                 self._seen.clear()
                 if self._give_back is not None and self.watch.limits.memory is not None:
                     self._give_back()
+                if self.rest is not None:
+                    self.rest()
 
     def _called(self, operands: tuple[Value, ...]) -> Value:
         words: list[Any] = []
@@ -441,6 +448,8 @@ class Compiled(Crossing):
             if isinstance(error, VladError) and not isinstance(error, LimitExceeded):
                 raise Failed(error.message)
             raise error
+        if status in (TOO_DEEP, OUT_OF_MEMORY) and is_narrow():
+            raise Narrow("its memory is small")
         if status == TOO_DEEP and limits.depth is not None:
             # tier 0 may do with less: it appends texts, for one, without going as deep as they are long
             raise Failed("it is too deep")

@@ -17,7 +17,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, STOPPED, TOO_DEEP
+from vlad.compile.abi import (
+    ARENA_SIZE,
+    FIRST_FAILURE,
+    OUT_OF_FUEL,
+    OUT_OF_MEMORY,
+    OUTSIDE,
+    STACK_SIZE,
+    STOPPED,
+    TOO_DEEP,
+)
 from vlad.compile.c_text import (
     C_TYPES,
     c_name,
@@ -39,7 +48,6 @@ from vlad.tensors import Tensor
 from vlad.write import LONGEST_AXIS
 
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
-STACK_SIZE = 1 << 30
 KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
@@ -106,8 +114,9 @@ class Unit(Definitions):
         if fails:
             parts += [self._constants(), sections["fail"]]
         if facts.allocates or facts.recursive:
-            arena = sections["arena"]
-            parts.append(arena if facts.allocates else arena[: arena.index("static char *vlad_base")])
+            parts.append(sections["reserve"])
+        if facts.allocates:
+            parts.append(sections["arena"])
         if self.has_arrays:
             parts.append(sections["arrays"])
         if self.multiplies:
@@ -151,10 +160,13 @@ class Unit(Definitions):
         most = max([1, *[m.kinds.count("p") for members in self.program.members.values() for m in members]])
         values = {
             "VLAD_TOO_DEEP": TOO_DEEP, "VLAD_OUT_OF_MEMORY": OUT_OF_MEMORY, "VLAD_STOPPED": STOPPED,
-            "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_KEPT": KEPT,
+            "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_ARENA_SIZE": f"{ARENA_SIZE}UL",
+            "VLAD_KEPT": KEPT,
             "VLAD_MOST_POINTERS": most, "VLAD_OUTSIDE": OUTSIDE, "VLAD_OUT_OF_FUEL": OUT_OF_FUEL,
             "VLAD_FIRST_FAILURE": FIRST_FAILURE,
         }  # fmt: skip
+        if self.alone:
+            values["VLAD_ALONE"] = 1
         return "\n".join([f"#define {name} {value}" for name, value in values.items()])
 
     def _tables(self) -> str:
@@ -320,7 +332,13 @@ static int vlad_begin_once(void) {
         empties = ["vlad_empty_arena();"] * bool(facts.allocates) + ["vlad_trim_stack();"] * bool(
             facts.recursive
         )
-        lines = [f"long vlad_give_back(void) {{ {' '.join(empties)} return 0; }}"] if empties else []
+        rests = ["vlad_rest_arena();"] * bool(facts.allocates) + ["vlad_rest_stack();"] * bool(
+            facts.recursive
+        )
+        lines = []
+        if empties and not self.alone:
+            lines.append(f"long vlad_give_back(void) {{ {' '.join(empties)} return 0; }}")
+            lines.append(f"long vlad_rest(void) {{ {' '.join(rests)} return 0; }}")
         lines += [
             "static int vlad_run(void (*enter)(void), union vlad_word const *in, union vlad_word *out) {"
         ]

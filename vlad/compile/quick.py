@@ -74,7 +74,8 @@ def _described(
         else:
             number = next(numbers)
             results.append((*_part(type_), number, places.get(number, NOWHERE)))
-    addresses = [ffi.addressof(compiled.handle, "vlad_call"), words, answers]
+    rest = ffi.NULL if compiled.rest is None else ffi.addressof(compiled.handle, "vlad_rest")
+    addresses = [ffi.addressof(compiled.handle, "vlad_call"), rest, words, answers]
     return (
         *[int(ffi.cast("long", address)) for address in addresses], compiled.busy, form,
         tuple([_operand(type_) for type_ in types]), tuple(results),
@@ -182,6 +183,8 @@ class _Writer:
             lock=self.compiled.lock, busy=self.compiled.busy, call=_caller(self.compiled),
             words=self.words, answers=self.answers,
         )  # fmt: skip
+        if self.compiled.rest is not None:
+            self.names["rest"] = self.compiled.rest
         inside = [*before, "if call(words, answers): return NotImplemented", *after]
         return [
             "with lock:",
@@ -191,6 +194,7 @@ class _Writer:
             *[f"        {line}" for line in inside],
             "    finally:",
             "        busy.clear()",
+            *["        rest()"] * (self.compiled.rest is not None),
         ]
 
     def _at_once(self) -> tuple[list[str], list[str]]:

@@ -36,5 +36,9 @@ class Failed(Exception):
         self.what = what
 
 
+class Narrow(Failed):
+    """It ran out of memory that is small only because the process may have few addresses: tier 0 may do with less."""
+
+
 class Mismatch(Exception):
     """An argument is not of the type that was compiled for."""

@@ -10,27 +10,92 @@ static vlad_jump vlad_escape;
 int volatile vlad_stop;
 __attribute__((noreturn, cold, noinline)) static void vlad_fail(int status) { longjmp(vlad_escape, status); }
 
-/* section: arena
-   Boxes are bumped out of one area. Values are immutable and acyclic, so an older box never points to a younger one: what a
-   procedure allocated is free when it answers without a pointer, and a loop's turns are collected by copying
-   what its parameters reach. Pages are kept from call to call, for fresh ones cost several times as much as writing them. */
+/* section: reserve
+   Areas of memory, mapped when touched, that all libraries of a process share: who needs one takes it, and gives it back. So there
+   are as many as there are calls at once, however many libraries. They lie in slots that are exchanged, without a lock: a process
+   may be forked at any time. A size stands where an area is touched in any case, at its beginning, or for a stack at its end. */
 #ifdef __APPLE__
 #define VLAD_MAP 0x1042
 #else
 #define VLAD_MAP 0x4022
 #endif
+#define VLAD_SLOTS 16
+#define VLAD_HEAD 65536 /* bytes of an area before what it is used for */
 void *mmap(void *, unsigned long, int, int, int, long);
+int munmap(void *, unsigned long);
+int madvise(void *, unsigned long, int);
+struct vlad_reserve {
+  unsigned long arena, stack, left; /* bytes of one of each at most, and of all that may still be mapped */
+  void *areas[VLAD_SLOTS], *stacks[VLAD_SLOTS];
+};
+#if defined(__TINYC__) && defined(__x86_64__)
+#define VLAD_LOAD(place) (*(place))
+static inline void *vlad_exchange(void **place, void *value) {
+  __asm__ volatile("xchgq %0, (%1)" : "+r"(value) : "r"(place) : "memory");
+  return value;
+}
+static inline void vlad_use(unsigned long *left, long size) { __asm__ volatile("lock; subq %0, (%1)" : : "r"(size), "r"(left) : "memory"); }
+#else
+#define VLAD_LOAD(place) __atomic_load_n(place, __ATOMIC_RELAXED)
+static inline void *vlad_exchange(void **place, void *value) { return __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL); }
+static inline void vlad_use(unsigned long *left, long size) { __atomic_fetch_sub(left, size, __ATOMIC_RELAXED); }
+#endif
+#ifdef VLAD_ALONE
+int getrlimit(int, unsigned long *);
+#ifdef __APPLE__
+#define VLAD_ADDRESSES 5
+#else
+#define VLAD_ADDRESSES 9
+#endif
+static struct vlad_reserve vlad_own = {VLAD_ARENA_SIZE, VLAD_STACK_SIZE, ~0UL >> 1}, *const vlad_reserve = &vlad_own;
+__attribute__((constructor)) static void vlad_open_reserve(void) { /* half of the addresses that the process may have */
+  unsigned long limits[2];
+  if (!getrlimit(VLAD_ADDRESSES, limits) && limits[0] < ~0UL >> 1) vlad_own.left = limits[0] / 2;
+}
+#else
+struct vlad_reserve *vlad_reserve; /* the host's */
+#endif
+static void *vlad_take(void **slots, unsigned long most, int is_stack) { /* where the size of an area stands; 0: there is none */
+  for (int i = 0; i < VLAD_SLOTS; i++) {
+    void *area = VLAD_LOAD(slots + i) ? vlad_exchange(slots + i, 0) : 0;
+    if (area) return area;
+  }
+  unsigned long left = VLAD_LOAD(&vlad_reserve->left);
+  for (unsigned long size = most < left / 2 ? most : left / 2; size >= 1UL << 20; size >>= 1) {
+    size &= -65536UL;
+    char *area = mmap(0, size, 3, VLAD_MAP, -1, 0);
+    if (area == (char *)-1) continue;
+    vlad_use(&vlad_reserve->left, size);
+    unsigned long *head = (unsigned long *)(is_stack ? area + size - 64 : area);
+    *head = size;
+    return head;
+  }
+  return 0;
+}
+static void vlad_unmap(void *area, int is_stack) {
+  unsigned long size = *(unsigned long *)area;
+  vlad_use(&vlad_reserve->left, -(long)size);
+  munmap(is_stack ? (char *)area + 64 - size : area, size);
+}
+#ifndef VLAD_ALONE
+static void vlad_give(void **slots, void *area, int is_stack) {
+  for (int i = 0; i < VLAD_SLOTS; i++)
+    if (!VLAD_LOAD(slots + i) && !(area = vlad_exchange(slots + i, area))) return;
+  vlad_unmap(area, is_stack);
+}
+#endif
+
+/* section: arena
+   Boxes are bumped out of one area. Values are immutable and acyclic, so an older box never points to a younger one: what a
+   procedure allocated is free when it answers without a pointer, and a loop's turns are collected by copying
+   what its parameters reach. Pages are kept from call to call, for fresh ones cost several times as much as writing them. The area
+   is the library's until the host has read the answer. */
 static char *vlad_base, *vlad_floor, *vlad_top, *vlad_end; /* below the floor is what stays from call to call */
 static void vlad_open_arena(void) {
-  for (unsigned long size = 1UL << 34; size >= 1UL << 24; size >>= 1) {
-    char *area = mmap(0, size, 3, VLAD_MAP, -1, 0);
-    if (area != (char *)-1) {
-      vlad_base = vlad_floor = area;
-      vlad_end = area + size - 4096;
-      return;
-    }
-  }
-  vlad_fail(VLAD_OUT_OF_MEMORY);
+  char *area = vlad_take(vlad_reserve->areas, vlad_reserve->arena, 0);
+  if (!area) vlad_fail(VLAD_OUT_OF_MEMORY);
+  vlad_end = area + *(unsigned long *)area - 4096;
+  vlad_base = vlad_floor = vlad_top = area + VLAD_HEAD;
 }
 static inline void *vlad_allocate(unsigned long size) {
   char *box = vlad_top;
@@ -38,24 +103,31 @@ static inline void *vlad_allocate(unsigned long size) {
   vlad_top = box + size;
   return box;
 }
-int munmap(void *, unsigned long);
-int madvise(void *, unsigned long, int);
 static void vlad_trim_arena(void) { /* a call that took much gives most of it back */
   char *kept = vlad_floor + VLAD_KEPT; /* of whole pages: a floor may be anywhere */
   kept -= (kept - vlad_base) % 65536;
   if (vlad_top > kept) madvise(kept, vlad_top - kept, 4);
   vlad_top = vlad_floor;
 }
+#ifdef VLAD_ALONE
 __attribute__((destructor)) static void vlad_close_arena(void) {
-  if (vlad_base) munmap(vlad_base, vlad_end + 4096 - vlad_base);
+  if (vlad_base) vlad_unmap(vlad_base - VLAD_HEAD, 0);
 }
+#else
 static void vlad_empty_arena(void) { /* nothing is kept: the limit of memory counts all that is there */
   if (!vlad_base) return;
-  char *kept = vlad_floor + 65535;
-  kept -= (kept - vlad_base) % 65536;
-  if (kept < vlad_end) madvise(kept, vlad_end - kept, 4);
-  vlad_top = vlad_floor;
+  madvise(vlad_base, vlad_end - vlad_base, 4);
+  vlad_top = vlad_base;
 }
+static void vlad_rest_arena(void) {
+  if (!vlad_base) return;
+  vlad_trim_arena();
+  char *area = vlad_base - VLAD_HEAD;
+  vlad_base = 0;
+  vlad_give(vlad_reserve->areas, area, 0);
+}
+__attribute__((destructor)) static void vlad_close_arena(void) { vlad_rest_arena(); }
+#endif
 
 /* section: arrays
    The entries of tensors lie in the same area, however many words they take. Large ones begin in the middle of a page: the host's
@@ -637,17 +709,10 @@ static char *vlad_stack, *vlad_stack_end, *vlad_stack_floor;
 long vlad_deepest = VLAD_STACK_SIZE; /* bytes that a call may take of it */
 #define VLAD_ENTER() do { if ((char *)__builtin_frame_address(0) < vlad_stack_end) vlad_fail(VLAD_TOO_DEEP); } while (0)
 static void vlad_open_stack(void) {
-  for (unsigned long size = VLAD_STACK_SIZE; size >= 1UL << 20; size >>= 1) {
-    char *area = mmap(0, size, 3, VLAD_MAP, -1, 0);
-    if (area != (char *)-1) {
-      vlad_stack_floor = area;
-      vlad_stack = area + size - 64;
-      return;
-    }
-  }
-  vlad_fail(VLAD_OUT_OF_MEMORY);
+  vlad_stack = vlad_take(vlad_reserve->stacks, vlad_reserve->stack, 1);
+  if (!vlad_stack) vlad_fail(VLAD_OUT_OF_MEMORY);
+  vlad_stack_floor = vlad_stack + 64 - *(unsigned long *)vlad_stack;
 }
-int madvise(void *, unsigned long, int);
 #ifdef __SANITIZE_ADDRESS__ /* what left its procedures by a jump has left marks around their variables, too */
 void __asan_unpoison_memory_region(void const volatile *, unsigned long);
 #else
@@ -655,13 +720,22 @@ void __asan_unpoison_memory_region(void const volatile *, unsigned long);
 #endif
 static void vlad_trim_stack(void) {
   if (!vlad_stack) return;
-  madvise(vlad_stack_floor, vlad_stack - vlad_stack_floor - 65536, 4);
+  madvise(vlad_stack_floor, vlad_stack - vlad_stack_floor - 65536 & -65536L, 4);
   __asan_unpoison_memory_region(vlad_stack_floor, vlad_stack - vlad_stack_floor);
 }
-int munmap(void *, unsigned long);
+#ifdef VLAD_ALONE
 __attribute__((destructor)) static void vlad_close_stack(void) {
-  if (vlad_stack) munmap(vlad_stack_floor, vlad_stack + 64 - vlad_stack_floor);
+  if (vlad_stack) vlad_unmap(vlad_stack, 1);
 }
+#else
+static void vlad_rest_stack(void) {
+  if (!vlad_stack) return;
+  char *stack = vlad_stack;
+  vlad_stack = 0;
+  vlad_give(vlad_reserve->stacks, stack, 1);
+}
+__attribute__((destructor)) static void vlad_close_stack(void) { vlad_rest_stack(); }
+#endif
 static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
   char *end = vlad_stack_floor + 65536;
   vlad_stack_end = vlad_stack - end > vlad_deepest ? vlad_stack - vlad_deepest : end;

@@ -36,7 +36,7 @@ from vlad.budget import NoRoom, NoTime, budget, on_behalf
 from vlad.compile.beside import BESIDE
 from vlad.compile.fixed import form
 from vlad.compile.interrupts import Interruptible
-from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Unavailable, Unbounded
+from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.explain import tell
 from vlad.evaluate.limits import AGAIN_SECONDS, Told, too_deep
@@ -581,6 +581,10 @@ class Tiers:
         except Failed as failed:
             self._effects.again(begun)
             answer = self.machine.apply(f, argument)
+            if isinstance(
+                failed, Narrow
+            ):  # tier 0 may have had more memory, or not; nothing is wrong with what is compiled
+                return answer
             # tier 0 knows better: types were joined that do not belong together. Not again
             entry.reason = f"its types are not told apart: {failed.what}"
             entry.disagrees = entry.lasts = True

@@ -20,7 +20,7 @@ from gc import isenabled as is_collecting
 from sys import getrecursionlimit, setrecursionlimit
 from threading import get_ident
 
-from vlad.budget import UNLIMITED, Budget, budget, resident_bytes, spend
+from vlad.budget import UNLIMITED, Budget, addresses_left, budget, resident_bytes, spend
 from vlad.errors import LimitExceeded, VladError, WrongOption
 from vlad.raising import raise_in, started
 from vlad.source import Span
@@ -28,6 +28,7 @@ from vlad.source import Span
 DEFAULT_DEPTH = (
     1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
 )
+BYTES_A_CALL = 2000  # on tier 0, with an error's way out and what allocators do not give back
 AS_DEEP_AS_DATA, AS_DEEP_AS_PROGRAMS = 10_000_000, 100_000
 WATCH_SECONDS = 0.02
 AGAIN_SECONDS = 0.1  # until a thread that has not stopped is told once more
@@ -36,6 +37,13 @@ Depths = tuple[int, ...]
 evaluating: dict[
     int, Depths
 ] = {}  # threads that may be told something, and the depths that evaluations of each asked for
+
+
+def default_depth() -> int:
+    """How deep calls may be where no limit is set: less where there are few addresses, for an error is better than the end of
+    the process."""
+    left = addresses_left()
+    return DEFAULT_DEPTH if left is None else max(1000, min(DEFAULT_DEPTH, left // 2 // BYTES_A_CALL))
 
 
 class _Interpreter:
@@ -253,7 +261,7 @@ class Watch:
         """Where this is interrupted, nothing was entered."""
         if self.active == 0:
             limits = self.limits
-            inside = _interpreter.enter((limits.depth or DEFAULT_DEPTH) + 1000)
+            inside = _interpreter.enter((limits.depth or default_depth()) + 1000)
             watcher, done, outer = None, _NEVER, self._outer
             try:
                 if limits.are_watched:

@@ -9,10 +9,11 @@ of rank 0 is a real.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.budget import expect_array
+from vlad.budget import budget, expect_array, expect_arrays
 from vlad.devices import current, device_of
 from vlad.errors import VladError
 from vlad.primitives.kernels import plain
@@ -59,11 +60,20 @@ def repeated_like(x: Array | float, like: Array, dtype: Any) -> Array:
     return xp.broadcast_to(array, like.shape)
 
 
+def reshaped_to(array: Array, shape: tuple[int, ...]) -> Array:
+    """The entries in their order as another shape. Raises NoRoom where they have to be copied for that, and it is too much."""
+    flags = getattr(array, "flags", None)
+    if flags is None or not flags.c_contiguous:
+        expect_arrays(1, array.size)
+    return namespace(array).reshape(array, shape)
+
+
 def reals(array: Array) -> Array:
     """The entries as reals."""
     if SORT[array.dtype] == "f":
         return array
     xp = namespace(array)
+    expect_arrays(1, array.size)
     return xp.astype(array, xp.float64)
 
 
@@ -199,10 +209,32 @@ def _known_zeros(value: Callable[..., Value], places: tuple[int, ...]) -> Callab
     return rule
 
 
+def _with_room(value: Callable[..., Value], room: float) -> Callable[..., Value]:
+    """A rule that asks beforehand whether there is room."""
+
+    @functools.wraps(value)
+    def rule(*operands: Value) -> Value:
+        if budget().most < math.inf:
+            sizes = [operand.like.size for operand in operands if type(operand) is Tensor]
+            expect_arrays(room, max(sizes, default=0))
+        return value(*operands)
+
+    return rule
+
+
 def row(
-    name: str, operands: str, doc: str, value: Callable[..., Value], linear: str = "", **columns: Any
+    name: str,
+    operands: str,
+    doc: str,
+    value: Callable[..., Value],
+    linear: str = "",
+    room: float = 0.0,
+    **columns: Any,
 ) -> Primitive:
-    """`linear`: operands of which a known zero makes the result one."""
+    """`linear`: operands of which a known zero makes the result one. `room`: how many arrays of as many reals as its largest
+    operand has are there at once while the rule runs, its answer among them and the operands not; 0 for a rule that asks."""
+    if room:
+        value = _with_room(value, room)
     places = tuple([operands.split().index(one) for one in linear.split()])
     columns["abstract"] = plain(columns["abstract"], places) if "abstract" in columns else _left_out(name)
     if linear:

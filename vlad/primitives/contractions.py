@@ -19,7 +19,7 @@ from vlad.core.kernels import Access, contiguous
 from vlad.core.types import is_tensor
 from vlad.devices import device_of
 from vlad.errors import VladError
-from vlad.primitives.arrays import array_of, constant, dimensions, row
+from vlad.primitives.arrays import array_of, constant, dimensions, reshaped_to, row
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import asked_kind, is_number, kind_of, known, loops, shape_of
 from vlad.primitives.numbers import invalid
@@ -50,7 +50,7 @@ class Side:
             array = _reduced(xp, array, self.labels, self.kept)
         if self.order is not None:
             array = xp.permute_dims(array, self.order)
-        return xp.reshape(array, self.shape)
+        return reshaped_to(array, self.shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from vlad.budget import expect_arrays
 from vlad.core.kernels import Access, Output, Routine, contiguous
 from vlad.devices import device_of
 from vlad.primitives.arrays import array_of, constant, lengths_of, row
@@ -144,6 +145,7 @@ def _gaps(values: Value, c: Value) -> Value:
     x = array_of("eigh", values)
     if not x.size:
         return made(x[..., None, :] * x[..., :, None])
+    expect_arrays(3.5, x.size * x.shape[-1])
     xp = namespace(x)
     with quiet():
         gaps = x[..., None, :] + c * x[..., :, None]
@@ -227,6 +229,7 @@ def _abstract_diagonal(w: Any, t: Any) -> Any:
 
 def _as_diagonal(t: Value) -> Value:
     x = array_of("diagonal", t)
+    expect_arrays(1, x.size * x.shape[-1])
     return made(namespace(x).where(unit_matrix(x) == 1, x[..., None, :], 0.0))
 
 
@@ -245,7 +248,7 @@ ROWS: list[Primitive] = [
     # Giles 2008, An extended collection of matrix derivative results, section 3.1; the matrix is made symmetric first
     row("eigh", "a",
         "The pair of the eigenvalues of a symmetric matrix, ascending, and the matrix of the eigenvectors, its columns.\n"
-        "(eigh #[[3 0] [0 2]])  ⇒ (#[2 3] . #[[0 1] [1 0]])", _eigh, abstract=in_doubles(_abstract_eigh),
+        "(eigh #[[3 0] [0 2]])  ⇒ (#[2 3] . #[[0 1] [1 0]])", _eigh, abstract=in_doubles(_abstract_eigh), room=5,
          forward="""(let* ((v (cdr r)) (e (* 0.5 (+ da (swap da)))) (inner (matmul (swap v) (matmul e v))))
             (cons (on-diagonal inner) (matmul v (over inner (gaps (car r) -1)))))""",
          reverse={"a": """(let* ((v (cdr r)) (turning (over (matmul (swap v) (cdr s)) (gaps (car r) -1)))
@@ -256,7 +259,7 @@ ROWS: list[Primitive] = [
     row("qr", "a",
         "The pair of q, whose columns are orthogonal, of length 1, and r, an upper triangle, of which a is the product.\n"
         "(round-to 6 (qr #[[3 1] [4 2]]))  ⇒ (#[[0.6 -0.8] [0.8 0.6]] . #[[5 2.2] [0 0.4]])", _qr,
-         abstract=in_doubles(_abstract_qr),
+         abstract=in_doubles(_abstract_qr), room=5,
          forward="""(let* ((q (car r)) (t (cdr r)) (first (swap (first-columns t))) (change (matmul (swap q) da))
                            (x (swap (solve-factor first (swap (first-columns da)) #f)))
                            (inner (matmul (swap q) x)) (lower (triangle inner #f)) (turning (- lower (swap lower))))
@@ -270,13 +273,13 @@ ROWS: list[Primitive] = [
          hidden=True, abstract=_abstract_first_columns, forward="(first-columns dt)",
          reverse={"t": "(as-first-columns s t)"}),
     row("as-first-columns", "x t", "The transpose of first-columns: a matrix with the columns of t, those of x and zeros.",
-         _as_first_columns, linear="x", hidden=True, abstract=_abstract_as_first_columns, forward="(as-first-columns dx t)",
-         reverse={"x": "(first-columns s)"}),
+         _as_first_columns, linear="x", hidden=True, room=2, abstract=_abstract_as_first_columns,
+         forward="(as-first-columns dx t)", reverse={"x": "(first-columns s)"}),
     # Townsend 2016, Differentiating the singular value decomposition; with quotients by differences and sums of singular values,
     # not by differences of squares: what is skew in p needs no difference, and squares overflow
     row("svd", "a",
         "The list of u, with orthogonal columns, the singular values s, and v, with such rows: a is (matmul (* u s) v).\n"
-        "(car (cdr (svd #[[0 2] [1 0]])))  ⇒ #[2 1]", _svd, abstract=in_doubles(_abstract_svd),
+        "(car (cdr (svd #[[0 2] [1 0]])))  ⇒ #[2 1]", _svd, abstract=in_doubles(_abstract_svd), room=5,
          forward="""(let* ((u (car r)) (l (car (cdr r))) (v (car (cdr (cdr r))))
                            (line (as-line (on-diagonal (gaps l 0))))
                            (x (matmul (swap u) da)) (y (matmul da (swap v))) (p (matmul (swap u) y))
@@ -301,11 +304,11 @@ ROWS: list[Primitive] = [
     row("gaps", "l c", "In row i and column j l_j + c l_i, 0 where it is but rounding; on the diagonal, unless c is 0, infinity.",
          _gaps, linear="l", hidden=True, abstract=_abstract_gaps, forward="(+ (as-line dl) (* c (swap (as-line dl))))",
          reverse={"l": "(+ (sum s -2 #f) (* c (sum s -1 #f)))"}),
-    row("over", "x gap", "A quotient that is 0 where x is, whatever it is divided by.", _over, linear="x", hidden=True,
+    row("over", "x gap", "A quotient that is 0 where x is, whatever it is divided by.", _over, linear="x", hidden=True, room=2.25,
          abstract=_abstract_over, forward="(- (over dx gap) (over (* r dgap) gap))",
          reverse={"x": "(over s gap)", "gap": "(negate (sum-like (over (* s r) gap) gap))"}),
     in_shape("as-line", "t", "A vector, or several, as matrices of one row.", lambda t: (*t[:-1], 1, *t[-1:])),
-    row("on-diagonal", "t", "What is on the diagonals of square matrices.", _diagonal, linear="t", hidden=True,
+    row("on-diagonal", "t", "What is on the diagonals of square matrices.", _diagonal, linear="t", hidden=True, room=1.25,
          abstract=_abstract_diagonal, forward="(on-diagonal dt)", reverse={"t": "(as-diagonal s)"}),
     row("as-diagonal", "t", "Matrices with this on their diagonals, else 0.", _as_diagonal, linear="t", hidden=True,
          abstract=_abstract_as_diagonal, forward="(as-diagonal dt)", reverse={"t": "(on-diagonal s)"}),

@@ -17,6 +17,7 @@ from vlad.primitives.error_function import erf, erfc, erfcx, log_erfc, log_norma
 from vlad.primitives.special import FAR_POWER
 from vlad.tensors import (
     SORT,
+    Array,
     Tensor,
     expect_together,
     made,
@@ -44,7 +45,12 @@ def formula(text: str, operands: tuple[str, ...]) -> Formula:
         "sign": _sign, "larger": _larger, "smaller": _smaller,
     }  # fmt: skip
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
+    if "(" in text:  # more than a call, or an operator between two
+        _several.add(function)
     return function
+
+
+_several: set[Formula] = set()  # what makes arrays on the way to its answer
 
 
 def _log_of_positive(xp: Any, x: Any) -> Any:
@@ -133,13 +139,67 @@ def elementwise(
 ) -> Value:
     """The rule on every entry; `arrays_of` the operands is what it computes with. Raises VladError where shapes do not fit."""
     xp = library(name, *operands)
-    arrays = arrays_of(operands) if apply is not None else [numbers(operand) for operand in operands]
+    arrays = [_given(operand) for operand in operands]
     expect_together(*arrays)
+
+    def computed(operands: Sequence[Value]) -> Any:
+        if apply is not None:
+            return apply(xp, *arrays_of(operands))
+        return _one_by_one(xp, rule, [numbers(operand) for operand in operands])
+
     try:
         with quiet():
-            return made(apply(xp, *arrays) if apply is not None else _one_by_one(xp, rule, arrays))
+            if _is_by_blocks(xp, apply, arrays):
+                return made(_by_blocks(xp, computed, arrays))
+            return made(computed(operands))
     except ValueError:
         raise unlike(name, operands) from None
+
+
+def _given(value: Value) -> Any:
+    return value.array if type(value) is Tensor else numbers(value)
+
+
+MANY = 1 << 20  # entries for which blocks are worth while
+
+
+def _is_by_blocks(xp: Any, apply: Formula | None, arrays: Sequence[Any]) -> bool:
+    """Is more made than the answer, and in the memory of this process? Functions of reals are given integers as reals."""
+    given = [array for array in arrays if type(array) is not float]
+    if xp.__name__ != "numpy" or math.prod([array.size for array in given]) <= MANY:
+        return False
+    return apply is None or apply in _several or any(SORT[array.dtype] != "f" for array in given)
+
+
+BLOCK = (
+    1 << 16
+)  # entries for which a formula is computed at once: what it makes in between stays in the cache
+
+
+def _by_blocks(xp: Any, computed: Callable[[Sequence[Value]], Any], arrays: Sequence[Any]) -> Array:
+    """The answer from parts of the arrays, along the longest axis: no more memory is needed than for the answer, and between two
+    parts the evaluation can be ended. Raises ValueError where shapes do not fit."""
+    shape = xp.broadcast_shapes(*[array.shape for array in arrays if type(array) is not float])
+    axis = shape.index(max(shape))
+    from_end, length = axis - len(shape), shape[axis]
+    step = max(1, BLOCK * length // max(1, math.prod(shape)))
+    answer = None
+    for start in range(0, max(length, 1), step):
+        part = slice(start, start + step)
+
+        def cut(array: Any, part: slice = part) -> Value:
+            if type(array) is float:
+                return array
+            is_long = array.ndim >= -from_end and array.shape[from_end] != 1
+            return Tensor(array[(..., part, *[slice(None)] * (-from_end - 1))] if is_long else array)
+
+        found = computed([cut(array) for array in arrays])
+        if answer is None:
+            if step >= length:
+                return found
+            answer = xp.empty(shape, found.dtype)
+        answer[(*[slice(None)] * axis, part)] = found
+    return answer
 
 
 def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: Sequence[Any]) -> Any:

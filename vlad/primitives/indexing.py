@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.budget import expect_array
+from vlad.budget import expect_arrays
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
 from vlad.core.types import has_tangents, is_of_reals, is_real, is_tensor
 from vlad.devices import add_at, device_of
@@ -16,6 +16,7 @@ from vlad.primitives.arrays import (
     array_of,
     axis_of,
     first_entry,
+    reshaped_to,
     row,
     whole,
 )
@@ -310,6 +311,7 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
         raise apart(name, array, found)
     xp, length = namespace(array), array.shape[axis]
     if SORT[found.dtype] == "f":
+        expect_arrays(1.5, found.size)
         is_broken = ~xp.isfinite(found) | (xp.floor(found) != found)
         if bool(xp.any(is_broken)):
             raise VladError(
@@ -318,21 +320,26 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
             )  # fmt: skip
     elif SORT[found.dtype] not in "iu":
         raise invalid(name, "whole numbers as indices", indices)
+    expect_arrays(0.4, found.size)
     is_outside = (found < -length) | (found >= length)
     if bool(xp.any(is_outside)):
         raise VladError(
             "out-of-range", OUT_OF_RANGE[name], irritants=(first_entry(found, is_outside),),
             hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
         )  # fmt: skip
-    return xp.astype(found, xp.int64) if SORT[found.dtype] == "f" else found
+    if SORT[found.dtype] != "f":
+        return found
+    expect_arrays(1, found.size)
+    return xp.astype(found, xp.int64)
 
 
 def _gather(t: Value, indices: Value, axis: Value) -> Value:
     array = array_of("gather", t)
     at = axis_of("gather", axis, array.ndim)
     xp, found = namespace(array), _indices("gather", array, indices, at)
-    expect_array(_gathered_shape(array, found, at))
-    taken = xp.take(array, found if found.ndim == 1 else xp.reshape(found, (-1,)), axis=at)
+    # NumPy copies indices that nobody may write to
+    expect_arrays(1, found.size + math.prod(_gathered_shape(array, found, at)))
+    taken = xp.take(array, found if found.ndim == 1 else reshaped_to(found, (-1,)), axis=at)
     return made(taken if found.ndim == 1 else xp.reshape(taken, _gathered_shape(array, found, at)))
 
 
@@ -434,10 +441,11 @@ def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value
             f"Shapes given to scatter-add do not fit: {shape_text(parts)} and {shape_text(more.shape)}",
             hint="the updates have the shape that `gather` answers for these indices",
         )  # fmt: skip
+    in_a_row = reshaped_to(more, (*array.shape[:at], found.size, *array.shape[at + 1 :]))
+    expect_arrays(1, array.size + (more.size if more.dtype != kind else 0))
     total = xp.astype(array, kind)  # a copy
-    in_a_row = xp.reshape(more, (*array.shape[:at], found.size, *array.shape[at + 1 :]))
     with quiet():
-        add_at(total, at, xp.reshape(found, (-1,)), xp.astype(in_a_row, kind, copy=False))
+        add_at(total, at, reshaped_to(found, (-1,)), xp.astype(in_a_row, kind, copy=False))
     return made(total)
 
 

@@ -464,7 +464,9 @@ def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
 
 def symmetric_part(x: Array) -> Array:
     with quiet():
-        return (x + namespace(x).matrix_transpose(x)) / 2
+        total = x + namespace(x).matrix_transpose(x)
+        total /= 2
+        return total
 
 
 def abstract_symmetric_part(w: Any, a: Any) -> Any:
@@ -555,7 +557,7 @@ ROWS: list[Primitive] = [
     row("solve", "a b",
         "The x for which a x = b, a square matrix.\n(solve #[[2 0] [0 4]] #[2 4])  ⇒ #[1 1]",
         linear="b", value=_solve,
-         abstract=in_doubles(_abstract_solve),
+         abstract=in_doubles(_abstract_solve), room=1.25,
          forward="(reshape-like (solve a (- (as-columns db b) (matmul da (as-columns r b)))) r)",
          reverse={
              "a": """(let ((g (solve (swap a) (as-columns s b))))
@@ -568,18 +570,18 @@ ROWS: list[Primitive] = [
         "(solve-triangular #[[2 0] [1 4]] #[2 9])  ⇒ #[1 2]\n(solve-triangular #[[2 1] [7 4]] #[4 8] #:upper #t)  ⇒ #[1 2]",
         "solve-triangular", keywords={"upper": FALSE}),
     row("triangle", "t upper", "The lower triangles of matrices, or the upper ones, else 0.", _triangle, linear="t", hidden=True,
-         abstract=_abstract_triangle, forward="(triangle dt upper)", reverse={"t": "(triangle s upper)"}),
+         room=1.25, abstract=_abstract_triangle, forward="(triangle dt upper)", reverse={"t": "(triangle s upper)"}),
     in_shape("as-columns", "t b", "Columns for solve, a vector or several: as matrices, where b is a vector.", _column_shape),
     row("inverse", "a",
         "The inverse of a square matrix.\n(inverse #[[2 0] [0 4]])  ⇒ #[[0.5 0] [0 0.25]]",
-        _inverse, abstract=in_doubles(_abstract_inverse),
+        _inverse, abstract=in_doubles(_abstract_inverse), room=1.25,
          forward="(negate (matmul r (matmul da r)))",
          reverse={"a": "(negate (matmul (swap r) (matmul s (swap r))))"}),
     # Murray 2016, Differentiation of the Cholesky decomposition, section 3; the matrix is made symmetric first
     row("cholesky", "a",
         "The lower triangular matrix whose product with its own transpose is a.\n"
         "(cholesky #[[4 0] [0 9]])  ⇒ #[[2 0] [0 3]]", _cholesky,
-         abstract=in_doubles(_abstract_cholesky),
+         abstract=in_doubles(_abstract_cholesky), room=3.25,
          forward="""(let* ((e (* 0.5 (+ da (swap da)))) (inner (solve r (swap (solve r e)))))
             (matmul r (* inner (half-lower r))))""",
          reverse={"a": """(let* ((u (swap r)) (inner (* (matmul u s) (half-lower r)))

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from vlad.budget import expect_arrays
 from vlad.core.types import is_real, is_tensor
 from vlad.primitives.arrays import array_of, reals, row
 from vlad.primitives.elementwise import library, unlike
@@ -27,7 +28,7 @@ from vlad.primitives.kernels import (
     shape_of,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, kind_name, made, namespace, numbers, quiet
+from vlad.tensors import Array, Tensor, expect_together, kind_name, made, namespace, numbers, quiet
 from vlad.values import TRUE, Primitive, Value
 
 # Squares go wrong long before what they are squares of: they overflow, and below the least normal number they lose their digits.
@@ -45,6 +46,7 @@ def _norm(t: Value) -> Value:
     array = reals(array_of("norm", t))
     xp = namespace(array)
     with quiet():
+        expect_arrays(1, array.size)
         root = float(xp.sqrt(xp.sum(array * array)))
         least, power, *_ = MAGNITUDES[kind_name(array.dtype)]
         if least <= root < math.inf:
@@ -54,8 +56,10 @@ def _norm(t: Value) -> Value:
         by = 1.0  # squares of floats are in reach of doubles
         if array.dtype == xp.float64:
             by = 1 / power if root > 1 else power
+        expect_arrays(1, array.size)
         scaled = xp.astype(array, xp.float64, copy=False) * by
-        return float(xp.sqrt(xp.sum(scaled * scaled))) / by
+        scaled *= scaled
+        return float(xp.sqrt(xp.sum(scaled))) / by
 
 
 def _abstract_norm(w: Any, t: Any) -> Any:
@@ -95,8 +99,10 @@ def _scale(array: Array, size: Value) -> tuple[float, float]:
     by, xp = 1 / power if size > 1 else power, namespace(array)
     if array.dtype == xp.float32:
         return by, size * by
+    expect_arrays(1, array.size)
     scaled = array * by
-    return by, float(xp.sqrt(xp.sum(scaled * scaled)))
+    scaled *= scaled
+    return by, float(xp.sqrt(xp.sum(scaled)))
 
 
 def _abstract_scale(w: Any, t: Any, size: Any) -> tuple[Any, Any]:
@@ -131,6 +137,7 @@ def _heading(t: Value, size: Value) -> Value:
     array = reals(array_of("norm", t))
     with quiet():
         by, size = _scale(array, size)
+        expect_arrays(1 if by == 1 else 2, array.size)
         return made((array if by == 1 else array * by) / size)
 
 
@@ -149,6 +156,7 @@ def _along(t: Value, size: Value, x: Value) -> Value:
     xp, (*_, least, most) = library("norm", t, x), MAGNITUDES[kind_name(array.dtype)]
     try:
         with quiet():
+            expect_together(array, other)
             total = float(xp.sum(array * other))
             if least * DIGITS <= abs(total) <= most and type(size) is float and least <= size <= most:
                 return total / size

@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from vlad.budget import expect_array, expect_arrays
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import is_real, is_tensor
 from vlad.devices import Device, current, stable_order
@@ -86,10 +87,15 @@ def _drawn(key: Key, purpose: int, count: int, of_words: Callable[[Any, Array], 
     xp = there.xp
     if count <= 2 * _FEW:
         return of_words(xp, there.asarray(_few_words(key, purpose, count), xp.uint64))
-    parts, most = [], AT_A_TIME.get(there.name, count)
+    most = AT_A_TIME.get(there.name, count)
+    expect_arrays(1, count)
+    drawn = None
     for first in range(0, count, most):
-        parts.append(of_words(xp, _words(there, key, purpose, first, min(most, count - first))))
-    return xp.concat(parts)
+        part = of_words(xp, _words(there, key, purpose, first, min(most, count - first)))
+        if drawn is None:
+            drawn = there.make("empty", count, dtype=part.dtype)
+        drawn[first : first + most] = part
+    return drawn
 
 
 def _key(name: str, value: Value, expected: str = "a key, which random-key or split has made") -> Key:
@@ -110,10 +116,14 @@ def _random_key(seed: Value) -> Value:
     return float(number & _LOW), float(number >> 32)
 
 
+BYTES_A_KEY = 280  # in a list, and in the one of Python's from which it is made
+
+
 def _split(x: Value, n: Value, axis: Value) -> Value:
     if type(x) is Tensor:
         return split_tensor(x, n, axis)
     key, count = _key("split", x, "a tensor or a key"), length_of("split", n)
+    expect_array((count,), BYTES_A_KEY)
     words = on_host(_drawn(key, SPLIT, count, lambda xp, words: words)).tolist()
     return list_of([(float(word >> 32), float(word & _LOW)) for word in words])
 
@@ -240,6 +250,7 @@ def _permutation(key: Value, n: Value) -> Value:
         _key("permutation", key), PERMUTATION, length_of("permutation", n), lambda xp, words: words
     )
     xp = namespace(words)
+    expect_arrays(1.5, words.size)
     return made(xp.astype(stable_order(words), xp.int64, copy=False))
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.budget import expect_array
+from vlad.budget import expect_array, expect_arrays
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import has_tangents, is_tensor
 from vlad.devices import device_of, sums_along
@@ -62,6 +62,8 @@ def _reduction(
         if type(t) is float and keeps_reals:  # the one entry; NumPy's sums forget the sign of a zero
             return t
         entries = numbers(t) if type(t) is Tensor else array
+        if axes is not None:
+            expect_arrays(1, math.prod([length for one, length in enumerate(array.shape) if one not in axes]))
         with quiet():
             return made(rule(namespace(array), entries, axes, is_kept))
 
@@ -105,9 +107,19 @@ def _abstract_mean(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
     return w.apply(w.machine.table["/"], [total, w.constant(float(count))])
 
 
+def _expect_two(array: Array, axes: Any) -> None:
+    """Asks for room for two arrays like this one and what is left of it over some axes; the latter may be as large itself."""
+    over = range(array.ndim) if axes is None else axes
+    kept = math.prod([length for axis, length in enumerate(array.shape) if axis not in over])
+    expect_arrays(1, 2 * array.size + 2 * kept)
+
+
 def _variance(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
-    off = reals(array) - xp.mean(reals(array), axis=axes, keepdims=True)
-    return xp.mean(off * off, axis=axes, keepdims=keep)
+    array = reals(array)
+    _expect_two(array, axes)
+    off = array - xp.mean(array, axis=axes, keepdims=True)
+    off *= off
+    return xp.mean(off, axis=axes, keepdims=keep)
 
 
 def _abstract_variance(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
@@ -252,8 +264,8 @@ def _abstract_place(name: str, combine: str) -> Callable[..., Any]:
 def _cumsum(t: Value, axis: Value, from_end: Value) -> Value:
     array = array_of("cumsum", t)
     at, is_back = axis_of("cumsum", axis, array.ndim), flag("cumsum", "from-end", from_end)
-    expect_array(array.shape)
     xp, array = namespace(array), numbers(t)
+    expect_arrays(1, array.size)
     with quiet():
         if not is_back:
             return made(sums_along(array, at))
@@ -327,6 +339,7 @@ def _logsumexp(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
     lengths = [array.shape[axis] for axis in (range(array.ndim) if axes is None else axes)]
     if 0 in lengths:  # of no terms, for a largest entry there has to be one
         return xp.log(xp.sum(array, axis=axes, keepdims=keep))
+    _expect_two(array, axes)
     top = _top(xp, array, axes)
     total = xp.log(xp.sum(xp.exp(array - top), axis=axes, keepdims=True)) + top
     return total if keep else xp.squeeze(total, axis=tuple(range(array.ndim)) if axes is None else axes)
@@ -350,11 +363,16 @@ def _shifted(name: str, t: Value, axis: Value, exponential: bool) -> Value:
     axes = axes_of(name, axis, array.ndim)
     if not array.size:
         return made(array)
+    _expect_two(array, axes)
     with quiet():
         below = array - _top(xp, array, axes)
         powers = xp.exp(below)
         total = xp.sum(powers, axis=axes, keepdims=True)
-        return made(powers / total if exponential else below - xp.log(total))
+        if exponential:
+            powers /= total
+            return made(powers)
+        below -= xp.log(total)
+        return made(below)
 
 
 _HOLDS = "(let ((m (where (= t (spread r t axis)) 1 0)))"
@@ -402,11 +420,11 @@ ROWS: list[Primitive] = [
     constant("argmax", "t axis",
         "The index of the largest entry, the first of several.\n(argmax #[3 9 4])  ⇒ 1",
         _place_of("argmax", lambda xp, a, axis: xp.argmax(a, axis=axis)),
-             abstract=_abstract_place("argmax", "max"), keywords={"axis": FALSE}),
+             abstract=_abstract_place("argmax", "max"), keywords={"axis": FALSE}, room=1),
     constant("argminimum", "t axis",
         "The index of the least entry, the first of several; `argmin` is for procedures.\n(argminimum #[3 9 2])  ⇒ 2",
         _place_of("argminimum", lambda xp, a, axis: xp.argmin(a, axis=axis)),
-             abstract=_abstract_place("argminimum", "min"), keywords={"axis": FALSE}),
+             abstract=_abstract_place("argminimum", "min"), keywords={"axis": FALSE}, room=1),
     row("cumsum", "t axis from-end",
         "The sums of all entries up to each along an axis; or of all from each on, added from the end.\n"
         "(cumsum #[1 2 3])  ⇒ #[1 3 6]\n(cumsum #[1 2 3] #:from-end #t)  ⇒ #[6 5 3]\n"

@@ -21,6 +21,7 @@ from vlad.primitives.arrays import (
     elements,
     lengths_of,
     part_at,
+    reshaped_to,
     row,
     too_many_axes,
     whole,
@@ -58,7 +59,7 @@ MOST_LISTED = 128  # entries that become elements of a list in compiled code
 
 def _reshape(t: Value, dims: Value) -> Value:
     array = array_of("reshape", t)
-    return made(namespace(array).reshape(array, _new_shape(array.shape, dims)))
+    return made(reshaped_to(array, _new_shape(array.shape, dims)))
 
 
 def _new_shape(old: tuple[int, ...], dims: Value) -> tuple[int, ...]:
@@ -90,7 +91,7 @@ def in_shape(name: str, operands: str, doc: str, shape: Callable[..., Shape]) ->
         array, wanted = array_of("reshape", x), shape(*map(lengths_of, (x, *rest)))
         if math.prod(wanted) != array.size:
             raise _other_count(array.shape, wanted)
-        return made(namespace(array).reshape(array, wanted))
+        return made(reshaped_to(array, wanted))
 
     def abstract(w: Any, x: Any, *rest: Any) -> Any:
         wanted = shape(*map(shape_of, (x, *rest)))
@@ -344,9 +345,13 @@ def _stack(ts: Value, axis: Value) -> Value:
         raise unlike("stack", tuple(values), "all have one shape") from None
 
 
+BYTES_A_PART = 400  # that a part of a tensor takes in a list, besides its entries
+
+
 def _unstack(x: Value, axis: Value) -> Value:
     array = array_of("unstack", x)
     at = axis_of("unstack", axis, array.ndim)
+    expect_array((array.shape[at],), BYTES_A_PART)
     return list_of([made(part_at(array, at, index)) for index in range(array.shape[at])])
 
 
@@ -359,6 +364,7 @@ def split_tensor(t: Value, n: Value, axis: Value) -> Value:
             f"An axis of length {array.shape[at]} cannot be split into {count}",
             hint="parts are equal",
         )
+    expect_array((count,), BYTES_A_PART)
     length = array.shape[at] // count
     places = [slice(begin, begin + length) for begin in range(0, array.shape[at], length or 1)] or [
         slice(0)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.budget import expect_array, expect_seconds
+from vlad.budget import expect_arrays, expect_seconds
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Write, contiguous
 from vlad.devices import stable_order
 from vlad.primitives.arrays import LAST, array_of, axis_of, constant, row
@@ -33,13 +33,14 @@ SECONDS = 6e-9  # for an entry and each doubling of how many there are, where an
 
 def _order(array: Array, axis: int) -> Array:
     """The places of the entries along an axis, as int64."""
-    expect_array(array.shape)
+    expect_arrays(2, array.size)
     expect_seconds(SECONDS * array.size * max(1, array.shape[axis]).bit_length())
     xp = namespace(array)
     return xp.astype(stable_order(array, axis), xp.int64, copy=False)
 
 
 def _taken(array: Array, order: Array, axis: int) -> Value:
+    expect_arrays(1, array.size)
     return made(namespace(array).take_along_axis(array, order, axis=axis))
 
 

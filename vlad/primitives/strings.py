@@ -6,9 +6,11 @@ this is written in terms of lists, by the compiler's Walker (`w`, compile/walker
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
+from vlad.budget import A_LOT, expect_bytes
 from vlad.core.types import Recursion
 from vlad.errors import VladError
 from vlad.primitives.data import EQUAL, boolean, constant_row
@@ -21,14 +23,30 @@ OUTSIDE = "Argument to substring is invalid: position outside the string"
 BEYOND = "Letters beyond ASCII are changed by tier 0 only"
 
 
-def _strings(name: str, rule: Callable[..., Value], result: Callable[[Any], Value]) -> Callable[..., Value]:
+def _strings(
+    name: str, rule: Callable[..., Value], result: Callable[[Any], Value], makes: bool = False
+) -> Callable[..., Value]:
+    """`makes`: is a text made that is as long as the operands together?"""
+
     def value(*operands: Value) -> Value:
         for operand in operands:
             if type(operand) is not String:
                 raise invalid(name, "strings", *operands)
+        if makes:
+            expect_text(*[operand.text for operand in operands])
         return result(rule(*[operand.text for operand in operands]))
 
     return value
+
+
+def expect_text(*texts: str) -> None:
+    """Raises NoRoom where there is not enough for a text as long as these together."""
+    if sum(map(len, texts)) >= A_LOT // 4:
+        expect_bytes(sum(map(_bytes_of, texts)))
+
+
+def _bytes_of(text: str) -> int:
+    return sys.getsizeof(text)  # a character takes from one to four
 
 
 def _substring(text: Value, start: Value, end: Value) -> Value:
@@ -39,6 +57,8 @@ def _substring(text: Value, start: Value, end: Value) -> Value:
             "out-of-range", OUTSIDE,
             hint=f"the string has {len(text.text)} characters", irritants=(text, start, end),
         )  # fmt: skip
+    if end - start >= A_LOT:
+        expect_bytes(_bytes_of(text.text) * (end - start) / len(text.text))
     return String(text.text[int(start) : int(end)])
 
 
@@ -244,7 +264,7 @@ ROWS: list[Primitive] = [
     Primitive(
         "string-append", "a b",
         "The text of a, then that of b.\n(string-append \"gra\" \"di\" \"ent\")  ⇒ \"gradient\"",
-        value=_strings("string-append", lambda a, b: a + b, String), type="string string -> string", forward="zero",
+        value=_strings("string-append", lambda a, b: a + b, String, makes=True), type="string string -> string", forward="zero",
         reverse={}, variadic="left", unary='(string-append x "")', abstract=with_kinds("string-append", "ss", _appended),
     ),
     constant_row("string-length", "text", "The number of characters.\n(string-length \"slope\")  ⇒ 5",
@@ -260,10 +280,10 @@ ROWS: list[Primitive] = [
         "Is a before b?\n(string<? \"abc\" \"abd\")  ⇒ #t", _strings("string<?", lambda a, b: a < b, boolean),
                  "string string -> boolean", abstract=with_kinds("string<?", "ss", _text_before)),
     constant_row("string-upcase", "text", "The text in capital letters.\n(string-upcase \"vlad\")  ⇒ \"VLAD\"",
-                  _strings("string-upcase", str.upper, String), "string -> string",
+                  _strings("string-upcase", str.upper, String, makes=True), "string -> string",
                  abstract=with_kinds("string-upcase", "s", _each_character(CAPITALS))),
     constant_row("string-downcase", "text", "The text in small letters.\n(string-downcase \"VLAD\")  ⇒ \"vlad\"",
-                  _strings("string-downcase", str.lower, String), "string -> string",
+                  _strings("string-downcase", str.lower, String, makes=True), "string -> string",
                  abstract=with_kinds("string-downcase", "s", _each_character(SMALL))),
     constant_row("string-search", "pattern text",
         "The position of the first occurrence of a pattern in a text, or #f.\n"

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.budget import expect_array
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
+from vlad.budget import expect_array, expect_arrays, expect_bytes
+from vlad.core.kernels import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_real, is_tensor
 from vlad.devices import current, device_named, device_of, moved, name_of
 from vlad.errors import VladError
@@ -227,9 +227,14 @@ def _linspace(a: Value, b: Value, n: Value) -> Value:
     if type(a) is not float or type(b) is not float:
         raise invalid("linspace", "two reals and a number of points", a, b, n)
     count = length_of("linspace", n)
+    expect_arrays(2, count)
     w = current().make("arange", float(count)) / max(count - 1, 1)
     with quiet():
-        return made(a * (1 - w) + b * w)
+        points = 1 - w
+        points *= a
+        w *= b
+        points += w
+        return made(points)
 
 
 def _is_real(x: Value) -> bool:
@@ -315,19 +320,21 @@ def _as_type(t: Value, dtype: Value) -> Value:
     xp = namespace(array)
     kind, name = dtype_of("as-type", dtype, xp), kind_text(dtype)
     with quiet():
-        is_outside = _outside(array, kind) if name.startswith("int") else None
-        if is_outside is not None and bool(xp.any(is_outside)):
-            raise VladError(
-                "out-of-range", NO_INTEGER.format(name), irritants=(first_entry(array, is_outside),),
-                hint=f"{name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}",
-            )  # fmt: skip
+        if name.startswith("int") and array.size and SORT[array.dtype] != "b":
+            extremes = xp.stack([xp.min(array), xp.max(array)])  # nan where one is
+            if bool(xp.any(_outside(extremes, kind))):
+                expect_arrays(2, array.size)
+                is_outside = _outside(array, kind)
+                raise VladError(
+                    "out-of-range", NO_INTEGER.format(name), irritants=(first_entry(array, is_outside),),
+                    hint=f"{name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}",
+                )  # fmt: skip
+        expect_bytes(float(array.size) * SIZES[named_kind("as-type", dtype)])
         return made(xp.astype(array, kind))
 
 
-def _outside(array: Array, kind: Any) -> Array | None:
-    """Which entries a kind of integers has no place for, when what follows their point is cut off; None where that cannot be."""
-    if SORT[array.dtype] == "b":
-        return None
+def _outside(array: Array, kind: Any) -> Array:
+    """Which numbers a kind of integers has no place for, when what follows their point is cut off."""
     xp = namespace(array)
     low, high = xp.iinfo(kind).min, xp.iinfo(kind).max
     if SORT[array.dtype] == "f":
@@ -422,6 +429,7 @@ def _sum_like(x: Value, like: Value) -> Value:
         return x
     array, shape = array_of("sum-like", x), like.shape if type(like) is Tensor else ()
     if array.shape != shape:
+        expect_array(shape)
         with quiet():
             array = _summed(array, shape)
         if array.shape != shape:

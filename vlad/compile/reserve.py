@@ -1,0 +1,86 @@
+"""The memory that compiled calls work in: one reserve for all libraries of a process, sized by what is there.
+
+In: what the system says of the process's addresses and memory.  Out: the `struct vlad_reserve` of runtime.c, of which every
+library takes areas for as long as a call lasts. Areas are mapped when they are first needed and touched where they are used, so that a
+large one costs nothing, unless addresses are limited (RLIMIT_AS), or memory is promised to whoever maps it (overcommit).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+from vlad.budget import addresses_left
+from vlad.compile.abi import ARENA_SIZE, STACK_SIZE, ffi
+
+UNLIMITED = (1 << 63) - 1
+SHARE = 4  # of what the whole system may still promise, where it promises no more than it has
+
+
+@functools.cache
+def reserve() -> Any:
+    """The process's."""
+    made = ffi.new("struct vlad_reserve *")
+    made.arena, made.stack = min(ARENA_SIZE, _memory() * 3 // 4), STACK_SIZE
+    made.left = _mappable()
+    return made
+
+
+def is_narrow() -> bool:
+    """May areas be smaller than programs may expect, for want of addresses?"""
+    return bool(reserve().left < UNLIMITED // 2)
+
+
+def _mappable() -> int:
+    """Bytes that areas may take of the addresses: half of what is left, for Python needs some, too."""
+    left = addresses_left()
+    found = UNLIMITED if left is None else left // 2
+    if _number("/proc/sys/vm/overcommit_memory") == 2:
+        told = _told("/proc/meminfo")
+        left = (told.get("CommitLimit", 0) - told.get("Committed_AS", 0)) * 1024
+        found = min(found, max(left, 0) // SHARE)
+    return found
+
+
+def _memory() -> int:
+    """Bytes of memory that the machine has, or the container that this process is in."""
+    try:
+        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        found = UNLIMITED
+    folder = "/sys/fs/cgroup"
+    files = [f"{folder}/memory.max", f"{folder}/memory/memory.limit_in_bytes"]
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            for line in file:
+                _, kinds, own = line.rstrip("\n").split(":", 2)
+                while own.strip("/"):  # those around it limit it, too
+                    if not kinds:
+                        files.append(f"{folder}{own}/memory.max")
+                    elif "memory" in kinds.split(","):
+                        files.append(f"{folder}/memory{own}/memory.limit_in_bytes")
+                    own = os.path.dirname(own)
+    except (OSError, ValueError):
+        pass
+    limits = [number for number in map(_number, files) if number is not None]
+    return min([found, *limits])
+
+
+def _number(path: str) -> int | None:
+    """What is in a file, where that is a number."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return None
+
+
+def _told(path: str) -> dict[str, int]:
+    """The lines `NAME: NUMBER kB` of a file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = [line.split() for line in file]
+    except OSError:
+        return {}
+    return {words[0].rstrip(":"): int(words[1]) for words in lines if len(words) > 1 and words[1].isdecimal()}
