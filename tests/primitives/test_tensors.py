@@ -540,7 +540,7 @@ ERRORS = {
     "(prod #[[1]] #:axis '(0 1))": "Argument to prod is invalid",
     "(eye '(2 3))": "Argument to eye is invalid", "(linspace 0 1 '(2 3))": "Argument to linspace is invalid",
     "(zeros '(0 1e300))": "Shape given to zeros is impossible", "(sum #[[1 2]] #:axis '(0 0))": "Argument to sum is invalid",
-    "(reshape #[1] (map (lambda (i) 1) (iota 40)))": "Too many axes given to reshape", "'#[1 2]": "Invalid expression",
+    "(reshape #[1] (map (lambda (i) 1) (iota 40)))": "Too many axes given to reshape", "'#[1 x]": "Invalid expression",
     "(letrec ((nest (lambda (n x) (if (= n 0) x (nest (- n 1) (list x)))))) (tensor (nest 100000 1)))": "Too many axes given",
     "(where 1 2 3)": "Argument to where is invalid", '(where #t "a" 2)': "Argument to where is invalid",
     "(gather #[1 2] #[+nan.0])": "Argument to gather is invalid",
