@@ -144,7 +144,7 @@ static inline float vlad_binary_scalef(float x, float y) {
 /* The power of two that brings the size of x between 1 and 2, where y is below -1 and x to the y may be too small or too large even
    for a float; else 1. */
 static inline double vlad_power_scale(double x, double y) {
-  if (!(y < -1) || fabs(y * (vlad_exponent(x) - 1023)) <= 100) return 1.0;
+  if (!(y < -1) || fabs(y * (vlad_exponent(x) - 1023)) <= 40) return 1.0;
   return x == 0 || x - x != 0 ? 1.0 : vlad_binary_scale(x, 0);
 }
 

@@ -21,7 +21,7 @@ GUARD = 192  # bits behind the point: 53 of the result, 60 a small argument lose
 TINY = 2.0**-60  # below it the pole at 0 is all there is, above its reciprocal the first term of the series
 SERIES_TERMS = 26
 SERIES_FROM = 34  # the series in 1/x, cut after so many terms, is exact to 2^-130 from here on
-FAR_POWER = 100  # as a power of two
+FAR_POWER = 40  # as a power of two
 MOST_SCALES = 100  # of a power: one for each derivative
 MOST_DERIVATIVES = 60  # of polygamma: the work grows with their cube
 
