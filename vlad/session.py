@@ -704,8 +704,8 @@ class Session(Namespace):
                 self._steps.defined.append(Defined(cell, cell.value, item.span))
                 return
         thunk = self.machine.top_level(make_lambda((Variable("nothing"),), item.body, "", item.span))
-        shown = shown and cell is None and not is_written(item.body)
-        self._steps.steps.append(Step(cell, thunk, item.span, shown))
+        shown = shown and cell is None
+        self._steps.steps.append(Step(cell, thunk, item.span, shown, is_written(item.body)))
 
     def _read_whole(self, path: Path) -> tuple[Source, Steps]:
         """All that a file does, in order, without doing it."""
