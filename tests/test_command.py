@@ -11,6 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from vlad.repl.interrupts import Interrupts
+from vlad.repl.shell import Shell
+from vlad.repl.terminal import Terminal
 
 from vlad import __all__, __version__
 from vlad.command import quiet_finalizers
@@ -396,6 +399,31 @@ class TestEnding:
         done = vlad("binary", folder=tmp_path)
         assert done.returncode == 1
         assert "UTF-8" in done.stderr
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("(write 5)", "5\n"), ("(begin (display 1) (write 'a))", "1a\n"), ("(let ((x 2)) (write x))", "2\n"),
+            ("(write 5) 5 (write (list 1 2))", "5\n5\n(1 2)\n"), ("(list (write 1))", "1\n(1)\n"),
+            ("(define (f x) (write x)) (f 3)", "3\n3\n"), ("(define (write x) x) (write 3)", "3\n"),
+            ("(write-real 3)", "3\n3\n"), ("(display 3) (newline)", "3\n"),
+        ],
+    )  # fmt: skip
+    def test_what_is_written_is_printed_once(
+        self, tmp_path: Path, text: str, expected: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """By scripts, -e, Session.run and the prompt."""
+        (tmp_path / "it.vlad").write_text(text, encoding="utf-8")
+        from vlad import Session
+
+        Session().run(tmp_path / "it.vlad")
+        assert capsys.readouterr().out == expected
+        Session().run_text(text)
+        assert capsys.readouterr().out == expected
+        shell = Shell(lambda write: Session(write=write), Terminal(), Interrupts())
+        shell.evaluate(text)
+        assert capsys.readouterr().out == expected
+        assert Session(write=lambda text: None).eval("(write 5)") == 5.0
 
     def test_messages_come_after_what_was_printed(self) -> None:
         text = "(write-real 1) (write-real 2) (car 3)"

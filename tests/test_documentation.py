@@ -209,7 +209,7 @@ def test_the_commands_of_the_readme_are_those_of_the_checks() -> None:
     (setup,) = (block.text for block in blocks(ROOT / "README.md") if block.language == "sh")
     install, test = setup.splitlines()
     assert (ROOT / install.split()[-1]).is_file()
-    assert test == ".venv/bin/python -m pytest"
+    assert test == ".venv/bin/pip install -e '.[test]' && .venv/bin/python -m pytest"
     assert (ROOT / ".ci" / "run").read_text().endswith("\npython -m pytest\n")
 
 

@@ -45,7 +45,9 @@ def _operands(f: Procedure, examples: tuple[Any, ...]) -> tuple[Any, ...]:
     """The examples as the operands of a call. Raises VladError where they are too few or too many."""
     taken, packed = f.taken(), f.packed(examples)
     operands = operands_of(f.value[0], packed)
-    are_too_few = arguments_in(packed) < taken.count if examples else taken.count
+    # the last one may be several, packed into a tuple; a list is one, wherever it stands
+    given = len(examples) - 1 + arguments_in(f.packed(examples[-1:])) if examples else 0
+    are_too_few = given < taken.count
     are_too_many = len(examples) > taken.count and not taken.rest
     if operands is None or are_too_few or are_too_many:
         raise wrong_number(taken, len(examples))

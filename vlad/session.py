@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 from vlad.compile.tiers import POLICIES, Options, Tiers
 from vlad.convert import Procedure, tuple_of
 from vlad.core.names import make_lambda
-from vlad.core.nodes import Body, GlobalReference, Lambda, Letrec, Variable
+from vlad.core.nodes import Body, Call, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
 from vlad.described import code_of
 from vlad.devices import CURRENT, device_named
@@ -521,7 +521,7 @@ class Session(Namespace):
             case Expression():
                 self.machine.counts.clear()
                 value = self._evaluate(item.body, item.span)
-                if show is not None:
+                if show is not None and not is_written(item.body):
                     show(value)
                 return value
             case Include():
@@ -722,7 +722,8 @@ class Session(Namespace):
                 self._steps.defined.append(Defined(cell, cell.value, item.span))
                 return
         thunk = self.machine.top_level(make_lambda((Variable("nothing"),), item.body, "", item.span))
-        self._steps.steps.append(Step(cell, thunk, item.span, shown and cell is None))
+        shown = shown and cell is None
+        self._steps.steps.append(Step(cell, thunk, item.span, shown, is_written(item.body)))
 
     def _read_whole(self, path: Path) -> tuple[Source, Steps]:
         """All that a file does, in order, without doing it."""
@@ -934,6 +935,16 @@ def files_in(folders: Iterable[str]) -> list[str]:
         with suppress(OSError):
             found += os.listdir(folder or ".")
     return found
+
+
+def is_written(body: Body) -> bool:
+    """Is a form a call of `write`, or does it end with one? Then its value has just been printed as it would be here."""
+    call = body.result
+    return (
+        isinstance(call, Call)
+        and isinstance(call.operator, GlobalReference)
+        and call.operator.cell.primitive is TABLE["write"]
+    )
 
 
 def only_lambda(body: Body) -> Lambda | None:

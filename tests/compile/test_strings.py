@@ -152,6 +152,44 @@ def test_the_first_thirty_digits_decide(both: tuple[vlad.Session, vlad.Session])
         assert got == expected, text
 
 
+TIE = "9007199254740993"  # halfway between two reals
+
+
+@pytest.mark.parametrize("surely", [False, True])
+@pytest.mark.parametrize(
+    ("body", "good", "bad"),
+    [
+        ("(string->number t)", "12.5", [TIE + "." + "0" * 30 + "1"]),
+        ("(string-upcase t)", "abc", ["é", "ß"]),
+    ],
+)
+def test_what_tier_0_alone_knows_is_of_one_call(body: str, good: str, bad: list[str], surely: bool) -> None:
+    """The calls that follow run compiled."""
+    session = vlad.Session(tier="compile")
+    f = session.eval(f"(lambda (t) {body})")
+    f = vlad.compile(f, good) if surely else f
+    known = vlad.Session(tier="evaluate").eval(f"(lambda (t) {body})")
+    for text in (good, *bad, good):
+        if surely and text != good:
+            with pytest.raises(vlad.VladError, match="does not run compiled for this argument") as caught:
+                f(text)
+            assert caught.value.code == "not-compiled"
+        else:
+            assert f(text) == known(text)
+    assert session.tiers.disagreements == 0
+    assert all(entry.variants and entry.reason is None for entry in session.tiers.entries.values())
+
+
+def test_long_numerals_run_compiled() -> None:
+    session = vlad.Session(tier="auto")
+    f = vlad.compile(session.eval("(lambda (t) (string->number t))"), "12.5")
+    texts = ["1" * 40, "0." + "9" * 40, "9" * 31, "9" * 400 + ".5", "-0." + "3" * 50, "1." + "9" * 60 + "e-300", "7.5",
+             "999999999999999" + "9" * 15 + "1e5", "0.1" + "0" * 40, "1" * 400 + "e-300",
+             "4.9406564584124654417656879286822e-324"]  # fmt: skip
+    for text in texts:
+        assert f(text) == float(text), text
+
+
 def test_what_prints_is_what_python_says(both: tuple[vlad.Session, vlad.Session]) -> None:
     printed = []
     for tier in ("evaluate", "compile"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import math
@@ -398,6 +399,38 @@ def test_examples_are_the_arguments_of_one_call(examples: tuple[float, ...]) -> 
     for f in (session["price"], vlad.grad(session["price"])):
         error = refused(lambda f=f: vlad.compile(f, *examples))
         assert error.message == f"price takes 2 arguments and got {len(examples) or 'none'}"
+
+
+def test_an_example_may_be_a_list() -> None:
+    session = vlad.Session(tier="auto")
+    session.eval("(define (f x l) (* x (car l))) (define (g l) (car l)) (define (h x l) (if (null? l) x 0))")
+    assert vlad.compile(session["f"], 2.0, [3.0, 4.0])(2.0, [5.0, 6.0]) == 10.0
+    assert vlad.compile(session["f"], 2.0, (3.0, []))(2.0, (3.0, [])) == 6.0
+    assert vlad.compile(session["g"], [3.0])([7.0]) == 7.0
+    assert vlad.compile(session["h"], 2.0, [])(5.0, []) == 5.0
+    for wrong in ((2.0,), ([2.0, 3.0],), (2.0, 3.0, [4.0], 5.0)):
+        with pytest.raises(vlad.VladError):
+            vlad.compile(session["f"], *wrong)
+
+
+ODD: list[Any] = [
+    10**39 + 7, 10**400, -(2**63), 2**64, True, "x", None, 1j, float("nan"), [1, 2], (1, 2), np.float32(2), np.int64(2**62),
+    np.bool_(True), object(), {}, np.array([1.0]), np.array(["a"]), np.zeros(0), [[]], "1" * 40,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", ["auto", "compile"])
+def test_odd_arguments_change_nothing_for_later_calls(tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    f = session.eval("(lambda (x y) (* x (+ y 1)))")
+    f = vlad.compile(f, 2.0, 3.0) if tier == "auto" else f
+    for odd in ODD:
+        for arguments in ((odd, 3.0), (3.0, odd), (odd,), (odd, odd)):
+            with contextlib.suppress(vlad.VladError):
+                f(*arguments)
+            assert f(2.0, 3.0) == 8.0
+    entries = [entry for entry in session.tiers.entries.values() if entry.variants]
+    assert entries and not any(entry.disagrees for entry in entries)
 
 
 def test_errors_of_what_is_compiled_are_those_of_the_evaluator() -> None:

@@ -42,6 +42,8 @@ from vlad.evaluate.explain import tell
 from vlad.evaluate.limits import AGAIN_SECONDS, Told, too_deep
 from vlad.evaluate.overtaking import called, is_own_step
 from vlad.imports import package_of, whole
+from vlad.primitives.numerals import LONG
+from vlad.primitives.strings import BEYOND
 from vlad.raising import ask, ask_after, ask_no_more
 from vlad.source import Span
 from vlad.streams import say
@@ -53,6 +55,7 @@ A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
 MOST_PROCEDURES = 512
 MOST_MISSES = 4  # of one procedure, for want of a number
 NEVER = "it never answers for arguments of these types"
+LEFT_TO_TIER_0 = frozenset({BEYOND, LONG})  # errors of compiled code that say nothing of the types
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
 
@@ -339,12 +342,13 @@ class Tiers:
         entry = self.entry(f, options)
         for compiled in list(entry.variants):
             try:
-                answer = self._run(compiled, operands, f, argument, entry)
+                answer = self._run(compiled, operands, f, argument, entry, surely=True)
                 break
             except Mismatch:
                 continue
         else:
-            answer = self._run(self._surely_compiled(entry, operands), operands, f, argument, entry)
+            fresh = self._surely_compiled(entry, operands)
+            answer = self._run(fresh, operands, f, argument, entry, surely=True)
         if entry.disagrees:
             raise self._refusal(entry)
         return answer
@@ -559,9 +563,15 @@ class Tiers:
     # Running.
 
     def _run(
-        self, compiled: Any, operands: tuple[Value, ...], f: Value, argument: Value, entry: Entry
+        self,
+        compiled: Any,
+        operands: tuple[Value, ...],
+        f: Value,
+        argument: Value,
+        entry: Entry,
+        surely: bool = False,
     ) -> Value:
-        """Raises Mismatch."""
+        """Raises Mismatch; and an error where it is `surely` to run compiled and cannot for these operands."""
 
         def run() -> Value:
             if not compiled.fits():  # it may be what is never made: tier 0 knows
@@ -581,9 +591,12 @@ class Tiers:
         except Failed as failed:
             self._effects.again(begun)
             answer = self.machine.apply(f, argument)
-            if isinstance(
-                failed, Narrow
-            ):  # tier 0 may have had more memory, or not; nothing is wrong with what is compiled
+            if isinstance(failed, Narrow):
+                return answer  # tier 0 may have had more memory, or not; nothing is wrong with what is compiled
+            if failed.what in LEFT_TO_TIER_0:  # for this argument only
+                if surely:
+                    what = f"{tell(f[0])} does not run compiled for this argument: {failed.what}"
+                    raise VladError("not-compiled", what) from None
                 return answer
             # tier 0 knows better: types were joined that do not belong together. Not again
             entry.reason = f"its types are not told apart: {failed.what}"

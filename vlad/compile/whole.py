@@ -84,13 +84,14 @@ UNKNOWN = "…"  # of what an error says: what only the running program knows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A top-level form that does something: gives a global its value, or answers one, which may be `shown`. `thunk` is a
-    procedure of no argument."""
+    """A top-level form that does something: gives a global its value, or answers one, which may be `shown`, unless the form has
+    `written` it itself. `thunk` is a procedure of no argument."""
 
     cell: Global | None
     thunk: Value
     span: Span
     shown: bool
+    written: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +135,7 @@ def _step(step: Step) -> Recursion:
         value = w.invoke(step.thunk[0], (), [w.constant(NIL)], False)
         if value is None or step.cell is not None:
             return value
-        return w.recursive(shown, value) if step.shown else w.unspecified
+        return w.recursive(shown, value) if step.shown and not step.written else w.unspecified
 
     return Recursion(step.cell.name if step.cell is not None else "expression", rule)
 

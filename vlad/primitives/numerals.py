@@ -42,6 +42,8 @@ _KINDS = {
     float(ord("E")): "e",
 }
 _WHOLE_NUMERALS = (WHOLE, FRACTION, POWER, LESS, INFINITY, NOT_A_NUMBER)
+# An error of compiled code alone: tier 0 knows.
+LONG = "More than thirty digits of a numeral decide which real is nearest"
 _FULL, _FULL_LOW = 1e14, 1e15  # fifteen digits are in high; as many behind a 1 in low
 
 
@@ -87,7 +89,8 @@ def _real(state: Value, high: Value, low: Value, places: Value, power: Value) ->
     if not (0 <= high < 1e15 and 1 <= low < 1e16 and abs(places) <= 1e10 and abs(power) <= 1e9):
         return math.nan
     more = "1" if low % 1 else ""
-    return float(f"{int(high)}{str(int(low))[1:]}{more}e{int(places + power) - len(more)}")
+    carry = low >= 2 * _FULL_LOW  # one more than only nines
+    return float(f"{int(high) + carry}{str(int(low))[1:]}{more}e{int(places + power) - len(more)}")
 
 
 def _real_character(x: Value, i: Value) -> Value:
@@ -171,9 +174,15 @@ def _numeral(w: Any, characters: Any, state: Any, high: Any, low: Any, places: A
         if w.tells:
             return real  # no tier 0 is there: of a tie that more than thirty digits decide, the last bit may be wrong
         is_exact = scalar(w, "whole?", low)
-        return choose(
-            w, (key, "exact"), is_exact, lambda: real, lambda: w.fail("A numeral has more than thirty digits")
-        )
+        return choose(w, (key, "exact"), is_exact, lambda: real, between)
+
+    def between() -> Any:
+        """Where digits were dropped. Nearly always one real is the nearest to the numbers of thirty digits below and above."""
+        half = w.constant(0.5)
+        below, above = [
+            scalar(w, "numeral-real", state, high, scalar(w, row, low, half), places, power) for row in "-+"
+        ]
+        return choose(w, (key, "decided"), scalar(w, "=", below, above), lambda: below, lambda: w.fail(LONG))
 
     def none() -> Any:
         return w.truth(False)
