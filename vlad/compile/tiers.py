@@ -592,7 +592,9 @@ class Tiers:
             self._effects.again(begun)
             answer = self.machine.apply(f, argument)
             if isinstance(failed, Narrow):
-                return answer  # tier 0 may have had more memory, or not; nothing is wrong with what is compiled
+                return (
+                    answer  # tier 0 may have had more memory, or not; nothing is wrong with what is compiled
+                )
             if failed.what in LEFT_TO_TIER_0:  # for this argument only
                 if surely:
                     what = f"{tell(f[0])} does not run compiled for this argument: {failed.what}"

@@ -422,7 +422,7 @@ ROWS: list[Primitive] = [
         with_zero=lambda w, x, y: x if x.type.of is ZERO else None, array="divide",
     ),
     # Compiled it is that division: who divides by y otherwise, too, divides once.
-    _reals("reciprocal", "x", "1 / x.", lambda x: divide(1.0, x), partials={"x": ("(/ (* t r) x)", "-1")}, hidden=True,
+    _reals("reciprocal", "x", "1 / x.", lambda x: divide(1.0, x), partials={"x": ("(* (* t r) r)", "-1")}, hidden=True,
            array="1 / x", c="1.0 / {x}", abstract=lambda w, x: w.apply(w.machine.table["/"], [w.constant(1.0), x])),
     NEGATE,
     Primitive(
