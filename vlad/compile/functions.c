@@ -269,7 +269,7 @@ static inline double vlad_power_log(double x, double y, double n, double m, doub
     result = vlad_plain_power_log(x, y, n - w, m);
     v *= x;
   }
-  for (int i = 0; i < w; i++) result /= v;
+  for (int i = 1; i <= w; i++) result /= v;
   return result;
 }
 
