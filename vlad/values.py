@@ -30,6 +30,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, WeakValueDictionary, ref
 
+from vlad.budget import expect_bytes
+
 if TYPE_CHECKING:
     from vlad.source import Span
 
@@ -128,9 +130,13 @@ class String:
         self.text = text
 
 
+BYTES_LISTED = 80  # that a character takes in a list
+
+
 def character_list(text: str) -> Value:
     """The characters of a text as a list of reals, their numbers in Unicode."""
     result: Value = NIL
+    expect_bytes(BYTES_LISTED * len(text))
     for character in reversed(text):
         result = (float(ord(character)), result)
     return result

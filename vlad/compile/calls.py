@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from vlad.budget import has_room
+from vlad.budget import expect_bytes, has_room
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.first_order import Member
@@ -46,6 +46,7 @@ from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_
 
 UNLIMITED = 1 << 60  # steps
 LONGEST_CHARACTER = 4  # bytes of UTF-8
+BYTES_A_CHARACTER = 160  # in a list, and in boxes
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack: what a limit of depth leaves
 
 
@@ -146,6 +147,8 @@ class Crossing:
             if type_.kind == "string":
                 if type(value) is not String:
                     raise Mismatch
+                if not has_room(BYTES_A_CHARACTER * len(value.text)):
+                    raise Narrow("there is no room for a string as a list of its characters")
                 characters = character_list(value.text)
                 kept.append(characters)  # so that its id in `_made` stays its own
                 words.append(("p", self._boxed(characters, self.types.characters, kept)))
@@ -181,6 +184,7 @@ class Crossing:
         layout = type_.of
         value = self._seen.get((int(ffi.cast("long", pointer)), type_))
         if value is None:
+            expect_bytes(layout.size * SIZES[layout.kind])
             room = ffi.buffer(pointer, layout.size * SIZES[layout.kind])
             value = from_entries(room, layout.shape, layout.kind)
         return value
@@ -393,7 +397,10 @@ class Compiled(Crossing):
 
     def fits(self) -> bool:
         """Is there room for what it makes? Where nothing else than an array is so large, nobody looks before it is written."""
-        return has_room(self.interface.largest)
+        largest = self.interface.largest
+        return has_room(
+            2 * largest if "p" in self.interface.results else largest
+        )  # what is answered is copied
 
     def __call__(self, *operands: Value) -> Value:
         """Raises Mismatch, Failed or LimitExceeded."""

@@ -30,14 +30,14 @@ struct vlad_reserve {
 };
 #if defined(__TINYC__) && defined(__x86_64__)
 #define VLAD_LOAD(place) (*(place))
-static inline void *vlad_exchange(void **place, void *value) {
+static inline void *vlad_put_slot(void **place, void *value) {
   __asm__ volatile("xchgq %0, (%1)" : "+r"(value) : "r"(place) : "memory");
   return value;
 }
 static inline void vlad_use(unsigned long *left, long size) { __asm__ volatile("lock; subq %0, (%1)" : : "r"(size), "r"(left) : "memory"); }
 #else
 #define VLAD_LOAD(place) __atomic_load_n(place, __ATOMIC_RELAXED)
-static inline void *vlad_exchange(void **place, void *value) { return __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL); }
+static inline void *vlad_put_slot(void **place, void *value) { return __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL); }
 static inline void vlad_use(unsigned long *left, long size) { __atomic_fetch_sub(left, size, __ATOMIC_RELAXED); }
 #endif
 #ifdef VLAD_ALONE
@@ -57,7 +57,7 @@ struct vlad_reserve *vlad_reserve; /* the host's */
 #endif
 static void *vlad_take(void **slots, unsigned long most, int is_stack) { /* where the size of an area stands; 0: there is none */
   for (int i = 0; i < VLAD_SLOTS; i++) {
-    void *area = VLAD_LOAD(slots + i) ? vlad_exchange(slots + i, 0) : 0;
+    void *area = VLAD_LOAD(slots + i) ? vlad_put_slot(slots + i, 0) : 0;
     if (area) return area;
   }
   unsigned long left = VLAD_LOAD(&vlad_reserve->left);
@@ -80,7 +80,7 @@ static void vlad_unmap(void *area, int is_stack) {
 #ifndef VLAD_ALONE
 static void vlad_give(void **slots, void *area, int is_stack) {
   for (int i = 0; i < VLAD_SLOTS; i++)
-    if (!VLAD_LOAD(slots + i) && !(area = vlad_exchange(slots + i, area))) return;
+    if (!VLAD_LOAD(slots + i) && !(area = vlad_put_slot(slots + i, area))) return;
   vlad_unmap(area, is_stack);
 }
 #endif

@@ -21,7 +21,7 @@ from vlad.devices import device_of
 from vlad.errors import VladError
 from vlad.primitives.arrays import array_of, constant, dimensions, reshaped_to, row
 from vlad.primitives.elementwise import library, unlike
-from vlad.primitives.kernels import asked_kind, is_number, kind_of, known, loops, shape_of
+from vlad.primitives.kernels import asked_kind, is_number, kind_of, known, loops, shape_of, unfit
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import product
 from vlad.tensors import Array, Tensor, alike, expect_together, made, numbers, quiet, shape_text
@@ -119,7 +119,10 @@ def _abstract_contract(w: Any, a: Any, b: Any, labels: Any, like: Any) -> Any:
     terms, _, result = known(w, labels).text.partition("->")
     left, _, right = terms.partition(",")
     dims = shape_of(like) if is_number(like) else dimensions("einsum", known(w, like))
-    lengths = dict(zip(left + right + result, (*shape_of(a), *shape_of(b), *dims), strict=True))
+    named, found = left + right + result, (*shape_of(a), *shape_of(b), *dims)
+    lengths = dict(zip(named, found, strict=False))
+    if len(named) != len(found) or any(lengths[name] != n for name, n in zip(named, found, strict=True)):
+        return unfit(w, a, shape_of(like) if is_number(like) else dims)
     names = list(dict.fromkeys(result + left + right))
     extents = tuple([lengths[name] for name in names])
 

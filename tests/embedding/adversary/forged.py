@@ -68,6 +68,9 @@ CALLABLE = {
         applied("contract", 'x x "ij,jk->ik" x'),
         applied("contract", 'x x "é" x'),
         applied("einsum-plan", "x x"),
+        # a result that is longer than what it is made of
+        "(vlad-saved 1 (code f (lambda f (x) (let* ((t (zeros 2 (quote (quote float64)))) (u (zeros 300 (quote (quote float64)))) "
+        '(r (contract t t "i,i->i" u))) r))) (closure f))',
         applied("inverse-axes", "x"),
         applied("unslice", "x x x x x x"),
         applied("numeral-state", "x 1e300"),
