@@ -40,6 +40,7 @@ static inline void vlad_use(unsigned long *left, long size) { __asm__ volatile("
 static inline void *vlad_put_slot(void **place, void *value) { return __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL); }
 static inline void vlad_use(unsigned long *left, long size) { __atomic_fetch_sub(left, size, __ATOMIC_RELAXED); }
 #endif
+static struct vlad_reserve vlad_own = {VLAD_ARENA_SIZE, VLAD_STACK_SIZE, ~0UL >> 1};
 #ifdef VLAD_ALONE
 int getrlimit(int, unsigned long *);
 #ifdef __APPLE__
@@ -47,13 +48,13 @@ int getrlimit(int, unsigned long *);
 #else
 #define VLAD_ADDRESSES 9
 #endif
-static struct vlad_reserve vlad_own = {VLAD_ARENA_SIZE, VLAD_STACK_SIZE, ~0UL >> 1}, *const vlad_reserve = &vlad_own;
+static struct vlad_reserve *const vlad_reserve = &vlad_own;
 __attribute__((constructor)) static void vlad_open_reserve(void) { /* half of the addresses that the process may have */
   unsigned long limits[2];
   if (!getrlimit(VLAD_ADDRESSES, limits) && limits[0] < ~0UL >> 1) vlad_own.left = limits[0] / 2;
 }
 #else
-struct vlad_reserve *vlad_reserve; /* the host's */
+struct vlad_reserve *vlad_reserve = &vlad_own; /* a host that has several libraries puts its own here */
 #endif
 static void *vlad_take(void **slots, unsigned long most, int is_stack) { /* where the size of an area stands; 0: there is none */
   for (int i = 0; i < VLAD_SLOTS; i++) {
