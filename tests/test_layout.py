@@ -33,10 +33,10 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python tail_calls replay miscounted explain calls overtaking"),
     (
         "vlad.compile",
-        "refusals pace fixed abi reserve cache toolchain identity first_order representation blas interface interrupts border quick "
-        "walker analyze specialize rewriting boxes sums optimize loops fuse products indices functions vectors sides kernel_text "
-        "kernels sparse owned lifetimes triangles expressions scaling quotients wide emit_products emit_kernels emit_routines "
-        "facts c_text definitions emit_function emit_c emit_cuda cuda unit calls beside tiers whole",
+        "refusals pace fixed abi reserve cache toolchain identity first_order representation blas interface interrupts border "
+        "quick walker analyze specialize rewriting boxes sums optimize loops fuse products indices functions vectors sides "
+        "kernel_text kernels sparse owned lifetimes triangles expressions scaling quotients wide emit_products emit_kernels "
+        "emit_routines facts c_text definitions emit_function emit_c emit_cuda cuda unit calls beside tiers whole",
     ),
     (
         "vlad",
