@@ -37,9 +37,9 @@ ROOMS = (
     (
         "vlad.compile",
         "refusals pace fixed abi reserve cache toolchain identity first_order representation blas interface interrupts border "
-        "quick walker analyze specialize rewriting boxes sums optimize loops fuse products indices functions vectors sides kernel_text "
-        "kernels sparse owned lifetimes triangles expressions scaling quotients wide emit_products emit_kernels emit_routines "
-        "facts c_names c_text definitions emit_function emit_c emit_cuda cuda unit calls beside tiers whole",
+        "quick walker analyze specialize rewriting boxes sums optimize loops fuse products indices functions vectors sides "
+        "kernel_text kernels sparse owned lifetimes triangles expressions scaling quotients wide emit_products emit_kernels "
+        "emit_routines facts c_names c_text definitions emit_function emit_c emit_cuda cuda unit calls beside tiers whole",
     ),
     (
         "vlad",

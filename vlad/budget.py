@@ -122,6 +122,11 @@ def _peak_bytes() -> float:
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
 
 
+def room() -> float:
+    """How many bytes more may be taken."""
+    return max(0.0, _mine.budget.most - resident_bytes())
+
+
 def has_room(count: float) -> bool:
     """May so many bytes more be taken?"""
     most = _mine.budget.most

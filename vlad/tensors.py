@@ -314,7 +314,10 @@ def entries(tensor: Tensor) -> Array:
     """The entries one behind the other, in the memory of this process."""
     numpy = load_numpy()
 
-    return numpy.ascontiguousarray(numpy.asarray(tensor.array))
+    array = numpy.asarray(tensor.array)
+    if not array.flags.c_contiguous:
+        expect_arrays(1, array.size)
+    return numpy.ascontiguousarray(array)
 
 
 def entries_there(tensor: Tensor, xp: Any) -> Array:

@@ -1,13 +1,12 @@
-"""How much memory rows take beyond their limit: `python tests/primitives/memory_walk.py TIER PART/PARTS [WORD] [MEGABYTES]`.
+"""How much memory rows take beyond their limit: `python tests/primitives/memory_walk.py TIER [ROW,ROW…]`.
 
-Each row is called with large operands under limits of memory below, about and above what it needs; a line for each call, which says
-BEYOND where it took more than it may. Peaks are the system's: /proc/self/clear_refs begins a new one.
+Each row is called with large operands under limits of memory below, about and above what it needs; a line for each call, which
+says BEYOND where it took more than it may. Peaks are the system's: /proc/self/clear_refs begins a new one.
 """
 
 from __future__ import annotations
 
 import gc
-import itertools
 import sys
 import time
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ ENTRIES = 1 << 23
 OPERAND = ENTRIES * 8 / 1e6  # megabytes
 LIMITS = (0.25, 1.1, 2.05)  # in operands
 SLACK = 32.0  # megabytes: what fits into the time between two looks
-SECONDS = 1.5  # some rows take minutes, and as much memory from the first second on
+SECONDS = 0.8  # some rows take minutes, and as much memory from the first second on
 
 # The calls of a row, where the names of its operands do not say what they are: a capital is an operand, mostly a large one.
 CALLS: dict[str, list[str]] = {
@@ -120,9 +119,9 @@ USUAL = {
 }  # fmt: skip
 
 
-def calls(name: str) -> list[str]:
+def calls(name: str, known: dict[str, list[str]]) -> list[str]:
     """The calls of a row: its operands, by letters or as core has them."""
-    return CALLS.get(name) or [" ".join([USUAL.get(operand, "T") for operand in TABLE[name].operands])]
+    return known.get(name) or [" ".join([USUAL.get(operand, "T") for operand in TABLE[name].operands])]
 
 
 def procedure(session: vlad.Session, name: str, call: str) -> tuple[Any, list[str]]:
@@ -165,7 +164,7 @@ def outcome(session: vlad.Session, text: str, limit: float) -> str:
     return "none"
 
 
-def walk(tier: str, names: list[str]) -> Iterator[tuple[str, float, float, str]]:
+def walk(tier: str, names: list[str], known: dict[str, list[str]]) -> Iterator[tuple[str, float, float, str]]:
     session = vlad.Session(tier=tier)
     for name, value in operands().items():
         session[name] = value
@@ -175,7 +174,7 @@ def walk(tier: str, names: list[str]) -> Iterator[tuple[str, float, float, str]]
     for name in names:
         if name.startswith(WITHOUT):
             continue
-        for call in calls(name):
+        for call in calls(name, known):
             try:
                 f, given = procedure(session, name, call)
             except vlad.VladError as error:
@@ -194,10 +193,10 @@ def walk(tier: str, names: list[str]) -> Iterator[tuple[str, float, float, str]]
                 yield f"({name} {call})", limit, peak, f"{ends} {time.monotonic() - begun:.2f}s"
 
 
-def main(tier: str, part: str = "0/1", word: str = "") -> None:
-    first, parts = map(int, part.split("/"))
-    names = [name for name in TABLE if word in name]
-    for call, limit, peak, ends in walk(tier, list(itertools.islice(names, first, None, parts))):
+def main(tier: str, wanted: str = "") -> None:
+    names = [name for name in TABLE if not wanted or name in wanted.split(",")]
+    calls_of = CALLS if not wanted else {name: CALLS[name][:2] for name in names if name in CALLS}
+    for call, limit, peak, ends in walk(tier, names, calls_of):
         wrong = "BEYOND" if peak > 1.2 * limit + SLACK else "within"
         print(f"{wrong} {peak:6.0f} MB of {limit:4.0f}  {ends:22} {call}", flush=True)
 

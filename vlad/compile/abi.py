@@ -8,6 +8,7 @@
     extern char vlad_border[];
     extern int volatile vlad_stop;
     extern long vlad_deepest;
+    extern long vlad_most;
     long vlad_give_back(void);
     long vlad_rest(void);
     extern struct vlad_reserve *vlad_reserve;
@@ -37,6 +38,7 @@ ffi = _cffi_backend.FFI(
         b"\x00\x00\x0b\x23vlad_give_back", 0,
         b"\x00\x00\x11\x21vlad_host_read", 0,
         b"\x00\x00\x10\x21vlad_host_write", 0,
+        b"\x00\x00\x02\x21vlad_most", 0,
         b"\x00\x00\x13\x21vlad_reserve", 0,
         b"\x00\x00\x0b\x23vlad_rest", 0,
         b"\x00\x00\x12\x21vlad_stop", 0,

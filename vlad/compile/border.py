@@ -27,8 +27,8 @@ NOWHERE = -1
 @functools.cache
 def border() -> Any:
     """The module: `call(address, rest, words, answers, busy, form, operands, results, kept, turn)` makes a call of machine
-    code, whose parts are (kind, constant or dtype, shape, number, target), and `method(class, slot, reshapes)` makes of classes of procedures
-    what calls such."""
+    code, whose parts are (kind, constant or dtype, shape, number, target), and `method(class, slot, reshapes)` makes of classes
+    of procedures what calls such."""
     folders = _headers()
     if folders is None:
         return None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from vlad.budget import expect_bytes, has_room
+from vlad.budget import expect_bytes, has_room, room
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.first_order import Member
@@ -29,7 +29,7 @@ from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor
 from vlad.devices import device_named
 from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.limits import deep_recursion, out_of_fuel, too_deep
+from vlad.evaluate.limits import deep_recursion, out_of_fuel, out_of_memory, too_deep
 from vlad.imports import whole
 from vlad.primitives.control import read_real
 from vlad.room import with_room
@@ -46,6 +46,7 @@ from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_
 
 UNLIMITED = 1 << 60  # steps
 LONGEST_CHARACTER = 4  # bytes of UTF-8
+LEAST_ROOM = 24 << 20  # bytes, in which a loop can be collected
 BYTES_A_CHARACTER = 160  # in a list, and in boxes
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack: what a limit of depth leaves
 
@@ -185,8 +186,8 @@ class Crossing:
         value = self._seen.get((int(ffi.cast("long", pointer)), type_))
         if value is None:
             expect_bytes(layout.size * SIZES[layout.kind])
-            room = ffi.buffer(pointer, layout.size * SIZES[layout.kind])
-            value = from_entries(room, layout.shape, layout.kind)
+            given = ffi.buffer(pointer, layout.size * SIZES[layout.kind])
+            value = from_entries(given, layout.shape, layout.kind)
         return value
 
     def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
@@ -437,8 +438,10 @@ class Compiled(Crossing):
             fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
             self._in[len(self.interface.parameters)].i = fuel
         limits = self.watch.limits
-        if limits.depth is not None and self.is_deep():
-            with self._as_deep_as(limits.depth):
+        deep = limits.depth is not None and self.is_deep()
+        most = room() if self._give_back is not None and limits.memory is not None else None
+        if deep or most is not None:
+            with self._limited(limits.depth if deep else None, most):
                 status = self._call(self._in, self._out)
         else:
             status = self._call(self._in, self._out)
@@ -455,6 +458,8 @@ class Compiled(Crossing):
             if isinstance(error, VladError) and not isinstance(error, LimitExceeded):
                 raise Failed(error.message)
             raise error
+        if status == OUT_OF_MEMORY and most is not None and not is_narrow():
+            raise out_of_memory(limits.memory)
         if status in (TOO_DEEP, OUT_OF_MEMORY) and is_narrow():
             raise Narrow("its memory is small")
         if status == TOO_DEEP and limits.depth is not None:
@@ -476,13 +481,21 @@ class Compiled(Crossing):
         return bool(_exported(self.handle, "vlad_deepest"))
 
     @contextlib.contextmanager
-    def _as_deep_as(self, depth: int) -> Iterator[None]:
-        """Inside, so many calls may wait for each other: their stack is that much."""
-        before, self.handle.vlad_deepest = self.handle.vlad_deepest, BYTES_A_CALL * (depth + FIRST_CALLS)
+    def _limited(self, depth: int | None, most: float | None) -> Iterator[None]:
+        """Inside, so many calls may wait for each other: their stack is that much. What they make is so many bytes at most."""
+        handle, bounds = self.handle, {}
+        if depth is not None:
+            bounds["vlad_deepest"] = BYTES_A_CALL * (depth + FIRST_CALLS)
+        if most is not None and _exported(handle, "vlad_most") is not None:
+            bounds["vlad_most"] = int(min(max(most, LEAST_ROOM), UNLIMITED))
+        before = {name: getattr(handle, name) for name in bounds}
         try:
+            for name, bound in bounds.items():
+                setattr(handle, name, bound)
             yield
         finally:
-            self.handle.vlad_deepest = before
+            for name, bound in before.items():
+                setattr(handle, name, bound)
 
 
 def _stopper(handle: Any) -> Callable[[], object]:

@@ -332,12 +332,14 @@ static int vlad_begin_once(void) {
         empties = ["vlad_empty_arena();"] * bool(facts.allocates) + ["vlad_trim_stack();"] * bool(
             facts.recursive
         )
+        empties += ["vlad_empty_line();"] * bool(facts.acts)
         rests = ["vlad_rest_arena();"] * bool(facts.allocates) + ["vlad_rest_stack();"] * bool(
             facts.recursive
         )
         lines = []
         if empties and not self.alone:
             lines.append(f"long vlad_give_back(void) {{ {' '.join(empties)} return 0; }}")
+        if rests and not self.alone:
             lines.append(f"long vlad_rest(void) {{ {' '.join(rests)} return 0; }}")
         lines += [
             "static int vlad_run(void (*enter)(void), union vlad_word const *in, union vlad_word *out) {"

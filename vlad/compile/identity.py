@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from vlad.budget import expect_bytes
 from vlad.compile.fixed import Fixed
 from vlad.core.nodes import (
     Apply,
@@ -52,6 +53,7 @@ from vlad.values import (
 
 MOST_WRITTEN = 64  # entries of a tensor that are part of a unit's text (emit_c.py); others are handed over
 MOST_WORDS = 200_000  # of a call's text: what is larger is not worth recognising
+BYTES_SPELT = 8  # that a character takes in a text that is made of such, and hashed
 
 ATOMS = {
     id(TRUE): "#t",
@@ -152,8 +154,10 @@ def _atom(value: Value) -> str:
     if type(value) is float:
         return value.hex()
     if type(value) is Symbol:
+        expect_bytes(BYTES_SPELT * len(value.name))
         return "'" + _spelt(value.name)
     if type(value) is String:
+        expect_bytes(BYTES_SPELT * len(value.text))
         return '"' + _spelt(value.text)
     if type(value) is Tensor and value.like.size <= MOST_WRITTEN:
         entries = on_host(value.array).reshape(-1).tolist()

@@ -1,7 +1,7 @@
 """The memory that compiled calls work in: one reserve for all libraries of a process, sized by what is there.
 
 In: what the system says of the process's addresses and memory.  Out: the `struct vlad_reserve` of runtime.c, of which every
-library takes areas for as long as a call lasts. Areas are mapped when they are first needed and touched where they are used, so that a
+library takes areas for as long as a call lasts. Areas are mapped when they are first needed and touched where they are used: a
 large one costs nothing, unless addresses are limited (RLIMIT_AS), or memory is promised to whoever maps it (overcommit).
 """
 

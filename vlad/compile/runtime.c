@@ -92,11 +92,17 @@ static void vlad_give(void **slots, void *area, int is_stack) {
    what its parameters reach. Pages are kept from call to call, for fresh ones cost several times as much as writing them. The area
    is the library's until the host has read the answer. */
 static char *vlad_base, *vlad_floor, *vlad_top, *vlad_end; /* below the floor is what stays from call to call */
+#ifndef VLAD_ALONE
+long vlad_most = ~0UL >> 1; /* bytes that a call may take of it */
+#endif
 static void vlad_open_arena(void) {
   char *area = vlad_take(vlad_reserve->areas, vlad_reserve->arena, 0);
   if (!area) vlad_fail(VLAD_OUT_OF_MEMORY);
   vlad_end = area + *(unsigned long *)area - 4096;
   vlad_base = vlad_floor = vlad_top = area + VLAD_HEAD;
+#ifndef VLAD_ALONE
+  if (vlad_most < vlad_end - vlad_base) vlad_end = vlad_base + (vlad_most & -65536L);
+#endif
 }
 static inline void *vlad_allocate(unsigned long size) {
   char *box = vlad_top;
@@ -776,6 +782,11 @@ void free(void *);
 static char *vlad_line;
 static long vlad_filled, vlad_room;
 __attribute__((destructor)) static void vlad_close_line(void) { free(vlad_line); }
+static void vlad_empty_line(void) {
+  free(vlad_line);
+  vlad_line = 0;
+  vlad_filled = vlad_room = 0;
+}
 static int vlad_may_fill(long); /* may a line be so long? */
 static void vlad_put(const char *text, long length) {
   if (vlad_filled + length > vlad_room) {

@@ -32,7 +32,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from vlad.budget import NoRoom, NoTime, budget, on_behalf
+from vlad.budget import NoTime, budget, on_behalf
 from vlad.compile.beside import BESIDE
 from vlad.compile.fixed import form
 from vlad.compile.interrupts import Interruptible
@@ -426,8 +426,10 @@ class Tiers:
             if not (toolchain.ending or self.closed):
                 warn_once(f"running without compiling: {unavailable}")
             return None
-        except (NoRoom, NoTime):
-            entry.reason = "to compile it would take more than the limits of its evaluation allow"
+        except (MemoryError, NoTime):
+            entry.reason = (
+                "to compile it would take more than there is, or than the limits of its evaluation allow"
+            )
             return None
         except Exception as error:
             if RAISING:

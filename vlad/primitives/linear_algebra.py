@@ -354,7 +354,8 @@ def triangular(name: str, doc: str, shown: str, **columns: Any) -> Primitive:
     """A row that solves systems with triangles, whose errors speak of a name."""
     rule = functools.partial(_abstract_solve_triangular, shown)
     return row(
-        name, "a b upper", doc, functools.partial(_solve_triangular, shown), linear="b", abstract=in_doubles(rule),
+        name, "a b upper", doc, functools.partial(_solve_triangular, shown), linear="b", room=2.5,
+        abstract=in_doubles(rule),
         forward=f"""(let ((change (matmul (triangle da upper) (as-columns r b))))
             (reshape-like ({name} a (- (as-columns db b) change) upper) r))""",
         reverse={

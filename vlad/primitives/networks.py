@@ -398,10 +398,10 @@ def _unpooled(
 
 def _counted(w: Any, like: Any, axes: list[Axis]) -> Any:
     """How many entries of the image each window has, as numbers of the kind that a tensor has."""
-    down, across = [list(_entries(axis)) for axis in axes]
     there, kind = device_named(w.machine.device), like.type.of.kind
-    counts = [[a * b for b in across] for a in down]
-    return w.value(Tensor(there.asarray(counts, getattr(there.xp, kind))))
+    expect_array((axes[0].starts, axes[1].starts))
+    down, across = [there.asarray(list(_entries(axis)), getattr(there.xp, kind)) for axis in axes]
+    return w.value(Tensor(down[:, None] * across[None, :]))
 
 
 def _abstract_avg_pool(w: Any, x: Any, *geometry: Any) -> Any:
@@ -504,8 +504,16 @@ def _counts(like: Array, axes: list[Axis]) -> Array:
     return down[:, None] * across[None, :]
 
 
-@lru_cache(1024)
 def _entries(axis: Axis) -> tuple[int, ...]:
+    """How many entries of the image each window along an axis has; kept where that is not much."""
+    return _few_entries(axis) if axis.starts <= MOST_KEPT else _few_entries.__wrapped__(axis)
+
+
+MOST_KEPT = 4096
+
+
+@lru_cache(1024)
+def _few_entries(axis: Axis) -> tuple[int, ...]:
     first, end = axis.padding[0], axis.padding[0] + axis.length
     starts = [number * axis.stride for number in range(axis.starts)]
     return tuple([min(start + axis.window, end) - max(start, first) for start in starts])

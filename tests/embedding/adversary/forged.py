@@ -69,7 +69,7 @@ CALLABLE = {
         applied("contract", 'x x "é" x'),
         applied("einsum-plan", "x x"),
         # a result that is longer than what it is made of
-        "(vlad-saved 1 (code f (lambda f (x) (let* ((t (zeros 2 (quote (quote float64)))) (u (zeros 300 (quote (quote float64)))) "
+        "(vlad-saved 1 (code f (lambda f (x) (let* ((t (quote (tensor float64 (2) 1 2))) (u (zeros 300 (quote (quote float64)))) "
         '(r (contract t t "i,i->i" u))) r))) (closure f))',
         applied("inverse-axes", "x"),
         applied("unslice", "x x x x x x"),

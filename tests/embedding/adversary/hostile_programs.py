@@ -86,6 +86,17 @@ MEMORY = {
     "names without end": growing(
         grown("'()", '(cons (string->symbol (string-append "a" (number->string i))) x)', 10**9, "(length x)")
     ),
+    "names of megabytes": growing(
+        grown("'()", "(cons (string->symbol (string-append (number->string i) wide)) x)", 10**9, "(length x)")
+    ),
+    "names of megabytes that are dropped": script(
+        grown(
+            "0",
+            "(string-length (symbol->string (string->symbol (string-append (number->string i) wide))))",
+            200,
+        ),
+        value=1048579.0,
+    ),
     "closures over closures": growing(grown("(lambda (y) y)", "(lambda (y) (x y))", 10**9, "(x 1)")),
     "make-list": growing("(length (make-list 1000000000 1))"),
     "iota": growing("(length (iota 1e12))"),

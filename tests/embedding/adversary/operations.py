@@ -105,6 +105,23 @@ TENSORS = {
     "a gradient of a long loop": long(
         "((gradient (lambda (t) (let loop ((i 0) (t t)) (if (= i 1e9) (sum t) (loop (+ i 1) (sin t)))))) (ones 1000))"
     ),
+    **{
+        f"what {name} makes on the way": script(text, "out-of-memory|none", memory=48, seconds=20)
+        for name, text in {
+            "softmax": "(shape (softmax big))",
+            "log-softmax": "(shape (log-softmax big))",
+            "logsumexp": "(logsumexp big)",
+            "variance": "(variance big)",
+            "norm": "(norm big)",
+            "polygamma": "(shape (polygamma 2 (slice big 0 10000)))",
+            "split": "(length (split (random-key 1) 1000000))",
+            "normal": "(shape (normal (random-key 1) (size big)))",
+            "as-type": "(shape (as-type big 'int64))",
+            "argmax": "(argmax big)",
+            "cholesky": "(shape (cholesky (+ (reshape big '(-1 2 2)) (* 8 (eye 2)))))",
+            "reshape": "(shape (reshape (transpose (reshape big '(2048 -1))) (list (size big))))",
+        }.items()
+    },
     "optimising without end": long(
         "(let loop ((w (ones 100))) (loop (- w (* 0.1 ((gradient (lambda (w) (sum (* w w)))) w)))))"
     ),

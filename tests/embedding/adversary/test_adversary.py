@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import vlad
@@ -19,10 +20,12 @@ from vlad.budget import resident_bytes
 from vlad.values import living_symbols
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 import hostile_programs as programs
 import operations
 import reaching
 import texts
+from amounts import THOROUGH
 from scripts import FINE, Script
 
 CORPUS: dict[str, Script] = {
@@ -34,10 +37,12 @@ CORPUS: dict[str, Script] = {
     }.items()
     for name, script in scripts.items()
 }  # fmt: skip
-TIERS = ("evaluate", "compile")
+TIERS = ("evaluate", "compile", "auto")
 OWN = {"seconds": 5.0, "memory": 256.0, "depth": 10_000, "output": 10_000}  # limits
 GRACE = 5.0  # seconds: other processes run on the machine; measure.py tells how much is needed
 KEPT = "(define kept 42) (define (keeper x) (+ x kept))"
+BIG = np.full(1 << 22, 0.5)  # 32 MB
+WIDE = "x" * (1 << 20)
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +58,7 @@ def host() -> dict[str, Any]:
     def failure(x: Any) -> Any:
         raise ValueError(x)
 
-    return {"host-object": vlad.Opaque(sys), "host-function": lambda x: 2 * x, "host-failure": failure,
+    return {"big": BIG, "wide": WIDE, "host-object": vlad.Opaque(sys), "host-function": lambda x: 2 * x, "host-failure": failure,
             "host-call": lambda f, x: f(x)}  # fmt: skip
 
 
@@ -83,11 +88,19 @@ def is_usable(session: vlad.Session) -> bool:
 
 
 UNREAD = ("incomplete", "invalid-syntax")  # what ends so reaches no tier
+ON_ALL = ("makes on the way", "of megabytes")
+
+
+def tiers_of(name: str) -> tuple[str, ...]:
+    """Those on which a script is run. `auto` begins on one and goes on on the other: all scripts do so when there is time."""
+    if CORPUS[name].ends in UNREAD:
+        return TIERS[:1]
+    return TIERS if THOROUGH or any(words in name for words in ON_ALL) else TIERS[:2]
 
 
 @pytest.mark.parametrize(
     ("name", "tier"),
-    [(name, tier) for name in CORPUS for tier in TIERS[: 1 if CORPUS[name].ends in UNREAD else 2]],
+    [(name, tier) for name in CORPUS for tier in tiers_of(name)],
 )
 def test_script(name: str, tier: str) -> None:
     script, session = CORPUS[name], session_for(tier)
