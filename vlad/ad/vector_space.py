@@ -238,7 +238,7 @@ def _plus(a: Value, b: Value, memo: Memo) -> Value:
         elif type(a) is Tensor or type(b) is Tensor:
             total = _later(a, b)
         elif not is_structure(a) or not is_structure(b):
-            if a is not b and not a == () == b:
+            if not _is_same_point(a, b):
                 raise nonconforming("plus", a, b)
             total = a
         elif (id(a), id(b)) in memo:
@@ -294,6 +294,13 @@ def _without_points(tangent: Value) -> Value:
     return Deferred(parts, (tangent,), tangent.zero_of if type(tangent) is Deferred else None)
 
 
+def _is_same_point(a: Value, b: Value) -> bool:
+    """Of what has no tangents: is it the same value? Text is text, whoever wrote it."""
+    if type(a) is String:
+        return type(b) is String and a.text == b.text
+    return a is b or a == () == b
+
+
 def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
     while True:
         if type(primal) is float or type(tangent) is float:
@@ -306,9 +313,7 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
             memo[POINTS] = ZERO
             return type(tangent) is Tensor and same_numbers(primal, tangent)
         if not is_structure(primal) or not is_structure(tangent):
-            if type(primal) is String:  # text is text, whoever wrote it
-                return type(tangent) is String and primal.text == tangent.text
-            return primal is tangent or primal == () == tangent
+            return _is_same_point(primal, tangent)
         if type(tangent) is Deferred and tangent.zero_of is primal:
             memo[POINTS] = ZERO  # there may be some: it is not looked at
             return True
