@@ -558,7 +558,7 @@ static inline double vlad_numeral_real(double state, double high, double low, do
   char text[80], rest[40];
   int more = low != trunc(low);
   snprintf(rest, 40, "%.0f%s", trunc(low), more ? "1" : "");
-  snprintf(text, 80, "%.0f%se%.0f", trunc(high) + (rest[0] == '2'), rest + 1, trunc(places + power) - more);
+  snprintf(text, 80, "%.0f%se%.0f", trunc(high) + (low >= 2e15), rest + 1, trunc(places + power) - more);
   return strtod(text, 0);
 }
 

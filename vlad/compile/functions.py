@@ -14,6 +14,7 @@ ONE = """acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 fabs 
 sinh sqrt tan tanh tgamma trunc""".split()  # noqa: SIM905
 TWO = ["atan2", "copysign", "fmod", "hypot", "pow"]
 OTHER = {
+    "ldexp": "double ldexp(double, int);",
     "snprintf": "int snprintf(char *, unsigned long, const char *, ...);",
     "strtod": "double strtod(const char *, char **);",
     "logl": "long double logl(long double);",

@@ -72,19 +72,33 @@ def _power(xp: Any, x: Any, y: Any) -> Any:
 
 def _sign(xp: Any, x: Any) -> Any:
     """With the sign of zero, which NumPy's loses."""
-    return xp.sign(x) if SORT[x.dtype] != "f" else xp.where(x == 0, x, xp.sign(x))
+    return xp.sign(x) if SORT[x.dtype] != "f" else xp.copysign(xp.sign(x), x)
 
 
 def _larger(xp: Any, x: Any, y: Any) -> Any:
     """The larger one; of 0 and -0 it is 0, where a library takes any."""
     answer = xp.maximum(x, y)
-    return answer if SORT[answer.dtype] != "f" else xp.where((x == 0) & (y == 0), x + y, answer)
+    if SORT[answer.dtype] != "f" or _is_not_zero(x) or _is_not_zero(y):
+        return answer
+    if _is_plus_zero(x) or _is_plus_zero(y):
+        return answer + 0.0
+    return xp.where((x == 0) & (y == 0), x + y, answer)
 
 
 def _smaller(xp: Any, x: Any, y: Any) -> Any:
     """The smaller one; of 0 and -0 it is -0."""
     answer = xp.minimum(x, y)
-    return answer if SORT[answer.dtype] != "f" else xp.where((x == 0) & (y == 0), -(-x - y), answer)
+    if SORT[answer.dtype] != "f" or _is_not_zero(x) or _is_not_zero(y):
+        return answer
+    return xp.where((x == 0) & (y == 0), -(-x - y), answer)
+
+
+def _is_not_zero(x: Any) -> bool:
+    return type(x) is float and x != 0
+
+
+def _is_plus_zero(x: Any) -> bool:
+    return type(x) is float and x == 0 and math.copysign(1.0, x) > 0
 
 
 def _power_log(xp: Any, x: Any, y: Any, n: Any, m: Any, w: Any, v: Any) -> Any:

@@ -601,8 +601,8 @@ ROWS: list[Primitive] = [
         "Angle of the point (x, y) in radians, in (-pi, pi].\n(atan 0 1)  ⇒ 0\n"
         "(round-to 4 (atan 1 1))  ⇒ 0.7854", math.atan2,
         partials={
-            "y": "(inversion x y)",
-            "x": "(negate (inversion y x))",
+            "y": "(let ((v (binary-scale x y))) (* (* t v) (inversion (* v x) (* v y))))",
+            "x": ("(let ((v (binary-scale x y))) (* (* t v) (inversion (* v y) (* v x))))", "-1"),
         },
         c="atan2({y}, {x})", array="atan2",
     ),
