@@ -581,9 +581,7 @@ class Tiers:
         except Failed as failed:
             self._effects.again(begun)
             answer = self.machine.apply(f, argument)
-            if isinstance(
-                failed, Narrow
-            ):  # tier 0 may have had more memory, or not; nothing is wrong with what is compiled
+            if isinstance(failed, Narrow):  # nothing is wrong with what is compiled
                 return answer
             # tier 0 knows better: types were joined that do not belong together. Not again
             entry.reason = f"its types are not told apart: {failed.what}"
