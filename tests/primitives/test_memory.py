@@ -27,6 +27,7 @@ linux = pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reas
 
 
 @linux
+@pytest.mark.timeout(1200 if THOROUGH else 120)
 @pytest.mark.parametrize("tier", SAMPLE)
 def test_no_row_goes_beyond_its_limit_of_memory(tier: str) -> None:
     words = [] if THOROUGH else [SAMPLE[tier]]

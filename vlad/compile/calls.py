@@ -399,9 +399,8 @@ class Compiled(Crossing):
     def fits(self) -> bool:
         """Is there room for what it makes? Where nothing else than an array is so large, nobody looks before it is written."""
         largest = self.interface.largest
-        return has_room(
-            2 * largest if "p" in self.interface.results else largest
-        )  # what is answered is copied
+        copied = largest if "p" in self.interface.results else 0  # what is answered is
+        return has_room(largest + copied)
 
     def __call__(self, *operands: Value) -> Value:
         """Raises Mismatch, Failed or LimitExceeded."""

@@ -37,9 +37,7 @@ def explained(machine: Any, error: Exception, beginning: Beginning | None = None
         found = _of_rule(machine, error, frames)
     elif isinstance(error, RecursionError):
         found = too_deep()
-    elif isinstance(
-        error, MemoryError | SystemError
-    ):  # Python 3.11 raises SystemError where it gets none for a frame
+    elif isinstance(error, MemoryError | SystemError):  # the latter, of Python 3.11, where a frame gets none
         found = out_of_memory(machine.limits.memory if isinstance(error, NoRoom) else None)
     elif isinstance(error, NoTime):
         found = out_of_time(machine.limits.seconds, "would take")

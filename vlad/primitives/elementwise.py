@@ -185,9 +185,8 @@ def _is_by_blocks(xp: Any, apply: Formula | None, arrays: Sequence[Any]) -> bool
     return apply is None or apply in _several or any(SORT[array.dtype] != "f" for array in given)
 
 
-BLOCK = (
-    1 << 16
-)  # entries for which a formula is computed at once: what it makes in between stays in the cache
+# Entries for which a formula is computed at once: what it makes in between stays in the cache.
+BLOCK = 1 << 16
 
 
 def _by_blocks(xp: Any, computed: Callable[[Sequence[Value]], Any], arrays: Sequence[Any]) -> Array:
