@@ -593,22 +593,12 @@ class Tiers:
         except Failed as failed:
             self._effects.again(begun)
             answer = self.machine.apply(f, argument)
-<<<<<<< HEAD
-            if isinstance(failed, Narrow):
-                return (
-                    answer  # tier 0 may have had more memory, or not; nothing is wrong with what is compiled
-                )
+            if isinstance(failed, Narrow):  # nothing is wrong with what is compiled
+                return answer
             if failed.what in LEFT_TO_TIER_0:  # for this argument only
                 if surely:
                     what = f"{tell(f[0])} does not run compiled for this argument: {failed.what}"
                     raise VladError("not-compiled", what) from None
-||||||| 73571d2
-            if isinstance(
-                failed, Narrow
-            ):  # tier 0 may have had more memory, or not; nothing is wrong with what is compiled
-=======
-            if isinstance(failed, Narrow):  # nothing is wrong with what is compiled
->>>>>>> limits
                 return answer
             # tier 0 knows better: types were joined that do not belong together. Not again
             entry.reason = f"its types are not told apart: {failed.what}"
