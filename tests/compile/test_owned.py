@@ -15,8 +15,10 @@ import pytest
 
 import vlad
 from vlad.compile import toolchain
+from vlad.compile.abi import ffi
 from vlad.compile.owned import owning
 from vlad.compile.refusals import Unbounded
+from vlad.compile.reserve import reserve
 from vlad.compile.unit import Unit
 from vlad.convert import from_python
 
@@ -41,6 +43,7 @@ def per_entry(folder: Path, text: str, operand: Any) -> float:
     path = str(folder / f"counting_{operand.size}.so")
     toolchain.build_executable(counting, path, shared=True)
     library = ctypes.CDLL(path)
+    ctypes.c_void_p.in_dll(library, "vlad_reserve").value = int(ffi.cast("long", reserve()))
     given, answers = (ctypes.c_void_p * 32)(operand.ctypes.data), (ctypes.c_void_p * 32)()
     assert library.vlad_call(given, answers) == 0
     count = int(library.vlad_count())

@@ -24,7 +24,7 @@ from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import Quick, arguments_of, is_fixed, quick
 from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Narrow, Unbounded
-from vlad.compile.reserve import is_narrow, reserve
+from vlad.compile.reserve import is_narrow
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor
 from vlad.devices import device_named
@@ -372,8 +372,6 @@ class Compiled(Crossing):
         self._give_back: Callable[[], int] | None = _exported(handle, "vlad_give_back")
         # hands back what it works in, when the answer has been read
         self.rest: Callable[[], int] | None = _exported(handle, "vlad_rest")
-        if self.rest is not None:
-            handle.vlad_reserve = reserve()
         self.handle = handle
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
         self.entry: Any = None  # from reals and entries of tensors to a real, without state

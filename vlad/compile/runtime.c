@@ -75,13 +75,13 @@ static void *vlad_take(void **slots, unsigned long most, int is_stack) { /* wher
 }
 static void vlad_unmap(void *area, int is_stack) {
   unsigned long size = *(unsigned long *)area;
-  vlad_use(&vlad_reserve->left, -(long)size);
   munmap(is_stack ? (char *)area + 64 - size : area, size);
 }
 #ifndef VLAD_ALONE
 static void vlad_give(void **slots, void *area, int is_stack) {
   for (int i = 0; i < VLAD_SLOTS; i++)
     if (!VLAD_LOAD(slots + i) && !(area = vlad_put_slot(slots + i, area))) return;
+  vlad_use(&vlad_reserve->left, -*(long *)area);
   vlad_unmap(area, is_stack);
 }
 #endif
@@ -116,11 +116,10 @@ static void vlad_trim_arena(void) { /* a call that took much gives most of it ba
   if (vlad_top > kept) madvise(kept, vlad_top - kept, 4);
   vlad_top = vlad_floor;
 }
-#ifdef VLAD_ALONE
-__attribute__((destructor)) static void vlad_close_arena(void) {
+__attribute__((destructor)) static void vlad_close_arena(void) { /* the host's reserve may be gone by now */
   if (vlad_base) vlad_unmap(vlad_base - VLAD_HEAD, 0);
 }
-#else
+#ifndef VLAD_ALONE
 static void vlad_empty_arena(void) { /* nothing is kept: the limit of memory counts all that is there */
   if (!vlad_base) return;
   madvise(vlad_base, vlad_end - vlad_base, 4);
@@ -133,7 +132,6 @@ static void vlad_rest_arena(void) {
   vlad_base = 0;
   vlad_give(vlad_reserve->areas, area, 0);
 }
-__attribute__((destructor)) static void vlad_close_arena(void) { vlad_rest_arena(); }
 #endif
 
 /* section: arrays
@@ -730,18 +728,16 @@ static void vlad_trim_stack(void) {
   madvise(vlad_stack_floor, vlad_stack - vlad_stack_floor - 65536 & -65536L, 4);
   __asan_unpoison_memory_region(vlad_stack_floor, vlad_stack - vlad_stack_floor);
 }
-#ifdef VLAD_ALONE
 __attribute__((destructor)) static void vlad_close_stack(void) {
   if (vlad_stack) vlad_unmap(vlad_stack, 1);
 }
-#else
+#ifndef VLAD_ALONE
 static void vlad_rest_stack(void) {
   if (!vlad_stack) return;
   char *stack = vlad_stack;
   vlad_stack = 0;
   vlad_give(vlad_reserve->stacks, stack, 1);
 }
-__attribute__((destructor)) static void vlad_close_stack(void) { vlad_rest_stack(); }
 #endif
 static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
   char *end = vlad_stack_floor + 65536;

@@ -31,6 +31,7 @@ from vlad import __version__
 from vlad.compile import cache
 from vlad.compile.abi import ffi
 from vlad.compile.refusals import Unavailable
+from vlad.compile.reserve import reserve
 from vlad.raising import undisturbed
 
 COMMANDS = ("cc", "gcc", "clang")
@@ -495,4 +496,6 @@ def _loaded(path: str, digest: str) -> Any:
         raise Unavailable(f"the compiler's output cannot be loaded: {first}") from None
     if said != digest.encode():
         raise Unavailable("the compiler's output is of another program")
+    with contextlib.suppress(AttributeError, ffi.error):  # one that needs no memory of its own
+        library.vlad_reserve = reserve()
     return library
