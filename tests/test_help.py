@@ -87,7 +87,7 @@ def test_a_page_is_up_to_date(name: str) -> None:
 def test_what_is_told_of_a_primitive() -> None:
     text = told("atan")
     assert "(atan y x)" in text and "(atan 0 1)  ⇒ 0" in text
-    assert "by y  (inversion x y)" in text
+    assert "by y  (let ((v (binary-scale x y))) (* (* t v) (inversion (* v x) (* v y))))" in text
     assert "vlad/primitives/numbers.py" in text
     assert "zero: the result does not vary" in told("null?")
     assert "where s is the sensitivity of the result" in told("cons")

@@ -220,6 +220,5 @@ def test_frames_of_the_systems_own_text_are_not_told() -> None:
     assert told == [
         ("reverse of reverse of an anonymous procedure", "<expression>"),
         ("reverse of an anonymous procedure", "stdlib/calculus.vlad"),
-        ("vjp-R", "stdlib/calculus.vlad"),
     ]
     assert "<core>" not in str(caught.value)
