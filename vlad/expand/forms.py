@@ -9,7 +9,7 @@ nested forms, never C stack, so programs may nest as deeply as memory allows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -521,26 +521,27 @@ def _quote(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 def quoted(x: _Expander, syntax: Syntax, form: Syntax, scope: Scope, out: Out) -> Rhs:
     """A quoted datum: a constant, but for the tensors in it, which are made where the program runs."""
-    around = around_tensors(syntax)
-
-    def data(syntax: Syntax) -> Rhs:
-        if isinstance(syntax, TensorLiteral):
-            return x.expression(syntax, scope, out)
-        if not isinstance(syntax, Form) or id(syntax) not in around:
-            return Constant(datum(syntax))
-        result: Rhs = Constant(NIL) if syntax.tail is None else data(syntax.tail)
-        for item in reversed(syntax.items):
-            result = _put_before(x, False, as_atom(data(item), out), result, syntax.span, out)
-        return result
-
     try:
-        return data(syntax)
+        return _quoted_part(x, syntax, around_tensors(syntax), scope, out)
     except VladError as error:
         if error.code != "invalid-syntax":
             raise
         raise VladError(
             "invalid-expression", f"Invalid expression: {text_of(form)}", error.span, hint=error.hint
         ) from None
+
+
+def _quoted_part(x: _Expander, syntax: Syntax, around: Container[int], scope: Scope, out: Out) -> Rhs:
+    if isinstance(syntax, TensorLiteral):
+        return x.expression(syntax, scope, out)
+    if not isinstance(syntax, Form) or id(syntax) not in around:
+        return Constant(datum(syntax))
+    tail = syntax.tail
+    result: Rhs = Constant(NIL) if tail is None else _quoted_part(x, tail, around, scope, out)
+    for item in reversed(syntax.items):
+        part = as_atom(_quoted_part(x, item, around, scope, out), out)
+        result = _put_before(x, False, part, result, syntax.span, out)
+    return result
 
 
 def _lambda(x: _Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
