@@ -495,7 +495,7 @@ ERRORS = {
     "(scatter-add #[1 2] #[0 1] #[1])": "Shapes given to scatter-add do not fit: (2) and (1)",
     "(sum #[1 2] #:axis 1)": "Axis given to sum is out of range: 1",
     "(maximum (zeros 0))": "maximum of nothing",
-    "(argmax (zeros 0))": "argmax of nothing", "(argminimum (zeros '(2 0)) #:axis 0)": "argminimum of nothing",
+    "(argmax (zeros 0))": "argmax of nothing", "(argminimum (zeros '(2 0)) #:axis 1)": "argminimum of nothing",
     **{
         f"({name} (zeros '{shape}) {axis})": f"{name} of nothing"
         for name in ("maximum", "minimum", "argmax", "argminimum")

@@ -290,8 +290,8 @@ ROWS: list[Primitive] = [
     ),
     Primitive(
         "write", "x",
-        "Prints x, as it could be read again, on a line of its own and answers it. A top-level form that ends with a\n"
-        "call of `write` is not printed once more.\n(+ 1 (write 41))  ⇒ 41\n"
+        "Prints x, as it could be read again, on a line of its own and answers it. A top-level form that ends with "
+        "a call of `write` is not printed once more.\n(+ 1 (write 41))  ⇒ 41\n"
         "⇒ 42", value=_write,
         type="any -> any", forward="dx", reverse={"x": "s"}, effect=True, needs_machine=True,
         abstract=_abstract_write,
