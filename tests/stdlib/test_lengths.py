@@ -60,9 +60,9 @@ EDGES = {
     "((hessian (lambda (x y) (* (hypot x y) (hypot x y)))) 0 0)": "((+nan.0 . +nan.0) +nan.0 . +nan.0)",
     "((hessian (lambda (x) (expt (norm x) 2))) #[0 0])": "#[[+nan.0 +nan.0] [+nan.0 +nan.0]]",
     "((gradient (lambda (x) (* (norm x) (norm x)))) #[0 0])": "#[0 0]",
-    "(round-to 9 (map-reals (lambda (e) (+ 0 (/ e 1e199))) ((hessian magnitude) '(0 0 2e-200))))": "((5 0 0) (0 5 0) (0 0 0))",
+    "(equal? ((hessian magnitude) '(0 0 2e-200)) '((5e199 0 0) (0 5e199 0) (0 0 0)))": "#t",
     "(equal? ((hessian-F magnitude) '(0 2 0)) '((0.5 0 0) (0 0 0) (0 0 0.5)))": "#t",
-    "(round-to 9 (+ 0 (* 1e201 ((hessian-R (lambda (v) (magnitude (list v 0)))) #[0 0 2e200]))))": "#[[5 0 0] [0 5 0] [0 0 0]]",
+    "(equal? ((hessian-R (lambda (v) (magnitude (list v 0)))) #[0 0 2e200]) #[[5e-201 0 0] [0 5e-201 0] [0 0 0]])": "#t",
     "(norm-squared (list 3 (cons 4 #[1 2])))": "30",
     "((gradient norm-squared) (list 3 (cons 4 #[1 2])))": "(6 (8 . #[2 4]))",
     "((hessian-F norm-squared) '(0 0))": "((2 0) (0 2))",
@@ -100,7 +100,7 @@ def test_of_all_magnitudes(tier: str) -> None:
     session.run_text("\n".join(definitions))
     every, r = session.eval(f"(lambda{last}"), random.Random(6)
     for turn in range(POINTS):
-        power = (-80, -70, -60, -50, -31, -29, -3, 0, 3, 29, 31, 50, 60, 90, 100)[turn % 15]
+        power = (-290, -200, -160, -150, -31, -29, -3, 0, 3, 29, 31, 150, 160, 200, 290)[turn % 15]
         x = [
             r.gauss(0, 1) * 10.0 ** (power - r.choice((0, 0, 3, 20))) * (r.random() > 0.15) for _ in range(3)
         ]
