@@ -30,6 +30,7 @@ from vlad.source import Span
 from vlad.values import ZERO, Primitive, Value
 
 KNOWN_ZERO = Constant(ZERO)
+UNITS = (("1",), ("-1",), ("zero",))  # partials that take no multiplication
 MULTIPLIED = "t"  # in texts of partials: the tangent or sensitivity that is multiplied
 
 
@@ -168,15 +169,20 @@ class Rules:
                 return None
             zeros: dict[str, Atom] = {"d" + name: KNOWN_ZERO for name in row.operands}
             return self.rule(row, row.forward).put(builder, zeros | actual, span)
+        terms = {x: steps_of(partial) for x, partial in row.partials.items() if "d" + x in actual}
+        # a last factor that all have in common is multiplied by once
+        last = {steps[-1:] for steps in terms.values()}
+        common = last.pop() if len(terms) > 1 and len(last) == 1 else ()
+        if common in UNITS:
+            common = ()
         total: Atom | None = None
-        for operand, partial in row.partials.items():
-            tangent = actual.get("d" + operand)
-            if tangent is not None:
-                term = self._scaled(builder, row, steps_of(partial), actual, tangent, span)
-                if partial in ("1", "-1") and may_spread(row, actual) and term is not None:
-                    term = builder.apply("spread", self.basis.broadcast_like, term, actual["r"], span=span)
-                total = self.sum(builder, total, term, "sum", span)
-        return total
+        for operand, steps in terms.items():
+            rest = steps[: len(steps) - len(common)] or ("1",)
+            term = self._scaled(builder, row, rest, actual, actual["d" + operand], span)
+            if rest in UNITS and may_spread(row, actual) and term is not None:
+                term = builder.apply("spread", self.basis.broadcast_like, term, actual["r"], span=span)
+            total = self.sum(builder, total, term, "sum", span)
+        return total and self._scaled(builder, row, common or ("1",), actual, total, span)
 
     def sum(
         self, builder: Builder, a: Atom | None, b: Atom | None, name: str, span: Span | None
@@ -199,10 +205,8 @@ class Rules:
         may meet another one."""
         if steps == ("zero",):
             return None
-        if steps == ("1",):
-            return factor
         for text in steps:
-            if text == "-1":
+            if text in ("1", "-1"):
                 continue
             rule = self.rule(row, text)
             if rule.is_product:

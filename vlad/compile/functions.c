@@ -67,7 +67,7 @@ static inline double vlad_ratio(double x, double total, double error) {
 static inline double vlad_root(double x) { return x == -1.0 / 0.0 ? -x : sqrt(x + 0.0); }
 
 /* 1 / (2 sqrt x): of -0 as of 0. */
-static inline double vlad_half_over_root(double x) { return x == 0 ? 1.0 / 0.0 : 0.5 * (1 / sqrt(x)); }
+static inline double vlad_half_over_root(double x) { return 0.5 * fabs(1 / sqrt(x)); }
 
 /* 1 / cosh(x)^2 as 4e / (1 + e)^2 with e = exp -2|x|: nothing overflows. */
 static inline double vlad_sech_squared(double x) {

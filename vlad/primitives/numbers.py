@@ -418,7 +418,7 @@ ROWS: list[Primitive] = [
     Primitive(
         "/", "x y", "Quotient; on one operand its reciprocal.\n(/ 12 3 2)  ⇒ 2\n(/ 4)  ⇒ 0.25", value=QUOTIENT,
         python="divide(x, y) if y == 0.0 else x / y", uses={"divide": QUOTIENT}, type="number number -> number",
-        partials={"x": "(reciprocal y)", "y": ("r", "(reciprocal y)", "-1")}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
+        partials={"x": "(reciprocal y)", "y": ("r", "-1", "(reciprocal y)")}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
         with_zero=lambda w, x, y: x if x.type.of is ZERO else None, array="divide",
     ),
     # Compiled it is that division: who divides by y otherwise, too, divides once.
