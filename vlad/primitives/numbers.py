@@ -385,7 +385,11 @@ def _zero_minus(x: Value, y: Value) -> Value:
 
 
 def _zero_divide(x: Value, y: Value) -> Value:
-    return ZERO if x is ZERO else divide(x, 0.0)
+    return x / y if x is ZERO else divide(x, 0.0)
+
+
+def _zero_times(x: Value, y: Value) -> Value:
+    return x * y if x is ZERO else y * x
 
 
 _add, _subtract, _multiply, _divide = [formula(f"x {sign} y", ("x", "y")) for sign in "+-*/"]
@@ -411,7 +415,7 @@ ROWS: list[Primitive] = [
     Primitive(
         "*", "x y",
         "Product.\n(* 2 3 4)  ⇒ 24\n(* #[1 2] #[3 4])  ⇒ #[3 8]",
-        value=_linear2("*", lambda x, y: x * y, lambda x, y: ZERO, _multiply), python="x * y",
+        value=_linear2("*", lambda x, y: x * y, _zero_times, _multiply), python="x * y",
         type="number number -> number", partials={"x": "y", "y": "x"}, variadic="left", unary="(* x 1)", nullary=1.0,
         c="{x} * {y}", with_zero=lambda w, x, y: x if x.type.of is ZERO else y, array="multiply",
     ),
