@@ -37,6 +37,9 @@ VECTORS = "there are lists and tensors: `(list ...)` with `list-ref`, `map`, `li
 # Of single words.
 WORDS: dict[str, str] = {
     "!=": "write `(not (= a b))`",
+    "//": "write `(quotient a b)`; a comment begins with `;`",
+    "not=": "write `(not (= a b))`",
+    "normalize": "`unit-vector` gives a vector the length 1; `standardized` gives a tensor the mean 0 and the variance 1",
     "%": "write `(modulo a b)`",
     "&&": "write `(and a b)`",
     "**": "write `(expt x y)`",
