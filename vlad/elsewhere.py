@@ -37,7 +37,7 @@ VECTORS = "there are lists and tensors: `(list ...)` with `list-ref`, `map`, `li
 # Of single words.
 WORDS: dict[str, str] = {
     "!=": "write `(not (= a b))`",
-    "//": "write `(quotient a b)`; a comment begins with `;`",
+    "//": "a comment begins with `;`; a quotient is `(quotient a b)`",
     "not=": "write `(not (= a b))`",
     "normalize": "`unit-vector` gives a vector the length 1; `standardized` gives a tensor the mean 0 and the variance 1",
     "%": "write `(modulo a b)`",
@@ -352,7 +352,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("write `(/ 1 x)`", "reciprocal recip"),
     (
         "write `(quotient a b)`",
-        "quot floor_divide floor-quotient truncate-quotient floor/ truncate/ // exact-integer-quotient",
+        "quot floor_divide floor-quotient truncate-quotient floor/ truncate/ exact-integer-quotient",
     ),
     ("write `(remainder a b)`", "rem fmod truncate-remainder"),
     ("write `(modulo a b)`", "floor-remainder"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from vlad.elsewhere import told
 from vlad.errors import VladError
 from vlad.expand.arity import Signature, takes_lists, wrong_number
 from vlad.reader.lexer import tokens
@@ -68,6 +69,7 @@ def clarify(
             _as_assignment(error.span, name)
             or _as_bare_parameter(error.span, name)
             or _as_sequence(error.span, name)
+            or told(name)
             or _as_notation(name, set(known))
             or hint_for(name, {*known, *keywords}, error.span)
         )
