@@ -351,7 +351,8 @@ def is_between(found: Any, one: Any, other: Any, tolerance: tuple[float, float])
         return True
     if isinstance(found, np.ndarray):
         if not all(
-            isinstance(a, np.ndarray) and a.dtype == found.dtype and a.shape == found.shape for a in (one, other)
+            isinstance(a, np.ndarray) and a.dtype == found.dtype and a.shape == found.shape
+            for a in (one, other)
         ):
             return False
         return is_between(found.tolist(), one.tolist(), other.tolist(), tolerance)
