@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from vlad.elsewhere import told
 from vlad.errors import VladError
-from vlad.expand.arity import Signature, takes_lists, wrong_number
+from vlad.expand.arity import FOR_TENSORS, Signature, takes_lists, wrong_number
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
 from vlad.source import Source, Span, in_library, in_stdlib
-from vlad.spelling import FOR_TENSORS, suggestion
+from vlad.spelling import suggestion
 from vlad.tensors import Tensor, shape_text
 from vlad.values import Backtrace, Value, look
 from vlad.write import written

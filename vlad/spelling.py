@@ -10,12 +10,6 @@ from collections.abc import Iterable
 
 from vlad.elsewhere import told
 
-# What is for tensors, where the library's procedure of a name is for lists or for procedures.
-FOR_TENSORS = {
-    "argmin": "`(argminimum t)` is for tensors",
-    "reverse": "`(flipped t)` is for tensors",
-    "sort": "`(sorted t)` is for tensors",
-}
 # Whose names people write as those of modules.
 MODULES = frozenset(
     ["F", "jax", "jnp", "lax", "math", "nn", "np", "numpy", "optim", "random", "scipy", "tf", "torch"]

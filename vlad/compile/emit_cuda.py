@@ -22,14 +22,13 @@ from vlad.compile.kernel_text import (
     combined_text,
     entry_text,
     gathering_type,
-    is_apart,
     loop_order,
     number_text,
     position_text,
     step_text,
     stored_text,
 )
-from vlad.core.kernels import Access, Box, Choice, Kernel, Step, Write, start
+from vlad.core.kernels import Access, Box, Choice, Kernel, Step, Write, is_apart, start
 
 THREADS = 256  # of a block
 FEWEST_THREADS = 32  # that run in step, whether there is something for all of them or not

@@ -18,12 +18,10 @@ from vlad.compile.indices import pieces
 from vlad.compile.kernel_text import (
     C_KINDS,
     SIMD,
-    SMALL,
     STOP,
     combined_text,
     entry_text,
     gathering_type,
-    is_apart,
     loop_order,
     number_text,
     operand_texts,
@@ -48,7 +46,7 @@ from vlad.compile.sides import (
     in_parts,
 )
 from vlad.compile.wide import SUMS, WIDE, Wide, called, is_of_host, is_wide, kept_entry, nonnegative
-from vlad.core.kernels import Choice, Kernel, Output, Read, Step, Write, start, words
+from vlad.core.kernels import SHORT, Choice, Kernel, Output, Read, Step, Write, is_apart, start, words
 from vlad.core.types import is_of_reals
 
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
@@ -207,7 +205,7 @@ class _Emitter:
         """Where outputs may lie over operands; as the function of this name. Not where a loop may be run twice, unless it is one
         that keeps them so long. In short loops, which are written out, the C compiler finds out by itself what may be taken
         together, if nothing lies over anything."""
-        if self.kernel.turns <= SMALL:
+        if self.kernel.turns <= SHORT:
             return None
         if self.quotients is None:
             return ""
@@ -215,7 +213,7 @@ class _Emitter:
 
     def _quotients(self) -> Quotients | None:
         """None where the innermost loop is not worth having twice."""
-        if not self.axes or self.kernel.turns <= SMALL or self.kernel.extents[self.axes[-1]] < FEWEST_TURNS:
+        if not self.axes or self.kernel.turns <= SHORT or self.kernel.extents[self.axes[-1]] < FEWEST_TURNS:
             return None
         return quotients(self.kernel, self.levels, len(self.axes), self.constants)
 
@@ -393,7 +391,7 @@ class _Emitter:
         axis = self.axes[depth]
         extent, begin = self.kernel.extents[axis], 0
         for end in self._ends(depth):
-            if self.kernel.turns <= SMALL:
+            if self.kernel.turns <= SHORT:
                 self._line(0, f"#pragma GCC unroll {extent}")
             elif depth == len(self.axes) - 1 and extent >= FEWEST_SIMD:
                 self.found += self._simd()
@@ -412,7 +410,7 @@ class _Emitter:
         left = extent % LANES
         is_single = any(output.kind == "float32" for output in kernel.outputs)
         fewest = 4 if is_single else 2  # in the smallest vector
-        is_innermost = depth == len(self.axes) - 1 and kernel.turns > SMALL
+        is_innermost = depth == len(self.axes) - 1 and kernel.turns > SHORT
         if is_innermost and left >= fewest and LANES < extent < MOST_IN_LANES and self._is_vectored():
             return [extent - left, extent]
         return [extent]
@@ -437,7 +435,7 @@ class _Emitter:
         gathers = [write for write, own in zip(kernel.writes, self.depths, strict=True) if own is not None]
         return (
             depth == len(self.axes) - 1
-            and kernel.turns > SMALL
+            and kernel.turns > SHORT
             and FEWEST_SIMD <= kernel.extents[self.axes[depth]] < MOST_IN_LANES
             and self.quotients is None
             and self._is_parallel()

@@ -15,6 +15,8 @@ from typing import Any, TypeAlias, final
 from vlad.tensors import Tensor
 from vlad.values import Value, is_pair, look
 
+MOST_WRITTEN = 64  # entries of a tensor that are part of a unit's text (emit_c.py); others are handed over
+
 MOST_NUMBERS = 16  # whole ones among the operands, to find out which give shapes
 MOST_LOOKED_AT = 1_000  # parts of the operands, for that
 LARGEST = 1 << 31  # that is taken for a length

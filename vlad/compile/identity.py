@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vlad.budget import expect_bytes
-from vlad.compile.fixed import Fixed
+from vlad.compile.fixed import MOST_WRITTEN, Fixed
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -51,7 +51,6 @@ from vlad.values import (
     look,
 )
 
-MOST_WRITTEN = 64  # entries of a tensor that are part of a unit's text (emit_c.py); others are handed over
 MOST_WORDS = 200_000  # of a call's text: what is larger is not worth recognising
 BYTES_SPELT = 8  # that a character takes in a text that is made of such, and hashed
 

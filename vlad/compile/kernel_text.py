@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from vlad.compile.functions import applied, single
 from vlad.compile.sides import ORDER
-from vlad.core.kernels import Access, Kernel, Step, Write, is_whole
+from vlad.core.kernels import SHORT, Access, Kernel, Step, Write, is_whole
 from vlad.core.types import is_of_reals
 
 SIMD = "#pragma omp simd"
-SMALL = 64  # turns of a kernel that is written out, turn by turn
 STOP = "__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
 C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}
 
@@ -121,18 +120,8 @@ def loop_order(kernel: Kernel) -> list[int]:
             for write in kernel.writes
         )
 
-    if kernel.turns <= SMALL:
+    if kernel.turns <= SHORT:
         return sorted(axes, key=is_summed)  # all in registers: sums are best finished one by one
     # of axes along which nothing jumps one that is not summed over is the better: its turns do not wait for each other
     inner = min(reversed(axes), key=lambda axis: (jumps(axis), is_summed(axis)))
     return [*[axis for axis in axes if axis != inner], inner]
-
-
-def is_apart(axes: Iterable[int], strides: Sequence[int], extents: Sequence[int]) -> bool:
-    """Does every turn along these axes write to a place of its own? Sure where each steps over all of the smaller ones."""
-    reach = 0
-    for axis in sorted(axes, key=lambda axis: abs(strides[axis])):
-        if abs(strides[axis]) <= reach:
-            return False
-        reach += abs(strides[axis]) * (extents[axis] - 1)
-    return True

@@ -27,10 +27,9 @@ from vlad.compile.first_order import (
     statements,
 )
 from vlad.compile.indices import Builder, Map, compact, cut, domains, split, turns_of, whole_box
-from vlad.compile.kernel_text import SMALL
 from vlad.compile.pace import make_way
 from vlad.compile.products import as_product, is_whole
-from vlad.core.kernels import Access, Box, Kernel, Step, Write
+from vlad.core.kernels import SHORT, Access, Box, Kernel, Step, Write
 from vlad.values import Primitive
 
 MOST_STEPS = 200  # of a kernel into which others are put
@@ -320,7 +319,7 @@ def _is_stored(kernel: Kernel) -> bool:
         and not write.combine
         and output.base is None
         and output.fill is None
-        and output.size == kernel.turns > SMALL
+        and output.size == kernel.turns > SHORT
         and output.kind == kernel.kind_of(write.value)
         and not any(row.name == "/" for row in rows)
         and _is_summed_as_fast(output.kind, rows)

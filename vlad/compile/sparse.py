@@ -36,10 +36,9 @@ from vlad.compile.first_order import (
     slots_bound,
     statements,
 )
-from vlad.compile.kernel_text import is_apart
 from vlad.compile.pace import make_way
 from vlad.compile.rewriting import repeated
-from vlad.core.kernels import Access, Choice, Kernel, Output, Read, Step, Write
+from vlad.core.kernels import Access, Choice, Kernel, Output, Read, Step, Write, is_apart
 
 FEWEST_TO_ONE = 2  # entries of the whole for each that is not zero
 # Zeros but at places that are known are found where they are read, in one loop with others. Only of so many entries, in sums that

@@ -17,11 +17,13 @@ writes them out. Compared by content: equal kernels on the same operands are the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from vlad.values import Primitive
+
+SHORT = 64  # turns of a kernel that is written out, turn by turn
 
 
 @final
@@ -214,3 +216,13 @@ def broadcast(shape: Sequence[int], extents: Sequence[int]) -> Access:
     missing = len(extents) - len(shape)
     strides = [0 if length == 1 else stride for length, stride in zip(shape, contiguous(shape), strict=True)]
     return Access(0, (0,) * missing + tuple(strides))
+
+
+def is_apart(axes: Iterable[int], strides: Sequence[int], extents: Sequence[int]) -> bool:
+    """Does every turn along these axes write to a place of its own? Sure where each steps over all of the smaller ones."""
+    reach = 0
+    for axis in sorted(axes, key=lambda axis: abs(strides[axis])):
+        if abs(strides[axis]) <= reach:
+            return False
+        reach += abs(strides[axis]) * (extents[axis] - 1)
+    return True

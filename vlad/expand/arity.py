@@ -21,6 +21,12 @@ from vlad.values import Code, Primitive, Value, look
 NAMELESS = "an anonymous procedure"
 LIST_PATTERN = "`(list x y …)`"
 NO_PAIR = "Argument is not a matching tagged pair with tags ()"
+# What is for tensors, where the library's procedure of a name is for lists or for procedures.
+FOR_TENSORS = {
+    "argmin": "`(argminimum t)` is for tensors",
+    "reverse": "`(flipped t)` is for tensors",
+    "sort": "`(sorted t)` is for tensors",
+}
 
 
 @dataclass(frozen=True, slots=True)

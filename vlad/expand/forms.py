@@ -29,7 +29,7 @@ from vlad.core.nodes import (
     WrittenName,
 )
 from vlad.errors import VladError
-from vlad.expand.arity import of_row, takes_lists, wrong_number
+from vlad.expand.arity import FOR_TENSORS, of_row, takes_lists, wrong_number
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item
 from vlad.expand.macros import (
     ExpandedSpan,
@@ -46,7 +46,6 @@ from vlad.expand.patterns import Patterns, ProcedureSpan, invalid_parameter
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, around_tensors, datum
 from vlad.source import Span
-from vlad.spelling import FOR_TENSORS
 from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, String, symbol
 
 DEEPEST_EXPANSION = 20_000
