@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vlad.regular import open_regular
+from vlad.control.regular_files import open_regular
 
 MOST = 10_000  # entries that are kept
 LONGEST = 100_000  # characters of an entry

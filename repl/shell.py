@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from vlad.control.standard_streams import read_line
 from vlad.debugging.commands import Commands as Debugging
 from vlad.debugging.retracing import A_MOMENT
 from vlad.errors import VladError
 from vlad.session import Session
-from vlad.streams import read_line
 from vlad.values import UNSPECIFIED, String, Value
 
 from .display import Format, shown

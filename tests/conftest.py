@@ -17,7 +17,7 @@ import vlad.compile.optimize
 import vlad.compile.tiers
 import vlad.core.passes
 import vlad.evaluate.explain
-from vlad.room import with_room
+from vlad.control.frame_stack import with_room
 
 vlad.core.passes.CHECKING = True
 vlad.compile.optimize.CHECKING = True

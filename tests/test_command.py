@@ -550,7 +550,14 @@ class TestEnding:
 
     @pytest.mark.parametrize(
         "module",
-        ["signal", "vlad.streams", "vlad.command", "vlad.tensors", "vlad.primitives.control", "vlad.library"],
+        [
+            "signal",
+            "vlad.control.standard_streams",
+            "vlad.command",
+            "vlad.tensors",
+            "vlad.primitives.control",
+            "vlad.library",
+        ],
     )
     def test_a_signal_while_modules_are_read(self, module: str) -> None:
         """From the first statement of ours: nothing but the word, and the status."""

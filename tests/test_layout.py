@@ -19,40 +19,42 @@ ROOT = Path(__file__).parent.parent
 # From the first to the last; a file may import what stands above it or, in its line, before it.
 ROOMS = (
     (
-        "vlad",
-        "streams regular raising room imports budget source elsewhere spelling values tensors write errors devices",
+        "vlad.control",
+        "standard_streams regular_files async_exceptions frame_stack safe_import gil_yield budget",
     ),
+    ("vlad", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns arity items forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
-    ("vlad", "hints"),
+    ("vlad", "elsewhere spelling hints"),
     (
         "vlad.primitives",
-        "special tails error_function elementwise kernels numbers data walking numerals strings arrays products shaping tensors "
-        "indexing reductions sorting linear_algebra determinants decompositions norms contractions networks random files control "
-        "transforms table",
+        "special tails error_function elementwise kernels numbers data walking numerals strings arrays "
+        "products shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
+        "norms contractions networks random files control transforms table",
     ),
     ("vlad.evaluate", "limits emit_python tail_calls replay miscounted explain calls overtaking"),
     (
         "vlad.compile",
-        "refusals pace fixed abi reserve cache toolchain identity first_order representation blas interface interrupts border "
-        "quick walker analyze specialize rewriting boxes sums optimize loops fuse products indices functions vectors sides "
-        "kernel_text kernels sparse owned lifetimes triangles expressions scaling quotients wide emit_products emit_kernels "
-        "emit_routines facts c_names c_text definitions emit_function emit_c emit_cuda cuda unit calls beside tiers whole",
+        "refusals first_order representation rewriting fixed walker analyze specialize boxes sums optimize "
+        "loops fuse products indices kernels sparse owned lifetimes triangles abi reserve cache toolchain "
+        "blas vectors interrupts border functions sides kernel_text expressions scaling quotients wide "
+        "emit_products emit_kernels emit_routines facts c_names c_text definitions emit_function emit_c "
+        "emit_cuda cuda identity interface quick unit calls beside tiers whole",
     ),
     (
         "vlad",
-        "library turns life asynchronous described blame convert saving restoring callables differences stating rules host "
-        "namespace session derivatives compiling public help",
+        "described blame convert saving restoring callables differences stating rules host derivatives "
+        "compiling library turns life asynchronous namespace session public help",
     ),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (
         "vlad.repl",
-        "words files lexer structure indentation editing display terminal interrupts knowledge shell history profile graph "
-        "curves drawing pictures window plot sessions command asking measuring looking watching keeping settings commands "
-        "startup completion plain prompt loop",
+        "words files lexer structure indentation editing display terminal interrupts knowledge shell history "
+        "profile graph curves drawing pictures window plot sessions command asking measuring looking watching "
+        "keeping settings commands startup completion plain prompt loop",
     ),
     ("vlad", "command __main__"),
 )

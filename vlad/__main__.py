@@ -26,7 +26,7 @@ A_MOMENT = 0.005  # seconds
 
 def main(argv: list[str] | None = None) -> int:
     """The command; answers its exit status. `argv` are the words behind `vlad`."""
-    from vlad.streams import discard, make_whole, say
+    from vlad.control.standard_streams import discard, make_whole, say
 
     make_whole()
     try:

@@ -15,13 +15,13 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
+from vlad.control.safe_import import package_of
+from vlad.control.standard_streams import discard, read_line, same_everywhere, say
 from vlad.errors import VladError
 from vlad.evaluate.limits import Limits, Told
 from vlad.evaluate.replay import Beginning, Frames
-from vlad.imports import package_of
 from vlad.session import Session, not_read
 from vlad.spelling import nearest
-from vlad.streams import discard, read_line, same_everywhere, say
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands

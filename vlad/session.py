@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from vlad.compile.tiers import POLICIES, Options, Tiers
+from vlad.control.frame_stack import with_room
+from vlad.control.standard_streams import read_line
 from vlad.convert import Procedure, tuple_of
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Call, GlobalReference, Lambda, Letrec, Variable
@@ -36,10 +38,8 @@ from vlad.namespace import Namespace
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
-from vlad.room import with_room
 from vlad.source import Source, Span, in_library, in_stdlib
 from vlad.spelling import nearest
-from vlad.streams import read_line
 from vlad.turns import Turns
 from vlad.values import (
     NIL,

@@ -21,8 +21,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vlad.budget import A_LOT, REAL, expect_addresses, expect_array, expect_arrays
-from vlad.imports import whole
+from vlad.control.budget import A_LOT, REAL, expect_addresses, expect_array, expect_arrays
+from vlad.control.safe_import import whole
 from vlad.values import FALSE, TRUE, ZERO, Value
 
 Array = Any

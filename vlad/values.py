@@ -30,7 +30,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, WeakValueDictionary, ref
 
-from vlad.budget import expect_bytes
+from vlad.control.budget import expect_bytes
 
 if TYPE_CHECKING:
     from vlad.source import Span

@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis.strategies import sampled_from
 
 import vlad
-from vlad.compile import calls, pace, tiers
+from vlad.compile import calls, tiers
 from vlad.compile.beside import BESIDE, TURN, Abandoned
 from vlad.compile.refusals import Unbounded
+from vlad.control import gil_yield
 from vlad.evaluate.limits import out_of_time
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
@@ -284,7 +285,7 @@ def test_who_evaluates_waits_less_for_the_compiler(
     makes_way: list[bool] = []
 
     def compile_call(*operands: Any, **columns: Any) -> Any:
-        makes_way.append(pace._mine.since < math.inf)
+        makes_way.append(gil_yield._mine.since < math.inf)
         turns.append(sys.getswitchinterval())
         if ends_by is not None:
             raise ends_by

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from vlad.compile import pace
+from vlad.control import gil_yield
 
 
 class Clocks:
@@ -20,7 +20,7 @@ class Clocks:
         """So long, of which so much was spent waiting for the lock; then there is an occasion to make way."""
         self.now += seconds
         self.used += seconds - waiting
-        pace.make_way()
+        gil_yield.make_way()
 
     def sleep(self, seconds: float) -> None:
         self.pauses.append(round(seconds, 6))
@@ -30,11 +30,11 @@ class Clocks:
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clocks]:
     clocks = Clocks()
-    monkeypatch.setattr(pace, "monotonic", lambda: clocks.now)
-    monkeypatch.setattr(pace, "thread_time", lambda: clocks.used)
-    monkeypatch.setattr(pace, "sleep", clocks.sleep)
+    monkeypatch.setattr(gil_yield, "monotonic", lambda: clocks.now)
+    monkeypatch.setattr(gil_yield, "thread_time", lambda: clocks.used)
+    monkeypatch.setattr(gil_yield, "sleep", clocks.sleep)
     yield clocks
-    pace.end()
+    gil_yield.end()
 
 
 def test_who_did_not_begin_never_pauses(clocks: Clocks) -> None:
@@ -43,31 +43,31 @@ def test_who_did_not_begin_never_pauses(clocks: Clocks) -> None:
 
 
 def test_pauses_are_in_proportion_to_what_was_waited_for(clocks: Clocks) -> None:
-    pace.begin()
-    clocks.work(pace.AT_ONCE + 0.01, waiting=0.3)  # what is done at once is not counted
+    gil_yield.begin()
+    clocks.work(gil_yield.AT_ONCE + 0.01, waiting=0.3)  # what is done at once is not counted
     begun = len(clocks.pauses)
     clocks.work(0.001, waiting=0.001)  # too early
     clocks.work(0.009, waiting=0.004)
     clocks.work(0.02, waiting=0.01)
-    assert clocks.pauses[begun:] == [pace.SHARE * 0.005, pace.SHARE * 0.01]
+    assert clocks.pauses[begun:] == [gil_yield.SHARE * 0.005, gil_yield.SHARE * 0.01]
 
 
 def test_nobody_is_left_alone_who_does_not_want_the_lock(clocks: Clocks) -> None:
-    pace.begin()
+    gil_yield.begin()
     for _ in range(100):
         clocks.work(0.1)
     assert clocks.pauses == []
 
 
 def test_no_pause_is_long(clocks: Clocks) -> None:
-    pace.begin()
-    clocks.work(pace.AT_ONCE)
+    gil_yield.begin()
+    clocks.work(gil_yield.AT_ONCE)
     clocks.work(2, waiting=2)
-    assert clocks.pauses == [pace.AT_MOST]
+    assert clocks.pauses == [gil_yield.AT_MOST]
 
 
 def test_at_its_end_nobody_pauses(clocks: Clocks) -> None:
-    pace.begin()
-    pace.end()
+    gil_yield.begin()
+    gil_yield.end()
     clocks.work(10, waiting=5)
     assert clocks.pauses == []

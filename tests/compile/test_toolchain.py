@@ -21,7 +21,7 @@ import vlad
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import ffi
 from vlad.compile.refusals import Unavailable
-from vlad.raising import raise_in
+from vlad.control.async_exceptions import raise_in
 
 UNIT = """union vlad_word { double d; long i; void *p; };
 int vlad_call(union vlad_word const *in, union vlad_word *out) { out[0].d = 2 * in[0].d; return 0; }

@@ -11,10 +11,10 @@ import weakref
 import pytest
 
 import vlad
+from vlad.control.async_exceptions import raise_in
 from vlad.debugging.debugger import Debugger
 from vlad.debugging.frames import closed_over, shortened
 from vlad.debugging.stepping import Stop
-from vlad.raising import raise_in
 
 PROGRAM = """(define (mean l)
   (let ((total (list-sum l)))

@@ -11,7 +11,7 @@ import pytest
 
 import vlad
 from vlad import values
-from vlad.budget import resident_bytes
+from vlad.control.budget import resident_bytes
 from vlad.values import living_symbols, symbol
 
 TIERS = ("evaluate", "auto", "compile")

@@ -18,8 +18,16 @@ from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 import pytest
 
 import vlad
+from vlad.control.async_exceptions import (
+    Question,
+    ask,
+    ask_after,
+    ask_no_more,
+    raise_in,
+    started,
+    undisturbed,
+)
 from vlad.evaluate import limits
-from vlad.raising import Question, ask, ask_after, ask_no_more, raise_in, started, undisturbed
 
 
 class Told(BaseException):
@@ -135,7 +143,7 @@ def test_a_limit_reaches_who_imports_all_the_time() -> None:
 
 IMPORTING = """
 import sys, threading, time
-from vlad.raising import raise_in
+from vlad.control.async_exceptions import raise_in
 
 class Told(BaseException):
     pass

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vlad.room import with_room
+from vlad.control.frame_stack import with_room
 
 
 def down(depth: int, turns: int) -> int:

@@ -5,7 +5,7 @@ after how many seconds to look again, or None for never. Called by tiers.py.
 
 While it works, threads take shorter turns at Python's lock. Whoever evaluates with arrays gives the lock away at each operation
 that is worth it, and has to wait for it a whole turn; with Python's own, of 5 ms, a training loop came to a third of its speed
-while it was analysed, and to half of it with these. Then the work pauses, too (pace.py).
+while it was analysed, and to half of it with these. Then the work pauses, too (gil_yield.py).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import threading
 import time
 from typing import Any, Protocol
 
-from vlad.compile.pace import begin, end
-from vlad.raising import raise_in, undisturbed
+from vlad.control.async_exceptions import raise_in, undisturbed
+from vlad.control.gil_yield import begin, end
 
 TURN = 0.0005  # seconds for which a thread that wants to go on waits for another one, at most, while there is work here
 

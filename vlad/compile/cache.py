@@ -18,9 +18,9 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from vlad.imports import whole
-from vlad.raising import undisturbed
-from vlad.regular import open_regular
+from vlad.control.async_exceptions import undisturbed
+from vlad.control.regular_files import open_regular
+from vlad.control.safe_import import whole
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64

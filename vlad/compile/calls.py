@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from vlad.budget import expect_bytes, has_room, room
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.first_order import Member
@@ -25,14 +24,15 @@ from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.quick import Quick, arguments_of, is_fixed, quick
 from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Narrow, Unbounded
 from vlad.compile.reserve import is_narrow
+from vlad.control.budget import expect_bytes, has_room, room
+from vlad.control.frame_stack import with_room
+from vlad.control.safe_import import whole
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor
 from vlad.devices import device_named
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, out_of_memory, too_deep
-from vlad.imports import whole
 from vlad.primitives.control import read_real
-from vlad.room import with_room
 from vlad.tensors import (
     Tensor,
     entries,

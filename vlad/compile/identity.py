@@ -15,8 +15,8 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from vlad.budget import expect_bytes
 from vlad.compile.fixed import MOST_WRITTEN, Fixed
+from vlad.control.budget import expect_bytes
 from vlad.core.nodes import (
     Apply,
     Atom,

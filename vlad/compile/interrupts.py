@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from vlad.raising import undisturbed
+from vlad.control.async_exceptions import undisturbed
 
 
 class Interruptible:

@@ -27,8 +27,8 @@ from vlad.compile.first_order import (
     statements,
 )
 from vlad.compile.indices import Builder, Map, compact, cut, domains, split, turns_of, whole_box
-from vlad.compile.pace import make_way
 from vlad.compile.products import as_product, is_whole
+from vlad.control.gil_yield import make_way
 from vlad.core.kernels import SHORT, Access, Box, Kernel, Step, Write
 from vlad.values import Primitive
 

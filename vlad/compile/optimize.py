@@ -47,7 +47,6 @@ from vlad.compile.first_order import (
     makes,
     statements,
 )
-from vlad.compile.pace import make_way
 from vlad.compile.rewriting import (
     callees,
     fixed_cells,
@@ -60,6 +59,7 @@ from vlad.compile.rewriting import (
     substitute,
 )
 from vlad.compile.sums import dissolve
+from vlad.control.gil_yield import make_way
 from vlad.values import TRUE, Boolean
 
 SMALL = 40  # statements of a function that is inlined wherever it is called

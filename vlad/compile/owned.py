@@ -38,9 +38,9 @@ from vlad.compile.first_order import (
     leaves_read,
     statements,
 )
-from vlad.compile.pace import make_way
 from vlad.compile.rewriting import looping, replace_leaves
 from vlad.compile.sparse import is_zeros
+from vlad.control.gil_yield import make_way
 from vlad.core.kernels import Access, Kernel, Output, Read, Write
 
 Owner = tuple[Function, int]  # with the number of a parameter, or of a result

@@ -11,8 +11,8 @@ import functools
 import os
 from typing import Any
 
-from vlad.budget import addresses_left
 from vlad.compile.abi import ARENA_SIZE, STACK_SIZE, ffi
+from vlad.control.budget import addresses_left
 
 UNLIMITED = (1 << 63) - 1
 SHARE = 4  # of what the whole system may still promise, where it promises no more than it has

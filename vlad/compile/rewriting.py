@@ -34,7 +34,7 @@ from vlad.compile.first_order import (
     leaves_read,
     statements,
 )
-from vlad.compile.pace import make_way
+from vlad.control.gil_yield import make_way
 from vlad.core.types import Cell
 
 

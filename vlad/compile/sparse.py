@@ -36,8 +36,8 @@ from vlad.compile.first_order import (
     slots_bound,
     statements,
 )
-from vlad.compile.pace import make_way
 from vlad.compile.rewriting import repeated
+from vlad.control.gil_yield import make_way
 from vlad.core.kernels import Access, Choice, Kernel, Output, Read, Step, Write, is_apart
 
 FEWEST_TO_ONE = 2  # entries of the whole for each that is not zero

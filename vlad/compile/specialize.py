@@ -35,9 +35,9 @@ from vlad.compile.first_order import (
     Unreachable,
     Yield,
 )
-from vlad.compile.pace import make_way
 from vlad.compile.representation import Representation
 from vlad.compile.walker import Callee, Instance, Result, Walker
+from vlad.control.gil_yield import make_way
 from vlad.core.kernels import Kernel, Routine
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type

@@ -32,21 +32,21 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from vlad.budget import NoTime, budget, on_behalf
 from vlad.compile.beside import BESIDE
 from vlad.compile.fixed import form
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
+from vlad.control.async_exceptions import ask, ask_after, ask_no_more
+from vlad.control.budget import NoTime, budget, on_behalf
+from vlad.control.safe_import import package_of, whole
+from vlad.control.standard_streams import say
 from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.explain import tell
 from vlad.evaluate.limits import AGAIN_SECONDS, Told, too_deep
 from vlad.evaluate.overtaking import called, is_own_step
-from vlad.imports import package_of, whole
 from vlad.primitives.numerals import LONG
 from vlad.primitives.strings import BEYOND
-from vlad.raising import ask, ask_after, ask_no_more
 from vlad.source import Span
-from vlad.streams import say
 from vlad.values import Code, Global, Value, is_procedure, look
 
 Options = tuple[int, bool]  # of the C compiler: how hard it tries, and whether it may reorder sums
@@ -133,7 +133,7 @@ class Job:
         self.active = False  # may it be overtaken?
         self.acting = False  # is it doing something to the outside, which is not to be cut short?
         self.switching = False
-        self.is_asked = False  # to switch, or only told: raising.py
+        self.is_asked = False  # to switch, or only told: async_exceptions.py
         self.compiled: Any = None
         self.budget = budget()  # what is done for it counts as its own
         self.nesting: object = None

@@ -32,7 +32,7 @@ from vlad.compile import cache
 from vlad.compile.abi import ffi
 from vlad.compile.refusals import Unavailable
 from vlad.compile.reserve import reserve
-from vlad.raising import undisturbed
+from vlad.control.async_exceptions import undisturbed
 
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0

@@ -44,6 +44,7 @@ from vlad.compile.rewriting import callees, leaf_kind
 from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import UNLIKE, Fit, fitting, improved
 from vlad.compile.walker import Instance, Result, Walker
+from vlad.control.frame_stack import with_room
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult
@@ -66,7 +67,6 @@ from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
 from vlad.primitives.random import NO_KEY, NO_RANGE
 from vlad.primitives.strings import BEYOND, OUTSIDE
 from vlad.primitives.tensors import NO_INTEGER
-from vlad.room import with_room
 from vlad.source import Span, in_library
 from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
 from vlad.write import real_text

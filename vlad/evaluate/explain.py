@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from types import FrameType, TracebackType
 from typing import Any
 
-from vlad.budget import NoRoom, NoTime
+from vlad.control.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Binding, Body, If, Variable
 from vlad.devices import is_failure
 from vlad.errors import VladError

@@ -20,9 +20,9 @@ from gc import isenabled as is_collecting
 from sys import getrecursionlimit, setrecursionlimit
 from threading import get_ident
 
-from vlad.budget import UNLIMITED, Budget, addresses_left, budget, resident_bytes, spend
+from vlad.control.async_exceptions import raise_in, started
+from vlad.control.budget import UNLIMITED, Budget, addresses_left, budget, resident_bytes, spend
 from vlad.errors import LimitExceeded, VladError, WrongOption
-from vlad.raising import raise_in, started
 from vlad.source import Span
 
 DEFAULT_DEPTH = (

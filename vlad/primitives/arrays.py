@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.budget import budget, expect_array, expect_arrays
+from vlad.control.budget import budget, expect_array, expect_arrays
 from vlad.devices import current, device_of
 from vlad.errors import VladError
 from vlad.primitives.kernels import plain

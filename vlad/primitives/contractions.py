@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from vlad.budget import expect_array
+from vlad.control.budget import expect_array
 from vlad.core.kernels import Access, contiguous
 from vlad.core.types import is_tensor
 from vlad.devices import device_of

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from vlad.budget import expect_arrays
+from vlad.control.budget import expect_arrays
 from vlad.core.kernels import Access, Output, Routine, contiguous
 from vlad.devices import device_of
 from vlad.primitives.arrays import array_of, constant, lengths_of, row

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from vlad.budget import expect_array
+from vlad.control.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.devices import device_named, device_of
 from vlad.errors import VladError

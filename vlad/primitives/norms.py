@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from vlad.budget import expect_arrays
+from vlad.control.budget import expect_arrays
 from vlad.core.types import is_real, is_tensor
 from vlad.primitives.arrays import array_of, reals, row
 from vlad.primitives.elementwise import library, unlike

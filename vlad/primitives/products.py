@@ -10,7 +10,7 @@ import math
 import time
 from typing import Any
 
-from vlad.budget import budget, expect_array, expect_seconds
+from vlad.control.budget import budget, expect_array, expect_seconds
 from vlad.tensors import SMALL, SORT, Array, load_numpy
 
 AT_A_TIME = 1 << 30  # multiplications of reals; a processor does some 10^10 a second

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.budget import expect_array, expect_arrays
+from vlad.control.budget import expect_array, expect_arrays
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import is_real, is_tensor
 from vlad.devices import Device, current, stable_order

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.budget import expect_array, expect_arrays
+from vlad.control.budget import expect_array, expect_arrays
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import has_tangents, is_tensor
 from vlad.devices import device_of, sums_along

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.budget import expect_array
+from vlad.control.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
 from vlad.errors import VladError

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.budget import expect_arrays, expect_seconds
+from vlad.control.budget import expect_arrays, expect_seconds
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Write, contiguous
 from vlad.devices import stable_order
 from vlad.primitives.arrays import LAST, array_of, axis_of, constant, row

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from vlad.budget import A_LOT, expect_bytes
+from vlad.control.budget import A_LOT, expect_bytes
 from vlad.core.types import Recursion
 from vlad.errors import VladError
 from vlad.primitives.data import EQUAL, boolean, constant_row

@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from test_adversary import CORPUS, OWN, is_usable, outcome, session_for
 
-from vlad.budget import resident_bytes
+from vlad.control.budget import resident_bytes
 
 
 def main(tier: str, word: str) -> None:

@@ -18,7 +18,7 @@ import vlad
 import vlad.compile.tiers
 import vlad.evaluate.explain
 import vlad.values
-from vlad.budget import resident_bytes
+from vlad.control.budget import resident_bytes
 from vlad.values import living_symbols
 
 sys.path.insert(0, str(Path(__file__).parent))

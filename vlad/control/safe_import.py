@@ -11,7 +11,7 @@ import importlib
 import threading
 from typing import Any
 
-from vlad.raising import started
+from vlad.control.async_exceptions import started
 
 _whole: dict[str, Any] = {}
 
