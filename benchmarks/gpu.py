@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from vlad import Session
-from vlad.devices import device_named
+from vlad.data.devices import device_named
 
 SETUP = """
 (define (layer w x) (tanh (matmul x w)))

@@ -30,7 +30,7 @@ from vlad import Session, __version__  # noqa: E402
 from vlad.compile.abi import ffi  # noqa: E402
 from vlad.compile.calls import compile_call  # noqa: E402
 from vlad.convert import from_python  # noqa: E402
-from vlad.errors import LimitExceeded  # noqa: E402
+from vlad.data.errors import LimitExceeded  # noqa: E402
 from vlad.evaluate.limits import Limits  # noqa: E402
 
 C_FLAGS = {"same": ["-O3", "-ffp-contract=off"], "strict": ["-O3"], "fast": ["-Ofast"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 from vlad.help import KINDS, Entry, is_elsewhere, lines_of, told
 from vlad.hints import hint_for
 

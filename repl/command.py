@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vlad.errors import WrongOption
+from vlad.data.errors import WrongOption
 
 from .shell import Shell
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 
 from . import asking, keeping, looking, measuring, settings, watching
 from .command import COMMAND_NAMES, NOTHING, Command, Theme

@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from vlad.errors import VladError
-from vlad.source import in_library
-from vlad.tensors import Tensor, on_host
-from vlad.values import Value, is_procedure, list_of, look
-from vlad.write import real_text
+from vlad.data.errors import VladError
+from vlad.data.source import in_library
+from vlad.data.tensors import Tensor, on_host
+from vlad.data.values import Value, is_procedure, list_of, look
+from vlad.data.write import real_text
 
 from .shell import Shell
 

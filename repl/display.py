@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from vlad.devices import name_of
+from vlad.data.devices import name_of
+from vlad.data.source import Span, in_library
+from vlad.data.tensors import Tensor, dtype_name, kind_name, on_host
+from vlad.data.values import UNSPECIFIED, Value, is_procedure, look
+from vlad.data.write import entry_text, tensor_marks, written
 from vlad.expand.arity import signature
-from vlad.source import Span, in_library
-from vlad.tensors import Tensor, dtype_name, kind_name, on_host
-from vlad.values import UNSPECIFIED, Value, is_procedure, look
-from vlad.write import entry_text, tensor_marks, written
 
 NARROWEST = 20  # columns that are always taken to be there
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 
 
 def write_text(path: str, text: str) -> None:

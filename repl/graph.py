@@ -27,7 +27,7 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.core.text import constant_text
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 
 from .files import cannot_write, write_text
 

@@ -6,12 +6,12 @@ documented by the comment above its definition, as those of the library are.
 
 from __future__ import annotations
 
+from vlad.data.source import Span
+from vlad.data.values import Value, is_procedure
 from vlad.expand.arity import signature
 from vlad.expand.forms import KEYWORDS
 from vlad.help import Entry, entry_of, taken_apart
 from vlad.session import Session
-from vlad.source import Span
-from vlad.values import Value, is_procedure
 
 
 def known(session: Session, name: str) -> Entry | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Source
+from vlad.data.values import Value, is_procedure
 from vlad.reader.parser import read
-from vlad.source import Source
-from vlad.values import Value, is_procedure
 
 from .command import NAMES, Theme
 from .files import file_name

@@ -13,7 +13,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 
 from .curves import Curve
 

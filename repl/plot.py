@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from vlad.errors import VladError, WrongOption
+from vlad.data.errors import VladError, WrongOption
 
 from . import pictures
 from .curves import Curve, curves_of

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from types import FrameType
 
+from vlad.data.values import Code
 from vlad.evaluate.explain import tell
 from vlad.evaluate.replay import emission_of
 from vlad.session import Session
-from vlad.values import Code
 
 from .display import place_of
 

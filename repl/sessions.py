@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NoReturn
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Source
+from vlad.data.values import String, Value, list_of, look
 from vlad.evaluate.limits import deep_recursion
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.restoring import read_value
 from vlad.saving import write_value
-from vlad.source import Source
-from vlad.values import String, Value, list_of, look
 
 from .shell import Shell
 

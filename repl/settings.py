@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vlad.compile.tiers import POLICIES
-from vlad.devices import DEVICES, device_named
-from vlad.errors import VladError, WrongOption
+from vlad.data.devices import DEVICES, device_named
+from vlad.data.errors import VladError, WrongOption
 from vlad.evaluate.limits import LIMITS, Limits
 
 from .command import WORDS, Theme, one_of

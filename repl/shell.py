@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from vlad.control.standard_streams import read_line
+from vlad.data.errors import VladError
+from vlad.data.values import UNSPECIFIED, String, Value
 from vlad.debugging.commands import Commands as Debugging
 from vlad.debugging.retracing import A_MOMENT
-from vlad.errors import VladError
 from vlad.session import Session
-from vlad.values import UNSPECIFIED, String, Value
 
 from .display import Format, shown
 from .interrupts import Interrupts

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from vlad.errors import Incomplete, VladError
+from vlad.data.errors import Incomplete, VladError
+from vlad.data.source import Source
 from vlad.reader.lexer import Token, tokens
 from vlad.reader.parser import read
-from vlad.source import Source
 
 # The state at the beginning of a line: "" outside everything, '"' in a string, "|" in a symbol's bars, "##" in two comments.
 _ENDS = {'"': re.compile(r'(?:[^"\\]|\\.)*"'), "|": re.compile(r"(?:[^|\\]|\\.)*\|")}

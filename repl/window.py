@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterable
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 
 from .curves import Curve
 from .pictures import draw

@@ -406,7 +406,7 @@ CUPY = module()
 @contextlib.contextmanager
 def pretended(way: str = "text") -> Iterator[Library]:
     """With the device cuda in this process; where NVIDIA's compiler is asked for and missing, the test is skipped."""
-    from vlad import devices
+    from vlad.data import devices
 
     if way == "ptx":
         needed()

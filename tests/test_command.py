@@ -554,7 +554,7 @@ class TestEnding:
             "signal",
             "vlad.control.standard_streams",
             "vlad.command",
-            "vlad.tensors",
+            "vlad.data.tensors",
             "vlad.primitives.control",
             "vlad.library",
         ],

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from vlad.bridges.torch import to_torch
     from vlad.compiling import compile
     from vlad.convert import Procedure
+    from vlad.data.errors import Incomplete, LimitExceeded, VladError
+    from vlad.data.values import Opaque
     from vlad.debugging.debugger import Debugger
     from vlad.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
-    from vlad.errors import Incomplete, LimitExceeded, VladError
     from vlad.evaluate.limits import Limits
     from vlad.restoring import loads
     from vlad.saving import dumps
     from vlad.session import Session
     from vlad.stating import primitive
-    from vlad.values import Opaque
 
 __version__ = "0.1.0"
 __all__ = [
@@ -37,12 +37,12 @@ __all__ = [
 _HOMES = {
     "Session": "vlad.session",
     "Limits": "vlad.evaluate.limits",
-    "VladError": "vlad.errors",
-    "LimitExceeded": "vlad.errors",
-    "Incomplete": "vlad.errors",
+    "VladError": "vlad.data.errors",
+    "LimitExceeded": "vlad.data.errors",
+    "Incomplete": "vlad.data.errors",
     "dumps": "vlad.saving",
     "loads": "vlad.restoring",
-    "Opaque": "vlad.values",
+    "Opaque": "vlad.data.values",
     "Debugger": "vlad.debugging.debugger",
     "Procedure": "vlad.convert",
     "install_importer": "vlad.bridges.modules",

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_library, in_stdlib
+from vlad.data.values import NIL, Backtrace, Value
+from vlad.data.write import written
 from vlad.expand.arity import Signature, wrong_number
 from vlad.hints import speak_of
-from vlad.source import Span, in_library, in_stdlib
-from vlad.values import NIL, Backtrace, Value
-from vlad.write import written
 
 TUPLES = "a tuple of Python's is a pair, or several arguments; `[2, 3]` is a list"
 

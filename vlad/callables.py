@@ -15,10 +15,10 @@ from vlad.convert import Apply as ApplyProcedure
 from vlad.convert import from_python, tensor_of, to_python
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Apply, Binding, Body, Variable
-from vlad.errors import NoCounterpart, VladError
-from vlad.tensors import Tensor, is_array, shape_text
-from vlad.values import NIL, Primitive, String, Value, is_pair, look
-from vlad.write import written
+from vlad.data.errors import NoCounterpart, VladError
+from vlad.data.tensors import Tensor, is_array, shape_text
+from vlad.data.values import NIL, Primitive, String, Value, is_pair, look
+from vlad.data.write import written
 
 Function = Callable[..., Any]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from vlad import __version__
 from vlad.control.safe_import import package_of
 from vlad.control.standard_streams import discard, read_line, same_everywhere, say
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 from vlad.evaluate.limits import Limits, Told
 from vlad.evaluate.replay import Beginning, Frames
 from vlad.session import Session, not_read

@@ -10,8 +10,8 @@ from typing import Any
 
 from vlad.compile.tiers import operands_of
 from vlad.convert import P, Procedure
+from vlad.data.errors import WrongOption
 from vlad.derivatives import session_procedure
-from vlad.errors import WrongOption
 from vlad.expand.arity import arguments_in, wrong_number
 
 

@@ -26,13 +26,10 @@ from typing import Any, Protocol, TypeVar
 
 from vlad.blame import blame
 from vlad.compile.tiers import Options
-from vlad.described import code_of, doc_of, headline, place_of, python_name, python_signature
-from vlad.errors import NoCounterpart, VladError
-from vlad.evaluate.limits import deep_recursion
-from vlad.expand.arity import Signature, signature, wrong_number
-from vlad.source import Span
-from vlad.tensors import SORT, Tensor, frozen, is_array, made
-from vlad.values import (
+from vlad.data.errors import NoCounterpart, VladError
+from vlad.data.source import Span
+from vlad.data.tensors import SORT, Tensor, frozen, is_array, made
+from vlad.data.values import (
     FALSE,
     NIL,
     TRUE,
@@ -50,6 +47,9 @@ from vlad.values import (
     look,
     symbol,
 )
+from vlad.described import code_of, doc_of, headline, place_of, python_name, python_signature
+from vlad.evaluate.limits import deep_recursion
+from vlad.expand.arity import Signature, signature, wrong_number
 
 
 class Apply(Protocol):

@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 
 from vlad.compile.tiers import Options
 from vlad.convert import Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_stdlib
+from vlad.data.tensors import Tensor, is_array
+from vlad.data.values import NIL, Value, is_pair, look
 from vlad.expand.arity import Signature
 from vlad.hints import speak_of
-from vlad.source import Span, in_stdlib
-from vlad.tensors import Tensor, is_array
-from vlad.values import NIL, Value, is_pair, look
 
 Which = int | Sequence[int] | None
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
+from vlad.data.source import Span
+from vlad.data.values import Code, Value, is_procedure, look
+from vlad.data.write import written
 from vlad.expand.arity import NAMELESS, Signature, signature
-from vlad.source import Span
-from vlad.values import Code, Value, is_procedure, look
-from vlad.write import written
 
 if TYPE_CHECKING:
     import inspect

@@ -15,10 +15,10 @@ from vlad.ad.vector_space import complete
 from vlad.callables import Function, fitting, procedure_of, protected, real_function
 from vlad.convert import Apply as ApplyProcedure
 from vlad.convert import from_python, parts_of, tuple_of
-from vlad.errors import VladError
-from vlad.tensors import Tensor, kind_name, namespace
-from vlad.values import ZERO, Primitive, Value, closure, look
-from vlad.write import written
+from vlad.data.errors import VladError
+from vlad.data.tensors import Tensor, kind_name, namespace
+from vlad.data.values import ZERO, Primitive, Value, closure, look
+from vlad.data.write import written
 
 Point = tuple[Value, ...]
 

@@ -25,7 +25,8 @@ from functools import cache
 from types import ModuleType
 
 from vlad.ad.rules import steps_of
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.values import Primitive
 from vlad.expand.arity import of_row
 from vlad.library import the_library
 from vlad.primitives import (
@@ -51,7 +52,6 @@ from vlad.primitives import (
 )
 from vlad.public import is_public, members, public_lines, public_names
 from vlad.spelling import suggestion
-from vlad.values import Primitive
 
 ARROW = "⇒"
 WIDEST = 100  # characters of a line of sentences

@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from vlad.data.errors import VladError
+from vlad.data.source import Source, Span, in_library, in_stdlib
+from vlad.data.tensors import Tensor, shape_text
+from vlad.data.values import Backtrace, Value, look
+from vlad.data.write import written
 from vlad.elsewhere import told
-from vlad.errors import VladError
 from vlad.expand.arity import FOR_TENSORS, Signature, takes_lists, wrong_number
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
-from vlad.source import Source, Span, in_library, in_stdlib
 from vlad.spelling import suggestion
-from vlad.tensors import Tensor, shape_text
-from vlad.values import Backtrace, Value, look
-from vlad.write import written
 
 NOTHING = "define it, or import the module that does"
 _INVALID = re.compile(r"(Argument|Arguments) to (\S+) (is invalid|do not conform)")

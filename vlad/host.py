@@ -29,13 +29,13 @@ from vlad.callables import (
 )
 from vlad.compile.expressions import read_expression
 from vlad.convert import Apply as ApplyProcedure
+from vlad.data.errors import VladError
+from vlad.data.tensors import Tensor
+from vlad.data.values import ZERO, Code, Primitive, Value
 from vlad.differences import Check, Points, told, wrong_rule
-from vlad.errors import VladError
 from vlad.primitives.numbers import invalid, real_rule
 from vlad.rules import Statement
 from vlad.stating import HostPrimitive
-from vlad.tensors import Tensor
-from vlad.values import ZERO, Code, Primitive, Value
 
 
 class Host:

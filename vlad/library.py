@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from vlad.source import Source
+from vlad.data.source import Source
 
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 Place = tuple[str, int, int]  # a file, and the extent of a definition in it

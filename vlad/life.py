@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any, NoReturn
 from weakref import WeakSet
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 
 _sessions: WeakSet[Any] = WeakSet()  # that may evaluate
 _counting = RLock()

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, TypeVar
 
 from vlad.convert import from_python, to_python
-from vlad.errors import NoCounterpart, UnknownAttribute, UnknownName
+from vlad.data.errors import NoCounterpart, UnknownAttribute, UnknownName
+from vlad.data.values import Global, Primitive, Value, is_pair, is_procedure, look
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.forms import refuse_keyword
 from vlad.expand.scope import Module
 from vlad.hints import hint_for
 from vlad.library import Library
 from vlad.primitives.table import PROCEDURES, TABLE
-from vlad.values import Global, Primitive, Value, is_pair, is_procedure, look
 
 F = TypeVar("F")
 

@@ -36,14 +36,11 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.devices import CURRENT, current
-from vlad.errors import NoCounterpart, VladError
-from vlad.evaluate.limits import deep_recursion
-from vlad.reader.parser import Form, Literal, Name, Syntax, read
-from vlad.saving import HEAD, KINDS, MOST_TRANSFORMS, RESERVED, TRANSFORMS, VERSION, array_of, plain_name
-from vlad.source import Source, Span
-from vlad.tensors import load_numpy, made
-from vlad.values import (
+from vlad.data.devices import CURRENT, current
+from vlad.data.errors import NoCounterpart, VladError
+from vlad.data.source import Source, Span
+from vlad.data.tensors import load_numpy, made
+from vlad.data.values import (
     NIL,
     TRUE,
     UNSPECIFIED,
@@ -58,6 +55,9 @@ from vlad.values import (
     look,
     symbol,
 )
+from vlad.evaluate.limits import deep_recursion
+from vlad.reader.parser import Form, Literal, Name, Syntax, read
+from vlad.saving import HEAD, KINDS, MOST_TRANSFORMS, RESERVED, TRANSFORMS, VERSION, array_of, plain_name
 
 Members = tuple[tuple[Variable, Lambda], ...]
 

@@ -33,11 +33,11 @@ from vlad.callables import (
 from vlad.convert import Apply as ApplyProcedure
 from vlad.convert import to_python, tuple_of
 from vlad.core.nodes import Apply, Binding, Body, Constant, If, Variable
+from vlad.data.errors import VladError
+from vlad.data.values import FALSE, ZERO, Primitive, Value
 from vlad.differences import Check, Points, wrong_rule
-from vlad.errors import VladError
 from vlad.primitives.numbers import real_rule
 from vlad.stating import HostPrimitive
-from vlad.values import FALSE, ZERO, Primitive, Value
 
 
 class Maker(Protocol):

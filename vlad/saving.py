@@ -36,11 +36,9 @@ from vlad.core.nodes import (
 )
 from vlad.core.simplify import walk
 from vlad.core.text import KEYWORDS, Printer
-from vlad.errors import NoCounterpart, VladError
-from vlad.evaluate.limits import deep_recursion
-from vlad.reader.parser import number
-from vlad.tensors import Tensor, kind_name, load_numpy, on_host, quiet, shape_text
-from vlad.values import (
+from vlad.data.errors import NoCounterpart, VladError
+from vlad.data.tensors import Tensor, kind_name, load_numpy, on_host, quiet, shape_text
+from vlad.data.values import (
     UNSPECIFIED,
     ZERO,
     Boolean,
@@ -54,7 +52,9 @@ from vlad.values import (
     Value,
     look,
 )
-from vlad.write import real_text, string_text, symbol_text
+from vlad.data.write import real_text, string_text, symbol_text
+from vlad.evaluate.limits import deep_recursion
+from vlad.reader.parser import number
 
 HEAD = "vlad-saved"
 VERSION = 1

@@ -22,9 +22,22 @@ from vlad.convert import Procedure, tuple_of
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Call, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
+from vlad.data.devices import CURRENT, device_named
+from vlad.data.errors import NoCounterpart, VladError, WrongOption
+from vlad.data.source import Source, Span, in_library, in_stdlib
+from vlad.data.values import (
+    NIL,
+    UNSPECIFIED,
+    Backtrace,
+    Global,
+    Primitive,
+    Value,
+    is_procedure,
+    look,
+    symbol,
+)
+from vlad.data.write import written
 from vlad.described import code_of
-from vlad.devices import CURRENT, device_named
-from vlad.errors import NoCounterpart, VladError, WrongOption
 from vlad.evaluate.calls import Machine
 from vlad.evaluate.limits import Interrupted, Limits, deep_recursion
 from vlad.expand.arity import Signature, signature
@@ -38,21 +51,8 @@ from vlad.namespace import Namespace
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
-from vlad.source import Source, Span, in_library, in_stdlib
 from vlad.spelling import nearest
 from vlad.turns import Turns
-from vlad.values import (
-    NIL,
-    UNSPECIFIED,
-    Backtrace,
-    Global,
-    Primitive,
-    Value,
-    is_procedure,
-    look,
-    symbol,
-)
-from vlad.write import written
 
 if TYPE_CHECKING:
     from vlad.compile.whole import Steps

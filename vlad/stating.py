@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from vlad.callables import name_of, parameters_of
+from vlad.data.errors import VladError
 from vlad.differences import wrong_rule
-from vlad.errors import VladError
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")

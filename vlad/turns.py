@@ -16,7 +16,7 @@ from collections.abc import Callable
 from threading import get_ident
 
 from vlad.control.async_exceptions import undisturbed
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 from vlad.evaluate.limits import evaluating
 
 A_WHILE = 0.1  # seconds of waiting, before somebody looks whether that can end

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from vlad.ad.vector_space import complete, zero
-from vlad.values import ZERO, Value
+from vlad.data.values import ZERO, Value
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 from make_complexity import PROGRAMS, Program, ratios

@@ -32,8 +32,8 @@ import vlad
 from vlad import VladError
 from vlad.compile import tiers, toolchain
 from vlad.convert import Procedure
-from vlad.tensors import Tensor
-from vlad.values import Zero
+from vlad.data.tensors import Tensor
+from vlad.data.values import Zero
 
 # What a structure says of itself from within compiled code: reals and tensors told apart from each other and from all else.
 TOLD = """(define (told s)

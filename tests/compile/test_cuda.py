@@ -20,9 +20,9 @@ from vlad.compile.first_order import Block, Function, Program, Return, Slot
 from vlad.compile.functions import is_for_hosts
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import Types
+from vlad.data.tensors import on_host
+from vlad.data.values import FALSE, NUMBERS, TRUE
 from vlad.primitives.table import TABLE
-from vlad.tensors import on_host
-from vlad.values import FALSE, NUMBERS, TRUE
 
 
 @pytest.fixture(params=pretended_cupy.WAYS)

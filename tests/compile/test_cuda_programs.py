@@ -17,11 +17,12 @@ from test_tensor_kinds import KINDS, MIXED, TOGETHER
 from test_tensor_programs import PRODUCTS
 
 import vlad
-from vlad import VladError, devices
+from vlad import VladError
 from vlad.compile import tiers
 from vlad.compile.unit import Unit
 from vlad.convert import from_python
-from vlad.tensors import on_host
+from vlad.data import devices
+from vlad.data.tensors import on_host
 
 
 @pytest.fixture

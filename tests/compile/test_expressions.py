@@ -11,7 +11,7 @@ from vlad.compile.abi import ffi
 from vlad.compile.expressions import read_expression
 from vlad.compile.functions import ONE, TWO, applied, needed
 from vlad.compile.toolchain import build
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 
 OPERANDS = ("x", "y")
 OPERATORS = ["+", "-", "*", "/", "<", ">", "<=", ">=", "==", "!=", "&&", "||"]

@@ -14,9 +14,9 @@ import pytest
 from vlad.compile.abi import ffi
 from vlad.compile.functions import needed, single
 from vlad.compile.toolchain import build
+from vlad.data.values import TRUE, Boolean, Primitive
 from vlad.primitives.special import binary_scale
 from vlad.primitives.table import TABLE
-from vlad.values import TRUE, Boolean, Primitive
 
 POINTS = 2_000
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -2.0, math.inf, -math.inf, math.nan, 5e-324, 1e-308, 1e308, -1e308,

@@ -17,7 +17,7 @@ from vlad.compile.interface import read_interface
 from vlad.compile.refusals import Unbounded
 from vlad.convert import from_python
 from vlad.core.types import LONGEST_CHAIN
-from vlad.write import written
+from vlad.data.write import written
 
 PROGRAM = """
 (define scale 3)

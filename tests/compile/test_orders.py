@@ -16,7 +16,7 @@ import vlad
 from vlad import VladError
 from vlad.compile.unit import Unit
 from vlad.convert import from_python
-from vlad.tensors import on_host
+from vlad.data.tensors import on_host
 
 STRANGE = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 5e-324, -5e-324, 1e308]
 LARGE = [2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)]

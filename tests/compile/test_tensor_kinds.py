@@ -13,8 +13,8 @@ from vlad import VladError
 from vlad.compile.blas import product
 from vlad.compile.calls import compile_call
 from vlad.compile.products import FEWEST
-from vlad.tensors import Tensor, same_numbers
-from vlad.values import FALSE, ZERO
+from vlad.data.tensors import Tensor, same_numbers
+from vlad.data.values import FALSE, ZERO
 
 OF_ANY_KIND = [
     "(lambda (x) x)", "(lambda (x) (list x (dtype x) (shape x)))", "(lambda (x) (transpose x))", "(lambda (x) (slice x 0 1))",

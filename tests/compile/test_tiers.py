@@ -27,9 +27,9 @@ from vlad.compile.beside import BESIDE
 from vlad.compile.calls import compile_call
 from vlad.compile.refusals import MOST_VARIANTS, Mismatch, Unbounded
 from vlad.convert import Procedure, from_python
-from vlad.errors import LimitExceeded
-from vlad.values import TRUE
-from vlad.write import real_text
+from vlad.data.errors import LimitExceeded
+from vlad.data.values import TRUE
+from vlad.data.write import real_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions

@@ -19,8 +19,8 @@ from vlad.core.nodes import (
     Result,
     Variable,
 )
+from vlad.data.values import FALSE, NIL, TRUE, Global, String, symbol
 from vlad.primitives.table import TABLE
-from vlad.values import FALSE, NIL, TRUE, Global, String, symbol
 
 CONSTANTS = [0.0, -0.0, 1.0, 2.5, TRUE, FALSE, NIL, symbol("s"), String("t"), (1.0, NIL)]
 ROWS = ["+", "-", "*", "/", "sin", "<", "=", "zero?", "not", "null?", "pair?", "real?", "eq?", "cons", "car", "cdr",

@@ -25,9 +25,9 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.errors import VladError
-from vlad.values import FALSE, Code, Value, closure, is_procedure, look
-from vlad.write import written
+from vlad.data.errors import VladError
+from vlad.data.values import FALSE, Code, Value, closure, is_procedure, look
+from vlad.data.write import written
 
 Scope = dict[Variable, Value]
 

@@ -31,9 +31,9 @@ from vlad.core.nodes import (
 )
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import print_core, read_core, read_expression
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.values import NIL, ZERO, Global, Value, symbol
 from vlad.primitives.table import TABLE
-from vlad.values import NIL, ZERO, Global, Value, symbol
 
 ARGUMENTS: list[list[Value]] = [[1.0, 2.0], [(0.5, NIL), -3.0], [NIL, (1.0, (2.0, NIL))]]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 import vlad
+from vlad.data.tensors import Tensor, load_numpy
 from vlad.debugging.debugger import Debugger
 from vlad.debugging.finite import Finding, kind_within, odd_entry
-from vlad.tensors import Tensor, load_numpy
 
 PRIMAL, FORWARD, REVERSE = "primal", "tangent, in forward mode", "sensitivity, in reverse mode"
 

@@ -22,12 +22,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import vlad
+from vlad.data.source import Source
+from vlad.data.tensors import Tensor
+from vlad.data.values import (
+    FALSE,
+    NIL,
+    TRUE,
+    UNSPECIFIED,
+    ZERO,
+    Deferred,
+    String,
+    Symbol,
+    Value,
+    look,
+    symbol,
+)
 from vlad.evaluate.limits import deep_recursion
 from vlad.restoring import read_value
 from vlad.saving import write_value
-from vlad.source import Source
-from vlad.tensors import Tensor
-from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Deferred, String, Symbol, Value, look, symbol
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions, points

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import vlad
-from vlad import values
 from vlad.control.budget import resident_bytes
-from vlad.values import living_symbols, symbol
+from vlad.data import values
+from vlad.data.values import living_symbols, symbol
 
 TIERS = ("evaluate", "auto", "compile")
 LONG = "x" * 5000

@@ -18,7 +18,7 @@ import pytest
 import vlad
 from vlad.__main__ import main
 from vlad.compile import toolchain
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 from vlad.help import Kind, kinds
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,13 +11,13 @@ from vlad.core.check import check
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Variable
 from vlad.core.text import print_core
+from vlad.data.source import Source
+from vlad.data.write import written
 from vlad.expand.forms import expand_form
 from vlad.expand.items import Definition, Expression, Item, top_level_forms
 from vlad.expand.scope import Module
 from vlad.primitives.table import TABLE
 from vlad.reader.parser import read
-from vlad.source import Source
-from vlad.write import written
 
 
 @contextmanager

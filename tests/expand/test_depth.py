@@ -11,11 +11,11 @@ import pytest
 from amounts import drawn
 from expanding import deep_recursion
 
+from vlad.data.source import Source
 from vlad.expand.forms import expand_form
 from vlad.expand.scope import Module
 from vlad.primitives.table import TABLE
 from vlad.reader.parser import read
-from vlad.source import Source
 
 PROGRAMS: dict[str, Callable[[int], str]] = {
     "nested calls": lambda n: "(+ 1 " * n + "1" + ")" * n,

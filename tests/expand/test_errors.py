@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from expanding import items
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.values import FALSE, Primitive
 from vlad.expand.items import Expression
 from vlad.expand.scope import Module
 from vlad.primitives.table import TABLE
-from vlad.values import FALSE, Primitive
 
 ERRORS = [
     ("()", "1:1", "invalid-expression", "Invalid expression: ()", "the empty list as a value is written '()"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from expanding import items, printed
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Source
 from vlad.expand.forms import expand_form
 from vlad.expand.items import Expression
 from vlad.expand.scope import Module
 from vlad.primitives.table import TABLE
 from vlad.reader.parser import read
-from vlad.source import Source
 
 MATCHING = {
     "several rules, literals, recursion": (

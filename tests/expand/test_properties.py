@@ -10,7 +10,7 @@ from expanding import core, items, printed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 
 MANY = settings(max_examples=drawn(150), deadline=None, suppress_health_check=list(HealthCheck))
 

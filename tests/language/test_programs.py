@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import vlad
+from vlad.data.source import Source
 from vlad.reader.parser import read
-from vlad.source import Source
 
 HERE = Path(__file__).parent
 PLENTY = vlad.Limits(fuel=1_000_000_000)

@@ -25,9 +25,9 @@ from vlad.core.nodes import Binding, Body, Lambda, Variable
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import print_core, read_core
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.values import NIL, Code, Global, Value, closure
 from vlad.primitives.table import TABLE
-from vlad.values import NIL, Code, Global, Value, closure
 
 HERE = Path(__file__).parent
 CASES = sorted(HERE.glob("*/*.core"))

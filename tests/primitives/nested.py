@@ -11,8 +11,8 @@ from typing import Any
 
 from vlad.ad.rules import MULTIPLIED, Rule, steps_of
 from vlad.core.nodes import Apply, Body, Constant, If, Variable
+from vlad.data.values import FALSE, TRUE, ZERO, Primitive
 from vlad.primitives.table import TABLE
-from vlad.values import FALSE, TRUE, ZERO, Primitive
 
 
 class Dual:

@@ -24,14 +24,15 @@ from slopes import SETUP, procedure, random
 from test_tensors import AXIS, BINARY, PRODUCTS, SHAPES, UNARY
 
 import vlad
-from vlad import VladError, devices
+from vlad import VladError
 from vlad.ad.rules import steps_of
 from vlad.compile.beside import BESIDE
+from vlad.data import devices
+from vlad.data.tensors import SORT, Tensor, kind_name, on_host
+from vlad.data.values import Primitive
 from vlad.primitives import control, data, files, numbers, numerals, strings, transforms
 from vlad.primitives.arrays import KINDS
 from vlad.primitives.table import PROCEDURES, TABLE
-from vlad.tensors import SORT, Tensor, kind_name, on_host
-from vlad.values import Primitive
 
 PLACES = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1", "device2")]
 STRICT, PRETENDED, OTHER = [devices.name_of(array_api_strict.zeros(1, device=place)) for place in PLACES]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import vlad
+from vlad.data.write import real_text
 from vlad.reader.parser import number
-from vlad.write import real_text
 
 TEXT = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text(encoding="utf-8")
 SLOPES = """

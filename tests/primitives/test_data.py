@@ -7,9 +7,9 @@ import io
 import pytest
 
 import vlad
+from vlad.data.values import NIL, TRUE, Deferred, String
+from vlad.data.write import written
 from vlad.primitives.data import equal
-from vlad.values import NIL, TRUE, Deferred, String
-from vlad.write import written
 
 SETUP = """
 (define ((slope f) x) (cdr ((cdr ((*j f) (*j x))) 1)))

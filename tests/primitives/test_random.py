@@ -21,7 +21,7 @@ from vlad.compile.abi import ffi
 from vlad.compile.emit_routines import ROOM
 from vlad.compile.functions import needed
 from vlad.compile.toolchain import build
-from vlad.devices import device_named
+from vlad.data.devices import device_named
 from vlad.primitives import random
 from vlad.primitives.random import _normals, _scaled, philox
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from vlad.ad.rules import MULTIPLIED, Rule, steps_of
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.values import FALSE, NIL, TRUE, ZERO, Deferred, Primitive, String, Value, symbol
 from vlad.primitives.data import ROWS as DATA
 from vlad.primitives.numbers import ROWS as NUMBERS
 from vlad.primitives.table import TABLE
-from vlad.values import FALSE, NIL, TRUE, ZERO, Deferred, Primitive, String, Value, symbol
 
 KINDS = {
     "real",

@@ -30,12 +30,12 @@ from slopes import (
 
 import vlad
 from vlad import VladError
+from vlad.data.values import Primitive
+from vlad.data.write import written
 from vlad.primitives import contractions, data, files, numerals, strings, transforms
 from vlad.primitives.elementwise import formula
 from vlad.primitives.numbers import ROWS
 from vlad.primitives.table import TABLE
-from vlad.values import Primitive
-from vlad.write import written
 
 # Functions of x, and of c where there is one; with the shapes of x and c, or what makes them, and the numbers they take.
 UNARY = {
@@ -941,19 +941,19 @@ def test_a_gradient_through_indices_costs_as_much_as_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All that the entries contribute is added up in one array."""
-    import vlad.tensors
+    import vlad.data.tensors
 
     session = vlad.Session(tier="evaluate")
 
     totals = 0
-    total = vlad.tensors._total
+    total = vlad.data.tensors._total
 
-    def counted(tensor: vlad.tensors.Tensor) -> Any:
+    def counted(tensor: vlad.data.tensors.Tensor) -> Any:
         nonlocal totals
         totals += 1
         return total(tensor)
 
-    monkeypatch.setattr(vlad.tensors, "_total", counted)
+    monkeypatch.setattr(vlad.data.tensors, "_total", counted)
     session.eval("""(define (squares x)
       (let loop ((i 0) (s 0)) (if (= i (size x)) s (loop (+ i 1) (+ s (* i (tensor-ref x i) (tensor-ref x i)))))))""")
     for count in (10, 20_000):
@@ -985,10 +985,10 @@ def test_determinants_of_singular_matrices_have_derivatives(session: vlad.Sessio
 
 def test_what_is_large_is_not_written_for_an_error(session: vlad.Session) -> None:
     """An error shows the beginning of a tensor; and where there is none, nothing is written."""
-    import vlad.write
+    import vlad.data.write
 
     entries = 0
-    entry = vlad.write.entry_text
+    entry = vlad.data.write.entry_text
 
     def counted(number: Any) -> str:
         nonlocal entries
@@ -996,7 +996,7 @@ def test_what_is_large_is_not_written_for_an_error(session: vlad.Session) -> Non
         return entry(number)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vlad.write, "entry_text", counted)
+        patch.setattr(vlad.data.write, "entry_text", counted)
         gradient = session.eval("(gradient-R (lambda (x) (mean (* x x))))")
         assert gradient(np.ones((300, 300))).shape == (300, 300)
         assert entries == 0

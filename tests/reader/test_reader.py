@@ -10,12 +10,12 @@ from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vlad.errors import Incomplete, VladError
+from vlad.data.errors import Incomplete, VladError
+from vlad.data.source import Source
+from vlad.data.values import FALSE, TRUE, String, Value, symbol
+from vlad.data.write import displayed, written
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Keyword, Literal, Name, TensorLiteral, datum, read
-from vlad.source import Source
-from vlad.values import FALSE, TRUE, String, Value, symbol
-from vlad.write import displayed, written
 
 
 def read_one(text: str) -> Value:

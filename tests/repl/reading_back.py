@@ -19,8 +19,8 @@ from writing import Writing
 from vlad import Session
 from vlad.core.nodes import Lambda
 from vlad.core.text import Printer, read_core
-from vlad.values import Code, Global, Value
-from vlad.write import written
+from vlad.data.values import Code, Global, Value
+from vlad.data.write import written
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions, points

@@ -14,9 +14,9 @@ from amounts import drawn
 from reading_back import STAGES, Reader, answer, checked, code_at, put, read_back
 
 from vlad import Session
+from vlad.data.values import Value, is_procedure
 from vlad.help import public
 from vlad.library import the_library
-from vlad.values import Value, is_procedure
 
 
 def procedures(session: Session) -> Iterator[tuple[str, Value]]:

@@ -15,7 +15,7 @@ from vlad.repl.shell import MOST_RESULTS, Leave
 from writing import Writing
 
 from vlad import Session
-from vlad.values import Value
+from vlad.data.values import Value
 
 
 def value_of(text: str, session: Session | None = None) -> Value:

@@ -12,9 +12,9 @@ from vlad.repl.indentation import indentation, indented
 from vlad.repl.structure import Outline, Place, is_complete, line_of
 
 from vlad import Incomplete, VladError
+from vlad.data.source import Source
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import read
-from vlad.source import Source
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = sorted([*(ROOT / "stdlib").glob("*.vlad"), *(ROOT / "examples").glob("*.vlad")])

@@ -26,7 +26,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.source import Span
+from vlad.data.source import Span
 
 Tangents = dict[Variable, Atom]  # a variable that is absent has the known zero
 

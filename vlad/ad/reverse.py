@@ -35,7 +35,7 @@ from vlad.core.nodes import (
     Result,
     Variable,
 )
-from vlad.source import Span
+from vlad.data.source import Span
 
 # A branch in tail position copies the reverse part of what precedes it into each of its leaves, so that an
 # iteration of a loop allocates one closure. Beyond this many steps the part becomes a procedure of its own.

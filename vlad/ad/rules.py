@@ -26,8 +26,8 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.core.text import read_expression
-from vlad.source import Span
-from vlad.values import ZERO, Primitive, Value
+from vlad.data.source import Span
+from vlad.data.values import ZERO, Primitive, Value
 
 KNOWN_ZERO = Constant(ZERO)
 UNITS = (("1",), ("-1",), ("zero",))  # partials that take no multiplication

@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
-from vlad.errors import VladError
-from vlad.tensors import Tensor, added, as_kind_of, kind_name, same_numbers, shape_text, zeros_like
-from vlad.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, is_procedure, look
-from vlad.write import written
+from vlad.data.errors import VladError
+from vlad.data.tensors import Tensor, added, as_kind_of, kind_name, same_numbers, shape_text, zeros_like
+from vlad.data.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, is_procedure, look
+from vlad.data.write import written
 
 Memo = dict[object, Any]
 NUMBER_TYPES = (float, Tensor)

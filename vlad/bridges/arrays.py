@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from vlad.convert import Procedure, from_python, parts_of, to_python, tuple_of
-from vlad.errors import MissingPackage
+from vlad.data.errors import MissingPackage
 
 
 def missing(library: str, package: str, what: str) -> MissingPackage:

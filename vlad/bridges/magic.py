@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 from vlad.session import Session
 
 NAME = "vlad_session"

@@ -27,7 +27,7 @@ from vlad.core.types import (
     Types,
     occurs_inside,
 )
-from vlad.values import (
+from vlad.data.values import (
     ZERO,
     Code,
     Global,

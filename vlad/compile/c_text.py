@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from vlad.compile.first_order import Function, Immediate, Leaf
-from vlad.source import Span
+from vlad.data.source import Span
 
 LONGEST_NAME, LONGEST_COMMENT = 40, 200  # characters of what a program names, in C
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}

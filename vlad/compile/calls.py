@@ -29,11 +29,9 @@ from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import whole
 from vlad.core.kernels import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor
-from vlad.devices import device_named
-from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.limits import deep_recursion, out_of_fuel, out_of_memory, too_deep
-from vlad.primitives.control import read_real
-from vlad.tensors import (
+from vlad.data.devices import device_named
+from vlad.data.errors import LimitExceeded, VladError
+from vlad.data.tensors import (
     Tensor,
     entries,
     entries_there,
@@ -42,7 +40,9 @@ from vlad.tensors import (
     kind_name,
     namespace,
 )
-from vlad.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
+from vlad.data.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
+from vlad.evaluate.limits import deep_recursion, out_of_fuel, out_of_memory, too_deep
+from vlad.primitives.control import read_real
 
 UNLIMITED = 1 << 60  # steps
 LONGEST_CHARACTER = 4  # bytes of UTF-8

@@ -46,8 +46,8 @@ from vlad.compile.refusals import Failed, Unbounded
 from vlad.compile.rewriting import leaf_kind
 from vlad.core.kernels import SIZES, Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types
-from vlad.tensors import Tensor, entries_there
-from vlad.values import FALSE, NUMBERS, TRUE, Primitive, Value
+from vlad.data.tensors import Tensor, entries_there
+from vlad.data.values import FALSE, NUMBERS, TRUE, Primitive, Value
 
 
 @dataclass(frozen=True, slots=True)

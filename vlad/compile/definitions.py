@@ -25,8 +25,8 @@ from vlad.compile.fixed import MOST_WRITTEN
 from vlad.compile.kernel_text import C_KINDS, number_text
 from vlad.compile.owned import owning
 from vlad.core.types import Cell
-from vlad.tensors import Tensor, kind_name
-from vlad.values import Global
+from vlad.data.tensors import Tensor, kind_name
+from vlad.data.values import Global
 
 LARGE_ANSWER = 4096  # entries of an array that is written where the host wants it
 

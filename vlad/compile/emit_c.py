@@ -44,8 +44,8 @@ from vlad.compile.first_order import (
 from vlad.compile.functions import ONE, OTHER, TWO, needed, single
 from vlad.compile.kernel_text import products_text
 from vlad.core.kernels import SIZES
-from vlad.tensors import Tensor
-from vlad.write import LONGEST_AXIS
+from vlad.data.tensors import Tensor
+from vlad.data.write import LONGEST_AXIS
 
 NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
 KEPT = 128 << 20  # bytes of the area whose pages stay from call to call

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from vlad.compile.functions import ONE, TWO
-from vlad.errors import VladError
+from vlad.data.errors import VladError
 from vlad.primitives.numbers import divide
 
 _TOKEN = re.compile(

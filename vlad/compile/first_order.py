@@ -17,9 +17,9 @@ from typing import Any, TypeAlias, final
 
 from vlad.core.kernels import Kernel, Routine
 from vlad.core.types import Cell
-from vlad.source import Span
-from vlad.tensors import Tensor
-from vlad.values import Global, Primitive
+from vlad.data.source import Span
+from vlad.data.tensors import Tensor
+from vlad.data.values import Global, Primitive
 
 
 @final

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
-from vlad.tensors import Tensor
-from vlad.values import Value, is_pair, look
+from vlad.data.tensors import Tensor
+from vlad.data.values import Value, is_pair, look
 
 MOST_WRITTEN = 64  # entries of a tensor that are part of a unit's text (emit_c.py); others are handed over
 

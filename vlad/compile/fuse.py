@@ -28,7 +28,7 @@ from vlad.compile.optimize import LARGEST, acting_functions, answers
 from vlad.compile.representation import Representation
 from vlad.compile.rewriting import callees, looping, put, reachable, same_operands, substitute
 from vlad.core.types import Type
-from vlad.values import ZERO, Code
+from vlad.data.values import ZERO, Code
 
 ROUNDS = 8  # procedures around a derivative's call that are put in place
 WRAPPER = 200  # statements of the largest of these

@@ -32,10 +32,9 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.devices import name_of
-from vlad.evaluate.limits import deep_recursion
-from vlad.tensors import Tensor, kind_name, on_host
-from vlad.values import (
+from vlad.data.devices import name_of
+from vlad.data.tensors import Tensor, kind_name, on_host
+from vlad.data.values import (
     FALSE,
     NIL,
     TRUE,
@@ -50,6 +49,7 @@ from vlad.values import (
     Value,
     look,
 )
+from vlad.evaluate.limits import deep_recursion
 
 MOST_WORDS = 200_000  # of a call's text: what is larger is not worth recognising
 BYTES_SPELT = 8  # that a character takes in a text that is made of such, and hashed

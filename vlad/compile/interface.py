@@ -12,7 +12,7 @@ from typing import Any
 
 from vlad.compile.representation import Representation
 from vlad.core.types import Cell, Type, Types, found
-from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol, Value, symbol
+from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol, Value, symbol
 
 
 class Unwritable(Exception):

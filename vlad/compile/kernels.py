@@ -30,7 +30,7 @@ from vlad.compile.indices import Builder, Map, compact, cut, domains, split, tur
 from vlad.compile.products import as_product, is_whole
 from vlad.control.gil_yield import make_way
 from vlad.core.kernels import SHORT, Access, Box, Kernel, Step, Write
-from vlad.values import Primitive
+from vlad.data.values import Primitive
 
 MOST_STEPS = 200  # of a kernel into which others are put
 MOST_READS = 24

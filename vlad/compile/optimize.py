@@ -60,7 +60,7 @@ from vlad.compile.rewriting import (
 )
 from vlad.compile.sums import dissolve
 from vlad.control.gil_yield import make_way
-from vlad.values import TRUE, Boolean
+from vlad.data.values import TRUE, Boolean
 
 SMALL = 40  # statements of a function that is inlined wherever it is called
 LARGEST = 4000  # statements of a function into which others are inlined

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vlad.source import Span
+from vlad.data.source import Span
 
 # Of one procedure, by the types of its operands: shapes of tensors are part of these. After so many for lists of some length, one
 # is for lists of any.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from vlad.compile.first_order import Leaf, Member
 from vlad.core.kernels import words
 from vlad.core.types import Cell, Known, Layout, Type, Types, cells_of, found
-from vlad.values import FALSE, ZERO
+from vlad.data.values import FALSE, ZERO
 
 
 class Representation:

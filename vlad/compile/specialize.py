@@ -41,9 +41,9 @@ from vlad.control.gil_yield import make_way
 from vlad.core.kernels import Kernel, Routine
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
+from vlad.data.source import Span
+from vlad.data.values import ZERO, Code, Deferred, Global, Primitive, String, Value, character_list, look
 from vlad.primitives.kernels import filled, kind_of
-from vlad.source import Span
-from vlad.values import ZERO, Code, Deferred, Global, Primitive, String, Value, character_list, look
 
 UNSOLVED = "A variable is used before it is defined"
 

@@ -40,14 +40,14 @@ from vlad.control.async_exceptions import ask, ask_after, ask_no_more
 from vlad.control.budget import NoTime, budget, on_behalf
 from vlad.control.safe_import import package_of, whole
 from vlad.control.standard_streams import say
-from vlad.errors import LimitExceeded, VladError
+from vlad.data.errors import LimitExceeded, VladError
+from vlad.data.source import Span
+from vlad.data.values import Code, Global, Value, is_procedure, look
 from vlad.evaluate.explain import tell
 from vlad.evaluate.limits import AGAIN_SECONDS, Told, too_deep
 from vlad.evaluate.overtaking import called, is_own_step
 from vlad.primitives.numerals import LONG
 from vlad.primitives.strings import BEYOND
-from vlad.source import Span
-from vlad.values import Code, Global, Value, is_procedure, look
 
 Options = tuple[int, bool]  # of the C compiler: how hard it tries, and whether it may reorder sums
 POLICIES = ("auto", "compile", "evaluate")

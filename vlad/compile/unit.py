@@ -25,9 +25,9 @@ from vlad.compile.triangles import solve_triangles
 from vlad.compile.walker import Instance
 from vlad.core.kernels import Kernel
 from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN, TooLarge, Types
+from vlad.data.tensors import Tensor
+from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
-from vlad.tensors import Tensor
-from vlad.values import Code, Value
 
 
 def improved(program: Program, layout: Representation, writes_over: bool = True) -> Program:

@@ -39,14 +39,11 @@ from vlad.core.types import (
     is_real,
     is_tensor,
 )
-from vlad.devices import COMPILED, name_of
-from vlad.errors import VladError
-from vlad.expand.arity import too_few
-from vlad.primitives.files import Files
-from vlad.primitives.kernels import drawn, entry_by_entry
-from vlad.source import Span
-from vlad.tensors import Tensor, is_on_host, kind_name
-from vlad.values import (
+from vlad.data.devices import COMPILED, name_of
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.tensors import Tensor, is_on_host, kind_name
+from vlad.data.values import (
     FALSE,
     UNSPECIFIED,
     ZERO,
@@ -60,6 +57,9 @@ from vlad.values import (
     Value,
     look,
 )
+from vlad.expand.arity import too_few
+from vlad.primitives.files import Files
+from vlad.primitives.kernels import drawn, entry_by_entry
 
 MOST_SHAPES = 4  # that the operands of a call have, for each of which it is made apart
 

@@ -58,7 +58,10 @@ from vlad.core.types import (
     Type,
     described,
 )
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_library
+from vlad.data.values import NIL, UNSPECIFIED, Code, Global, Value
+from vlad.data.write import real_text
 from vlad.evaluate.limits import deep_recursion
 from vlad.primitives.control import SHOWING, WRITTEN
 from vlad.primitives.files import Files
@@ -67,9 +70,6 @@ from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
 from vlad.primitives.random import NO_KEY, NO_RANGE
 from vlad.primitives.strings import BEYOND, OUTSIDE
 from vlad.primitives.tensors import NO_INTEGER
-from vlad.source import Span, in_library
-from vlad.values import NIL, UNSPECIFIED, Code, Global, Value
-from vlad.write import real_text
 
 # Failures that are no mistake in the types: what the program itself says, or depends on a value.
 CHECKED = (

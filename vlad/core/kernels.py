@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from vlad.values import Primitive
+from vlad.data.values import Primitive
 
 SHORT = 64  # turns of a kernel that is written out, turn by turn
 

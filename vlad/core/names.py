@@ -18,7 +18,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.source import Span
+from vlad.data.source import Span
 
 
 def operands(rhs: Rhs | Result) -> tuple[Atom, ...]:

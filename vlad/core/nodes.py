@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from vlad.source import Span
-from vlad.values import Global, Primitive, Value
+from vlad.data.source import Span
+from vlad.data.values import Global, Primitive, Value
 
 
 class WrittenName(str):

@@ -27,8 +27,8 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.core.text import read_expression
-from vlad.source import Span
-from vlad.values import FALSE, NUMBERS, Global, Primitive
+from vlad.data.source import Span
+from vlad.data.values import FALSE, NUMBERS, Global, Primitive
 
 Note = Callable[[Global], None]
 

@@ -40,9 +40,9 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.errors import VladError
-from vlad.source import Span
-from vlad.values import FALSE, NIL, NUMBERS, ZERO, Boolean, Primitive, String, Symbol, Value, look
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.values import FALSE, NIL, NUMBERS, ZERO, Boolean, Primitive, String, Symbol, Value, look
 
 ROUNDS = 4
 SMALL = 4  # bindings of a procedure that is copied to each of its calls

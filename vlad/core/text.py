@@ -36,11 +36,11 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Source, Span
+from vlad.data.values import NIL, UNSPECIFIED, ZERO, Boolean, Global, Primitive, String, Value, is_procedure
+from vlad.data.write import symbol_text, written
 from vlad.reader.parser import Form, Literal, Name, Syntax, datum, read
-from vlad.source import Source, Span
-from vlad.values import NIL, UNSPECIFIED, ZERO, Boolean, Global, Primitive, String, Value, is_procedure
-from vlad.write import symbol_text, written
 
 WIDTH = 100
 DEEPEST = 60  # columns of indentation: a deep nest is not made quadratic by its margin

@@ -16,9 +16,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from vlad.tensors import dtype_name, shape_text
-from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, String, Value
-from vlad.write import atom_text
+from vlad.data.tensors import dtype_name, shape_text
+from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, String, Value
+from vlad.data.write import atom_text
 
 Head = Any  # what the members of a union differ in: a word, a Code, or a constant's own value
 

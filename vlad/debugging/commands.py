@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_stdlib
+from vlad.data.values import Value, is_procedure
 from vlad.debugging.debugger import Debugger
 from vlad.debugging.finite import Finding
 from vlad.debugging.frames import Frame, closed_over, shortened
 from vlad.debugging.instrumented import MOST_BEFORE, Place
 from vlad.debugging.stepping import Stop
-from vlad.errors import VladError
 from vlad.session import Session
-from vlad.source import Span, in_stdlib
-from vlad.values import Value, is_procedure
 
 MOST_FRAMES = 20  # that are shown
 HELP = """\

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from vlad.data.errors import VladError
+from vlad.data.source import Source, Span, in_library
+from vlad.data.values import Code, Primitive, Value, is_procedure, look
 from vlad.debugging.finite import Finder, Finding
 from vlad.debugging.frames import Frame, frames_of
 from vlad.debugging.instrumented import Activation, Instrument, Place, line_of
 from vlad.debugging.retracing import Failure, reached_by, tail_calls_before
 from vlad.debugging.stepping import Stepper, Stop, Watcher
 from vlad.debugging.tracing import Tracer
-from vlad.errors import VladError
 from vlad.evaluate.replay import Beginning, Frames
 from vlad.hints import names_in
 from vlad.session import Session
-from vlad.source import Source, Span, in_library
 from vlad.spelling import suggestion
-from vlad.values import Code, Primitive, Value, is_procedure, look
 
 
 class Debugger(Instrument):

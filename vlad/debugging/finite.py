@@ -14,16 +14,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_library, in_stdlib
+from vlad.data.tensors import Tensor, on_host
+from vlad.data.values import Backtrace, Deferred, Primitive, Value
+from vlad.data.write import real_text
 from vlad.debugging.frames import active_frames, shortened
 from vlad.debugging.instrumented import Place
 from vlad.debugging.origins import Phase, differentiated, phase_of
-from vlad.errors import VladError
 from vlad.evaluate.explain import placed
 from vlad.evaluate.miscounted import Counted
-from vlad.source import Span, in_library, in_stdlib
-from vlad.tensors import Tensor, on_host
-from vlad.values import Backtrace, Deferred, Primitive, Value
-from vlad.write import real_text
 
 MOST_PARTS = 10_000  # of a structure that are looked at
 MOST_NEW_PARTS = (

@@ -20,11 +20,11 @@ import os
 from collections.abc import Callable
 
 from vlad.core.nodes import Apply, Atom, Binding, Body, Call, Field, Letrec, Result, Rhs, Variable
+from vlad.data.source import Span, in_library
+from vlad.data.values import Code, Primitive, Value
 from vlad.debugging.origins import described, is_top_level, root_of
 from vlad.evaluate.emit_python import Emitter
 from vlad.expand.patterns import ProcedureSpan
-from vlad.source import Span, in_library
-from vlad.values import Code, Primitive, Value
 
 MOST_BEFORE = 16  # tail calls that are remembered
 

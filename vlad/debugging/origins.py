@@ -15,10 +15,10 @@ from typing import Any
 from vlad.core.names import sub_bodies
 from vlad.core.nodes import Apply, Binding, Body, Lambda, Variable
 from vlad.core.simplify import bound_in
+from vlad.data.source import Span
+from vlad.data.values import Code
 from vlad.evaluate.calls import lambdas_within
 from vlad.expand.patterns import ProcedureSpan
-from vlad.source import Span
-from vlad.values import Code
 
 DEEPEST = 6  # transforms of transforms that are told apart
 ORDERS = ("", "", "second", "third", "fourth", "fifth", "sixth", "seventh")

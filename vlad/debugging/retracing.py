@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from vlad.data.errors import LimitExceeded, VladError
 from vlad.debugging.instrumented import Activation, Instrument, Place
-from vlad.errors import LimitExceeded, VladError
 from vlad.evaluate.limits import Limits
 from vlad.evaluate.replay import Beginning, Frames
 from vlad.evaluate.tail_calls import is_of_library

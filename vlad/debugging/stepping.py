@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.values import Code, Value
 from vlad.debugging.frames import Frame, active_frames, frames_of
 from vlad.debugging.instrumented import Activation, Place
 from vlad.debugging.origins import Phase, phase_of
 from vlad.debugging.tracing import names_of
-from vlad.errors import VladError
-from vlad.source import Span
-from vlad.values import Code, Value
 
 ACTIONS = ("step", "over", "out", "continue", "quit")
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from vlad.data.source import in_library
+from vlad.data.values import Code, Value, look
 from vlad.debugging.frames import shortened
 from vlad.debugging.instrumented import Activation
 from vlad.debugging.origins import described, modes_of, root_of
-from vlad.source import in_library
-from vlad.values import Code, Value, look
 
 MOST_LINES = 1000  # of an evaluation
 MOST_LEVELS = 30  # that are indented

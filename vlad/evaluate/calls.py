@@ -25,13 +25,9 @@ from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import constant_text, read_expression
-from vlad.errors import LimitExceeded, VladError
-from vlad.evaluate.emit_python import Family, emit
-from vlad.evaluate.explain import explained, located
-from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
-from vlad.evaluate.replay import Beginning, Frames, emitted_frames, not_a_procedure
-from vlad.tensors import Booleans, condition, holds
-from vlad.values import (
+from vlad.data.errors import LimitExceeded, VladError
+from vlad.data.tensors import Booleans, condition, holds
+from vlad.data.values import (
     FALSE,
     TRUE,
     UNSPECIFIED,
@@ -46,6 +42,10 @@ from vlad.values import (
     list_of,
     look,
 )
+from vlad.evaluate.emit_python import Family, emit
+from vlad.evaluate.explain import explained, located
+from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
+from vlad.evaluate.replay import Beginning, Frames, emitted_frames, not_a_procedure
 
 NOTHING = (None,) * 7
 

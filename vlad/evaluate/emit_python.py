@@ -37,7 +37,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.values import FALSE, NIL, NUMBERS, TRUE, ZERO, Code, Primitive, Value
+from vlad.data.values import FALSE, NIL, NUMBERS, TRUE, ZERO, Code, Primitive, Value
 
 MOST_OPERANDS = 4  # of an entry; more are packed into the last. The registers of T are as many
 DEEPEST_EXPRESSION = 20

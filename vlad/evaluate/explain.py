@@ -12,17 +12,17 @@ from typing import Any
 
 from vlad.control.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Binding, Body, If, Variable
-from vlad.devices import is_failure
-from vlad.errors import VladError
+from vlad.data.devices import is_failure
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_library, is_ours
+from vlad.data.tensors import NoCondition
+from vlad.data.values import Backtrace, Code
 from vlad.evaluate.emit_python import Emission
 from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
 from vlad.evaluate.miscounted import Counted, miscounted
 from vlad.evaluate.replay import FAULTS, Beginning, Frames, Replay, emission_of, emitted_frames, span_of
 from vlad.evaluate.tail_calls import Arrival, lost_call
 from vlad.expand.arity import NO_PAIR
-from vlad.source import Span, in_library, is_ours
-from vlad.tensors import NoCondition
-from vlad.values import Backtrace, Code
 
 LONGEST_BACKTRACE = 12
 RAISING = False  # on in the tests: a fault of the evaluator itself is an error

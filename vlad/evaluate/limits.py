@@ -22,8 +22,8 @@ from threading import get_ident
 
 from vlad.control.async_exceptions import raise_in, started
 from vlad.control.budget import UNLIMITED, Budget, addresses_left, budget, resident_bytes, spend
-from vlad.errors import LimitExceeded, VladError, WrongOption
-from vlad.source import Span
+from vlad.data.errors import LimitExceeded, VladError, WrongOption
+from vlad.data.source import Span
 
 DEFAULT_DEPTH = (
     1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out

@@ -10,7 +10,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from vlad.core.nodes import Apply, Atom, Binding, Call, Lambda, Variable
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Source, Span, in_library
+from vlad.data.values import NIL, Code, look
+from vlad.data.write import written
 from vlad.evaluate.emit_python import MOST_OPERANDS, Operation
 from vlad.evaluate.replay import Beginning, Frames, Replay, emission_of, span_of
 from vlad.evaluate.tail_calls import Arrival, is_entered_again, is_of_library, lost_call
@@ -18,9 +21,6 @@ from vlad.expand.arity import arguments_in, as_written, of_row, signature, too_f
 from vlad.expand.patterns import ProcedureSpan
 from vlad.hints import speak_of_pattern
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
-from vlad.source import Source, Span, in_library
-from vlad.values import NIL, Code, look
-from vlad.write import written
 
 MOST_ADAPTERS = 50  # that are asked whether a wrong number of arguments went through them
 MATCHING = ("match-car", "match-cdr", "expect-constant")  # by which a pattern takes a value apart

@@ -9,12 +9,12 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.values import Global, Primitive, Value, is_procedure
 from vlad.evaluate.emit_python import Emission, Operation
 from vlad.hints import way_into
 from vlad.primitives.numbers import invalid
-from vlad.source import Span
-from vlad.values import Global, Primitive, Value, is_procedure
 
 MOST_NESTED = 50  # applications on one line
 FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)

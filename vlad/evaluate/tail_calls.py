@@ -24,9 +24,9 @@ from vlad.core.nodes import (
     Letrec,
     Variable,
 )
+from vlad.data.source import Span, in_library
+from vlad.data.values import Code, Value, is_procedure, look
 from vlad.evaluate.emit_python import MOST_OPERANDS
-from vlad.source import Span, in_library
-from vlad.values import Code, Value, is_procedure, look
 
 MOST_CODES = 200  # that are looked through
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.values import Code, Primitive, Value, look
 from vlad.expand.macros import text_of
 from vlad.expand.patterns import ProcedureSpan
 from vlad.reader.parser import Form
-from vlad.source import Span
-from vlad.values import Code, Primitive, Value, look
 
 NAMELESS = "an anonymous procedure"
 LIST_PATTERN = "`(list x y …)`"

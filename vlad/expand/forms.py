@@ -28,7 +28,9 @@ from vlad.core.nodes import (
     Variable,
     WrittenName,
 )
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, String, symbol
 from vlad.expand.arity import FOR_TENSORS, of_row, takes_lists, wrong_number
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item
 from vlad.expand.macros import (
@@ -45,8 +47,6 @@ from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom
 from vlad.expand.patterns import Patterns, ProcedureSpan, invalid_parameter
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, around_tensors, datum
-from vlad.source import Span
-from vlad.values import FALSE, NIL, TRUE, UNSPECIFIED, String, symbol
 
 DEEPEST_EXPANSION = 20_000
 

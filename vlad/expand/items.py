@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from vlad.core.nodes import Body
+from vlad.data.source import Span
+from vlad.data.values import Global
 from vlad.reader.parser import Name, Syntax
-from vlad.source import Span
-from vlad.values import Global
 
 
 @dataclass(frozen=True, slots=True, eq=False)

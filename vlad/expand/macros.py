@@ -13,11 +13,11 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, TypeAlias
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.values import String, Value
 from vlad.expand.scope import Key, Mark, Scope, key_of
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral
-from vlad.source import Span
-from vlad.values import String, Value
 
 LARGEST_EXPANSION = 1_000_000  # data that one use of a macro may make
 MOST_EXPANSION = 100_000_000  # and all uses in a top-level form together

@@ -22,9 +22,9 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.errors import VladError
-from vlad.source import Span
-from vlad.values import NIL
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.values import NIL
 
 Out = list[Binding | Letrec]
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vlad.core.nodes import Apply, Binding, Constant, Variable, WrittenName
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.values import NIL, Boolean, Primitive, Value
 from vlad.expand.macros import text_of
 from vlad.expand.normalize import Out
 from vlad.expand.scope import Key, Scope, key_of
 from vlad.reader.parser import Form, Literal, Name, Syntax, around_tensors, datum
-from vlad.source import Span
-from vlad.values import NIL, Boolean, Primitive, Value
 
 SHAPES = "a parameter is a variable, a constant, (cons P P), (cons* P ...) or (list P ...)"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vlad.data.values import Global, Primitive, Symbol
 from vlad.reader.parser import Name
-from vlad.values import Global, Primitive, Symbol
 
 
 class Module:

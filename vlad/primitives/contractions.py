@@ -17,15 +17,15 @@ from typing import Any
 from vlad.control.budget import expect_array
 from vlad.core.kernels import Access, contiguous
 from vlad.core.types import is_tensor
-from vlad.devices import device_of
-from vlad.errors import VladError
+from vlad.data.devices import device_of
+from vlad.data.errors import VladError
+from vlad.data.tensors import Array, Tensor, alike, expect_together, made, numbers, quiet, shape_text
+from vlad.data.values import FALSE, Primitive, String, Value, list_of, look
 from vlad.primitives.arrays import array_of, constant, dimensions, reshaped_to, row
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import asked_kind, is_number, kind_of, known, loops, shape_of, unfit
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import product
-from vlad.tensors import Array, Tensor, alike, expect_together, made, numbers, quiet, shape_text
-from vlad.values import FALSE, Primitive, String, Value, list_of, look
 
 Shape = tuple[int, ...]
 Lengths = dict[str, int]

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import Recursion, is_tensor
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.tensors import dtype_name
+from vlad.data.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
+from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
-from vlad.tensors import dtype_name
-from vlad.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
-from vlad.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 
 
 def _error(message: Value) -> Value:

@@ -10,11 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import Recursion, is_tensor
-from vlad.errors import VladError
-from vlad.primitives.kernels import entry_by_entry, every
-from vlad.primitives.numbers import invalid
-from vlad.tensors import Tensor, holds, same_numbers
-from vlad.values import (
+from vlad.data.errors import VladError
+from vlad.data.tensors import Tensor, holds, same_numbers
+from vlad.data.values import (
     FALSE,
     NIL,
     TRUE,
@@ -29,7 +27,9 @@ from vlad.values import (
     is_procedure,
     look,
 )
-from vlad.write import written
+from vlad.data.write import written
+from vlad.primitives.kernels import entry_by_entry, every
+from vlad.primitives.numbers import invalid
 
 # What is known of a value (`k`, with a `type`) is looked at through the compiler's Walker (`w`, compile/walker.py).
 

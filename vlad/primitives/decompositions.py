@@ -17,7 +17,9 @@ from typing import Any
 
 from vlad.control.budget import expect_arrays
 from vlad.core.kernels import Access, Output, Routine, contiguous
-from vlad.devices import device_of
+from vlad.data.devices import device_of
+from vlad.data.tensors import Array, kind_name, made, namespace, operands_of, quiet
+from vlad.data.values import NIL, Primitive, Value, list_of
 from vlad.primitives.arrays import array_of, constant, lengths_of, row
 from vlad.primitives.data import boolean
 from vlad.primitives.determinants import abstract_singular
@@ -48,8 +50,6 @@ from vlad.primitives.linear_algebra import (
     unit_matrix,
 )
 from vlad.primitives.shaping import in_shape
-from vlad.tensors import Array, kind_name, made, namespace, operands_of, quiet
-from vlad.values import NIL, Primitive, Value, list_of
 
 # Entries of a vector that differ by less than this factor are equally large: rounding does not choose between them.
 ALIKE = 0.999

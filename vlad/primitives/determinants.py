@@ -25,8 +25,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.kernels import Access, Output, Routine, contiguous
-from vlad.devices import device_of
-from vlad.errors import VladError
+from vlad.data.devices import device_of
+from vlad.data.errors import VladError
+from vlad.data.tensors import Array, made, namespace, quiet, shape_text
+from vlad.data.values import Primitive, Value
 from vlad.primitives.arrays import array_of, row
 from vlad.primitives.elementwise import unlike
 from vlad.primitives.kernels import (
@@ -56,8 +58,6 @@ from vlad.primitives.linear_algebra import (
     square_shape,
     unit_matrix,
 )
-from vlad.tensors import Array, made, namespace, quiet, shape_text
-from vlad.values import Primitive, Value
 
 
 def _det(a: Value) -> Value:

@@ -11,11 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from vlad.devices import current, device_of, name_of
-from vlad.errors import VladError
-from vlad.primitives.error_function import erf, erfc, erfcx, log_erfc, log_normal_cdf
-from vlad.primitives.special import FAR_POWER
-from vlad.tensors import (
+from vlad.data.devices import current, device_of, name_of
+from vlad.data.errors import VladError
+from vlad.data.tensors import (
     SORT,
     Array,
     Tensor,
@@ -29,7 +27,9 @@ from vlad.tensors import (
     shape_text,
     together,
 )
-from vlad.values import ZERO, Value
+from vlad.data.values import ZERO, Value
+from vlad.primitives.error_function import erf, erfc, erfcx, log_erfc, log_normal_cdf
+from vlad.primitives.special import FAR_POWER
 
 Formula = Callable[..., Any]
 Arrays = Callable[[Sequence[Value]], Sequence[Any]]  # operands_of, or reals_of

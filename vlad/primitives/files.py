@@ -12,14 +12,14 @@ import warnings
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from vlad.core.types import LONGEST_CHAIN
-from vlad.devices import current
-from vlad.errors import VladError
+from vlad.data.devices import current
+from vlad.data.errors import VladError
+from vlad.data.source import Source
+from vlad.data.tensors import Array, made, on_host, quiet
+from vlad.data.values import UNSPECIFIED, Primitive, String, Symbol, Value, is_pair, list_of, look, symbol
+from vlad.data.write import atom_text
 from vlad.primitives.arrays import array_of, elements, whole
 from vlad.primitives.numbers import invalid
-from vlad.source import Source
-from vlad.tensors import Array, made, on_host, quiet
-from vlad.values import UNSPECIFIED, Primitive, String, Symbol, Value, is_pair, list_of, look, symbol
-from vlad.write import atom_text
 
 if TYPE_CHECKING:
     from zipfile import ZipFile

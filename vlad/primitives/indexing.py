@@ -9,8 +9,22 @@ from typing import Any
 from vlad.control.budget import expect_arrays
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
 from vlad.core.types import has_tangents, is_of_reals, is_real, is_tensor
-from vlad.devices import add_at, device_of
-from vlad.errors import VladError
+from vlad.data.devices import add_at, device_of
+from vlad.data.errors import VladError
+from vlad.data.tensors import (
+    SORT,
+    Array,
+    Tensor,
+    made,
+    namespace,
+    numbers,
+    operands_of,
+    put,
+    quiet,
+    shape_text,
+    together,
+)
+from vlad.data.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
 from vlad.primitives.arrays import (
     FIRST,
     array_of,
@@ -43,20 +57,6 @@ from vlad.primitives.kernels import (
     within,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import (
-    SORT,
-    Array,
-    Tensor,
-    made,
-    namespace,
-    numbers,
-    operands_of,
-    put,
-    quiet,
-    shape_text,
-    together,
-)
-from vlad.values import FALSE, TRUE, ZERO, Boolean, Primitive, Value, look
 
 # Of an index that is computed; one that is known is told, too.
 OUT_OF_RANGE = {

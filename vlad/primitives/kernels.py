@@ -27,9 +27,9 @@ from vlad.core.kernels import (
     is_whole,
 )
 from vlad.core.types import has_tangents, is_real, is_tensor
-from vlad.errors import VladError
-from vlad.tensors import Tensor, kind_name, load_numpy, shape_text
-from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
+from vlad.data.errors import VladError
+from vlad.data.tensors import Tensor, kind_name, load_numpy, shape_text
+from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value
 
 Shape = tuple[int, ...]
 Kind = str | None  # of the entries of a tensor; None: a real, which takes on the kind of what it meets

@@ -15,8 +15,10 @@ from typing import Any
 
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
 from vlad.core.types import is_tensor
-from vlad.devices import checking_singularity, device_of
-from vlad.errors import VladError
+from vlad.data.devices import checking_singularity, device_of
+from vlad.data.errors import VladError
+from vlad.data.tensors import Array, expect_together, made, namespace, operands_of, quiet, shape_text
+from vlad.data.values import FALSE, Primitive, Value
 from vlad.primitives.arrays import array_of, constant, flag, lengths_of, reals, row
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
@@ -38,8 +40,6 @@ from vlad.primitives.kernels import (
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import expect_multiplications, product
 from vlad.primitives.shaping import in_shape
-from vlad.tensors import Array, expect_together, made, namespace, operands_of, quiet, shape_text
-from vlad.values import FALSE, Primitive, Value
 
 
 def _matmul(a: Value, b: Value) -> Value:

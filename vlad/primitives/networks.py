@@ -16,8 +16,10 @@ from typing import Any
 
 from vlad.control.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
-from vlad.devices import device_named, device_of
-from vlad.errors import VladError
+from vlad.data.devices import device_named, device_of
+from vlad.data.errors import VladError
+from vlad.data.tensors import SORT, Array, Tensor, made, numbers, operands_of, quiet, shape_text
+from vlad.data.values import FALSE, Primitive, String, Symbol, Value, look
 from vlad.primitives.arrays import (
     array_of,
     constant,
@@ -46,8 +48,6 @@ from vlad.primitives.kernels import (
 )
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import product
-from vlad.tensors import SORT, Array, Tensor, made, numbers, operands_of, quiet, shape_text
-from vlad.values import FALSE, Primitive, String, Symbol, Value, look
 
 Pair = tuple[int, int]
 

@@ -15,6 +15,8 @@ from typing import Any
 
 from vlad.control.budget import expect_arrays
 from vlad.core.types import is_real, is_tensor
+from vlad.data.tensors import Array, Tensor, expect_together, kind_name, made, namespace, numbers, quiet
+from vlad.data.values import TRUE, Primitive, Value
 from vlad.primitives.arrays import array_of, reals, row
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.kernels import (
@@ -28,8 +30,6 @@ from vlad.primitives.kernels import (
     shape_of,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Array, Tensor, expect_together, kind_name, made, namespace, numbers, quiet
-from vlad.values import TRUE, Primitive, Value
 
 # Squares go wrong long before what they are squares of: they overflow, and below the least normal number they lose their digits.
 # By kind: the least root of a sum of squares that is right to the last digit; a power of two that brings any vector whose root

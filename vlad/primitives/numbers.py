@@ -12,7 +12,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.tensors import Tensor, operands_of, reals_of
+from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value
 from vlad.hints import expected_of, kind, way_with
 from vlad.primitives.elementwise import Arrays, Formula, elementwise, formula, is_elementwise
 from vlad.primitives.special import (
@@ -51,8 +53,6 @@ from vlad.primitives.tails import (
     log_normal_cdf,
     log_normal_cdf_derivative,
 )
-from vlad.tensors import Tensor, operands_of, reals_of
-from vlad.values import FALSE, TRUE, ZERO, Primitive, Value
 
 INFINITY = math.inf
 NAN = math.nan

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import Recursion, is_real
+from vlad.data.values import FALSE, Primitive, String, Value
+from vlad.data.write import real_text
 from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
 from vlad.reader.parser import number
-from vlad.values import FALSE, Primitive, String, Value
-from vlad.write import real_text
 
 # Where in a numeral: what has been read so far. The special reals are +inf.0 and +nan.0, with either sign.
 (START, SIGN, WHOLE, POINT, FRACTION, LETTER, PLUS, MINUS, POWER, LESS, INF_I, INF_N, INF, INF_POINT, INFINITY,

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from vlad.control.budget import budget, expect_array, expect_seconds
-from vlad.tensors import SMALL, SORT, Array, load_numpy
+from vlad.data.tensors import SMALL, SORT, Array, load_numpy
 
 AT_A_TIME = 1 << 30  # multiplications of reals; a processor does some 10^10 a second
 WHOLE_AT_A_TIME = 1 << 24  # of other numbers, for which there is no BLAS

@@ -20,8 +20,10 @@ from typing import Any
 from vlad.control.budget import expect_array, expect_arrays
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import is_real, is_tensor
-from vlad.devices import Device, current, stable_order
-from vlad.errors import VladError
+from vlad.data.devices import Device, current, stable_order
+from vlad.data.errors import VladError
+from vlad.data.tensors import Array, Tensor, made, namespace, on_host
+from vlad.data.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
 from vlad.primitives.indexing import whole_places
 from vlad.primitives.kernels import (
@@ -30,8 +32,6 @@ from vlad.primitives.kernels import (
 )
 from vlad.primitives.numbers import invalid, only_reals
 from vlad.primitives.shaping import MOST_LISTED, abstract_split, split_tensor
-from vlad.tensors import Array, Tensor, made, namespace, on_host
-from vlad.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
 
 UNIFORM, NORMAL, INTEGER, PERMUTATION, SPLIT = range(5)  # purposes
 NO_RANGE = "Bounds given to {} make no range"

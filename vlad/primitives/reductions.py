@@ -9,8 +9,10 @@ from typing import Any
 from vlad.control.budget import expect_array, expect_arrays
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import has_tangents, is_tensor
-from vlad.devices import device_of, sums_along
-from vlad.errors import VladError
+from vlad.data.devices import device_of, sums_along
+from vlad.data.errors import VladError
+from vlad.data.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
+from vlad.data.values import FALSE, Primitive, Value
 from vlad.primitives.arrays import (
     LAST,
     REDUCED,
@@ -41,8 +43,6 @@ from vlad.primitives.kernels import (
     shape_of,
     unfit,
 )
-from vlad.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
-from vlad.values import FALSE, Primitive, Value
 
 
 def _reduction(

@@ -9,7 +9,16 @@ from typing import Any
 from vlad.control.budget import expect_array
 from vlad.core.kernels import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.tensors import (
+    Array,
+    Tensor,
+    in_one_array,
+    made,
+    namespace,
+    shape_text,
+)
+from vlad.data.values import FALSE, NIL, Primitive, Value, list_of, look
 from vlad.primitives.arrays import (
     FIRST,
     MOST_AXES,
@@ -44,15 +53,6 @@ from vlad.primitives.kernels import (
     unfit,
 )
 from vlad.primitives.numbers import invalid
-from vlad.tensors import (
-    Array,
-    Tensor,
-    in_one_array,
-    made,
-    namespace,
-    shape_text,
-)
-from vlad.values import FALSE, NIL, Primitive, Value, list_of, look
 
 MOST_LISTED = 128  # entries that become elements of a list in compiled code
 

@@ -13,7 +13,9 @@ from typing import Any
 
 from vlad.control.budget import expect_arrays, expect_seconds
 from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Write, contiguous
-from vlad.devices import stable_order
+from vlad.data.devices import stable_order
+from vlad.data.tensors import Array, made, namespace, numbers
+from vlad.data.values import Primitive, Value
 from vlad.primitives.arrays import LAST, array_of, axis_of, constant, row
 from vlad.primitives.kernels import (
     Shape,
@@ -25,8 +27,6 @@ from vlad.primitives.kernels import (
     known,
     shape_of,
 )
-from vlad.tensors import Array, made, namespace, numbers
-from vlad.values import Primitive, Value
 
 SECONDS = 6e-9  # for an entry and each doubling of how many there are, where an array library sorts them
 

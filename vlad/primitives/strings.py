@@ -12,11 +12,11 @@ from typing import Any
 
 from vlad.control.budget import A_LOT, expect_bytes
 from vlad.core.types import Recursion
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.values import FALSE, Primitive, String, Symbol, Value, symbol
 from vlad.primitives.data import EQUAL, boolean, constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
-from vlad.values import FALSE, Primitive, String, Symbol, Value, symbol
 
 # Errors that depend on what a string says.
 OUTSIDE = "Argument to substring is invalid: position outside the string"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vlad.data.values import Primitive
 from vlad.primitives import (
     contractions,
     control,
@@ -23,7 +24,6 @@ from vlad.primitives import (
     tensors,
     transforms,
 )
-from vlad.values import Primitive
 
 # What programs know by name and is written in the language, over rows of the table.
 PROCEDURES: dict[str, str] = {**contractions.PROCEDURES, **control.PROCEDURES, **transforms.PROCEDURES}

@@ -9,8 +9,24 @@ from typing import Any
 from vlad.control.budget import expect_array, expect_arrays, expect_bytes
 from vlad.core.kernels import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_real, is_tensor
-from vlad.devices import current, device_named, device_of, moved, name_of
-from vlad.errors import VladError
+from vlad.data.devices import current, device_named, device_of, moved, name_of
+from vlad.data.errors import VladError
+from vlad.data.tensors import (
+    SORT,
+    Array,
+    Tensor,
+    dtype_name,
+    in_one_array,
+    kind_name,
+    made,
+    namespace,
+    numbers,
+    on_host,
+    quiet,
+    shape_text,
+    together,
+)
+from vlad.data.values import FALSE, NIL, TRUE, ZERO, Boolean, Primitive, String, Value, list_of, look, symbol
 from vlad.primitives.arrays import (
     MOST_AXES,
     MOST_ENTRIES,
@@ -50,22 +66,6 @@ from vlad.primitives.kernels import (
 )
 from vlad.primitives.numbers import invalid
 from vlad.primitives.shaping import MOST_LISTED, stacked
-from vlad.tensors import (
-    SORT,
-    Array,
-    Tensor,
-    dtype_name,
-    in_one_array,
-    kind_name,
-    made,
-    namespace,
-    numbers,
-    on_host,
-    quiet,
-    shape_text,
-    together,
-)
-from vlad.values import FALSE, NIL, TRUE, ZERO, Boolean, Primitive, String, Value, list_of, look, symbol
 
 
 def _tensor(data: Value) -> Value:

@@ -24,12 +24,12 @@ from vlad.ad.vector_space import (
     zero_tangent,
 )
 from vlad.core.types import Recursion, has_tangents, is_tensor
-from vlad.errors import VladError
+from vlad.data.errors import VladError
+from vlad.data.tensors import Tensor
+from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Value, is_procedure, list_of, look
 from vlad.primitives.arrays import elements
 from vlad.primitives.kernels import as_kind, filled, kind_of, shape_of
 from vlad.primitives.numbers import invalid
-from vlad.tensors import Tensor
-from vlad.values import FALSE, NIL, TRUE, ZERO, Primitive, Value, is_procedure, list_of, look
 
 # Codes of the system: how each is told to people, the names it is closed over, its lambda; for `with-derivative` also its tail
 # entry and its forward entry, over the same names.

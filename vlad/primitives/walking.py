@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import is_real
-from vlad.values import FALSE, String
+from vlad.data.values import FALSE, String
 
 EMPTY = String("")
 

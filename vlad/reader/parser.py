@@ -13,10 +13,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from vlad.errors import Incomplete, VladError
+from vlad.data.errors import Incomplete, VladError
+from vlad.data.source import Source, Span
+from vlad.data.values import FALSE, NIL, TRUE, String, Symbol, Value, symbol
 from vlad.reader.lexer import Token, tokens
-from vlad.source import Source, Span
-from vlad.values import FALSE, NIL, TRUE, String, Symbol, Value, symbol
 
 
 class Name:

@@ -16,10 +16,10 @@ import pytest
 
 import vlad
 import vlad.compile.tiers
+import vlad.data.values
 import vlad.evaluate.explain
-import vlad.values
 from vlad.control.budget import resident_bytes
-from vlad.values import living_symbols
+from vlad.data.values import living_symbols
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2]))

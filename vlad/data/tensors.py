@@ -23,7 +23,7 @@ from typing import Any
 
 from vlad.control.budget import A_LOT, REAL, expect_addresses, expect_array, expect_arrays
 from vlad.control.safe_import import whole
-from vlad.values import FALSE, TRUE, ZERO, Value
+from vlad.data.values import FALSE, TRUE, ZERO, Value
 
 Array = Any
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vlad.tensors import SORT, Tensor, dtype_name, kind_name, on_host
-from vlad.values import ZERO, Code, Deferred, String, Symbol, Value, look
+from vlad.data.tensors import SORT, Tensor, dtype_name, kind_name, on_host
+from vlad.data.values import ZERO, Code, Deferred, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
 _BAR_ESCAPES = {"|": "\\|", **{character: text for character, text in _ESCAPES.items() if character != '"'}}

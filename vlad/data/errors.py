@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from vlad.source import Span
-from vlad.values import Backtrace, Value
-from vlad.write import written
+from vlad.data.source import Span
+from vlad.data.values import Backtrace, Value
+from vlad.data.write import written
 
 
 class VladError(Exception):

@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-from vlad.errors import VladError
-from vlad.tensors import SORT, Array, load_numpy, namespace, on_host
+from vlad.data.errors import VladError
+from vlad.data.tensors import SORT, Array, load_numpy, namespace, on_host
 
 COMPILED = ("cpu", "cuda")  # the devices for which there is a compiler
 CURRENT: ContextVar[str] = ContextVar("CURRENT", default="cpu")

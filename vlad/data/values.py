@@ -33,7 +33,7 @@ from weakref import ReferenceType, WeakValueDictionary, ref
 from vlad.control.budget import expect_bytes
 
 if TYPE_CHECKING:
-    from vlad.source import Span
+    from vlad.data.source import Span
 
 Value = Any
 NIL: tuple[()] = ()
