@@ -6,7 +6,7 @@ import textwrap
 
 from vlad.data.errors import VladError
 from vlad.help import KINDS, Entry, is_elsewhere, lines_of, told
-from vlad.hints import hint_for
+from vlad.messages.hints import hint_for
 
 from .command import NAMES, NOTHING, Theme
 from .knowledge import first_sentence, known, names

@@ -27,7 +27,7 @@ ROOMS = (
     ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns arity items forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
-    ("vlad", "elsewhere spelling hints"),
+    ("vlad.messages", "other_languages spelling hints"),
     (
         "vlad.primitives",
         "special tails error_function elementwise kernels numbers data walking numerals strings arrays "

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import vlad
-from vlad.elsewhere import (
+from vlad.expand.forms import KEYWORDS
+from vlad.messages.hints import names_in
+from vlad.messages.other_languages import (
     CONTINUATIONS,
     FAMILIES,
     FILES,
@@ -26,9 +28,7 @@ from vlad.elsewhere import (
     told,
     words,
 )
-from vlad.expand.forms import KEYWORDS
-from vlad.hints import names_in
-from vlad.spelling import edits, nearest, suggestion
+from vlad.messages.spelling import edits, nearest, suggestion
 
 NAMES = sorted(vlad.Session().known_names() | set(KEYWORDS))
 LETTERS = string.ascii_lowercase + "-?"

@@ -14,7 +14,7 @@ from vlad.data.source import Span, in_library, in_stdlib
 from vlad.data.values import NIL, Backtrace, Value
 from vlad.data.write import written
 from vlad.expand.arity import Signature, wrong_number
-from vlad.hints import speak_of
+from vlad.messages.hints import speak_of
 
 TUPLES = "a tuple of Python's is a pair, or several arguments; `[2, 3]` is a list"
 

@@ -20,8 +20,8 @@ from vlad.control.standard_streams import discard, read_line, same_everywhere, s
 from vlad.data.errors import VladError
 from vlad.evaluate.limits import Limits, Told
 from vlad.evaluate.replay import Beginning, Frames
+from vlad.messages.spelling import nearest
 from vlad.session import Session, not_read
-from vlad.spelling import nearest
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands

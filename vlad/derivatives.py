@@ -21,7 +21,7 @@ from vlad.data.source import Span, in_stdlib
 from vlad.data.tensors import Tensor, is_array
 from vlad.data.values import NIL, Value, is_pair, look
 from vlad.expand.arity import Signature
-from vlad.hints import speak_of
+from vlad.messages.hints import speak_of
 
 Which = int | Sequence[int] | None
 

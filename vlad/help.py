@@ -29,6 +29,7 @@ from vlad.data.errors import VladError
 from vlad.data.values import Primitive
 from vlad.expand.arity import of_row
 from vlad.library import the_library
+from vlad.messages.spelling import suggestion
 from vlad.primitives import (
     contractions,
     control,
@@ -51,7 +52,6 @@ from vlad.primitives import (
     transforms,
 )
 from vlad.public import is_public, members, public_lines, public_names
-from vlad.spelling import suggestion
 
 ARROW = "⇒"
 WIDEST = 100  # characters of a line of sentences

@@ -44,14 +44,14 @@ from vlad.expand.arity import Signature, signature
 from vlad.expand.forms import KEYWORDS, expand_form, made
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
-from vlad.hints import clarify, show_call, speak_of_call, tell_number
 from vlad.library import the_library
 from vlad.life import born, close, expect_open, is_gone
+from vlad.messages.hints import clarify, show_call, speak_of_call, tell_number
+from vlad.messages.spelling import nearest
 from vlad.namespace import Namespace
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.reader.parser import Form, Name, Syntax, read
-from vlad.spelling import nearest
 from vlad.turns import Turns
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from vlad.debugging.retracing import Failure, reached_by, tail_calls_before
 from vlad.debugging.stepping import Stepper, Stop, Watcher
 from vlad.debugging.tracing import Tracer
 from vlad.evaluate.replay import Beginning, Frames
-from vlad.hints import names_in
+from vlad.messages.hints import names_in
+from vlad.messages.spelling import suggestion
 from vlad.session import Session
-from vlad.spelling import suggestion
 
 
 class Debugger(Instrument):

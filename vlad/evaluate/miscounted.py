@@ -19,7 +19,7 @@ from vlad.evaluate.replay import Beginning, Frames, Replay, emission_of, span_of
 from vlad.evaluate.tail_calls import Arrival, is_entered_again, is_of_library, lost_call
 from vlad.expand.arity import arguments_in, as_written, of_row, signature, too_few, wrong_number
 from vlad.expand.patterns import ProcedureSpan
-from vlad.hints import speak_of_pattern
+from vlad.messages.hints import speak_of_pattern
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
 
 MOST_ADAPTERS = 50  # that are asked whether a wrong number of arguments went through them

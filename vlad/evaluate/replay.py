@@ -13,7 +13,7 @@ from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import Global, Primitive, Value, is_procedure
 from vlad.evaluate.emit_python import Emission, Operation
-from vlad.hints import way_into
+from vlad.messages.hints import way_into
 from vlad.primitives.numbers import invalid
 
 MOST_NESTED = 50  # applications on one line

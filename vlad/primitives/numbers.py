@@ -15,7 +15,7 @@ from typing import Any
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor, operands_of, reals_of
 from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value
-from vlad.hints import expected_of, kind, way_with
+from vlad.messages.hints import expected_of, kind, way_with
 from vlad.primitives.elementwise import Arrays, Formula, elementwise, formula, is_elementwise
 from vlad.primitives.special import (
     binary_scale,

@@ -15,11 +15,11 @@ from vlad.data.source import Source, Span, in_library, in_stdlib
 from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Value, look
 from vlad.data.write import written
-from vlad.elsewhere import told
 from vlad.expand.arity import FOR_TENSORS, Signature, takes_lists, wrong_number
+from vlad.messages.other_languages import told
+from vlad.messages.spelling import suggestion
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
-from vlad.spelling import suggestion
 
 NOTHING = "define it, or import the module that does"
 _INVALID = re.compile(r"(Argument|Arguments) to (\S+) (is invalid|do not conform)")

@@ -1,5 +1,5 @@
 """Words that somebody may have meant: known ones that are written much like a word, and what stands here for those of others
-(elsewhere.py).
+(other_languages.py).
 
 In: a word that means nothing, and the words that do.  Out: what to suggest. Called where an error is made, never before.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vlad.elsewhere import told
+from vlad.messages.other_languages import told
 
 # Whose names people write as those of modules.
 MODULES = frozenset(
