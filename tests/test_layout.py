@@ -24,7 +24,7 @@ ROOMS = (
     ),
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
-    ("vlad.core", "kernels nodes names text types check passes resolve simplify"),
+    ("vlad.core", "loop_nests nodes names text types check passes resolve simplify"),
     ("vlad.expand", "scope macros normalize patterns arity items forms"),
     ("vlad.ad", "vector_space rules reverse forward"),
     ("vlad.messages", "other_languages spelling hints"),

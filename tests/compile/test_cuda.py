@@ -18,7 +18,7 @@ from test_kernels import COMBINED, a_product, answered, each, interpreted, made,
 from vlad.compile import cuda, emit_cuda, products
 from vlad.compile.first_order import Block, Function, Program, Return, Slot
 from vlad.compile.functions import is_for_hosts
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import Types
 from vlad.data.tensors import on_host
 from vlad.data.values import FALSE, NUMBERS, TRUE

@@ -30,7 +30,7 @@ from vlad.compile.kernel_text import loop_order, products_text
 from vlad.compile.products import Matrix, Product, as_product
 from vlad.compile.unit import Unit
 from vlad.convert import from_python
-from vlad.core.kernels import (
+from vlad.core.loop_nests import (
     SIZES,
     Access,
     Box,

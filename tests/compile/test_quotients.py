@@ -14,7 +14,7 @@ import vlad
 from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.quotients import quotients
 from vlad.convert import from_python
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
 DIVIDE, ADD = TABLE["/"], TABLE["+"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import vlad
 from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.scaling import scaled
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
 A, C = 0, 1  # the values that are read: an entry, and a number that is known

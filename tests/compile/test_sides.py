@@ -8,7 +8,7 @@ import pytest
 import vlad
 from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.sides import LANES, MOST_IN_LANES, Gathered, in_lanes
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
 SIMD = "#pragma omp simd"

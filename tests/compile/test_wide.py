@@ -22,7 +22,7 @@ from vlad.compile.toolchain import build
 from vlad.compile.unit import Unit
 from vlad.compile.wide import FEWEST_WIDE, nonnegative
 from vlad.convert import from_python
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
 ALONG = Access(0, (1,))

@@ -17,7 +17,7 @@ from typing import Any
 from vlad.compile.refusals import Unbounded, Unsettled
 from vlad.compile.walker import Callee, Instance, Result, Walker, is_way_back
 from vlad.control.gil_yield import make_way
-from vlad.core.kernels import Kernel, Routine
+from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import (
     FROM_NOTHING,
     LONGEST_CHAIN,

@@ -27,7 +27,7 @@ from vlad.compile.reserve import is_narrow
 from vlad.control.budget import expect_bytes, has_room, room
 from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import whole
-from vlad.core.kernels import SIZES
+from vlad.core.loop_nests import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor
 from vlad.data.devices import device_named
 from vlad.data.errors import LimitExceeded, VladError

@@ -44,7 +44,7 @@ from vlad.compile.first_order import (
 from vlad.compile.products import Matrix, Product, as_product
 from vlad.compile.refusals import Failed, Unbounded
 from vlad.compile.rewriting import leaf_kind
-from vlad.core.kernels import SIZES, Kernel, Output, Read, Step, Write
+from vlad.core.loop_nests import SIZES, Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types
 from vlad.data.tensors import Tensor, entries_there
 from vlad.data.values import FALSE, NUMBERS, TRUE, Primitive, Value

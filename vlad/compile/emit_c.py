@@ -43,7 +43,7 @@ from vlad.compile.first_order import (
 )
 from vlad.compile.functions import ONE, OTHER, TWO, needed, single
 from vlad.compile.kernel_text import products_text
-from vlad.core.kernels import SIZES
+from vlad.core.loop_nests import SIZES
 from vlad.data.tensors import Tensor
 from vlad.data.write import LONGEST_AXIS
 

@@ -28,7 +28,7 @@ from vlad.compile.kernel_text import (
     step_text,
     stored_text,
 )
-from vlad.core.kernels import Access, Box, Choice, Kernel, Step, Write, is_apart, start
+from vlad.core.loop_nests import Access, Box, Choice, Kernel, Step, Write, is_apart, start
 
 THREADS = 256  # of a block
 FEWEST_THREADS = 32  # that run in step, whether there is something for all of them or not

@@ -54,7 +54,7 @@ from vlad.compile.functions import applied
 from vlad.compile.lifetimes import places_taken
 from vlad.compile.products import as_product
 from vlad.compile.rewriting import leaf_kind
-from vlad.core.kernels import SIZES, Routine
+from vlad.core.loop_nests import SIZES, Routine
 
 
 class Body:

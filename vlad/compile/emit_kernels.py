@@ -46,7 +46,7 @@ from vlad.compile.sides import (
     in_parts,
 )
 from vlad.compile.wide import SUMS, WIDE, Wide, called, is_of_host, is_wide, kept_entry, nonnegative
-from vlad.core.kernels import SHORT, Choice, Kernel, Output, Read, Step, Write, is_apart, start, words
+from vlad.core.loop_nests import SHORT, Choice, Kernel, Output, Read, Step, Write, is_apart, start, words
 from vlad.core.types import is_of_reals
 
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vlad.compile.kernel_text import C_KINDS, STOP
-from vlad.core.kernels import Routine, contiguous, is_whole, words
+from vlad.core.loop_nests import Routine, contiguous, is_whole, words
 
 # What of functions.c those routines need that are not LAPACK's.
 WITHOUT_LAPACK = {"order": "vlad_order()", "places": "vlad_places()", "sums": ""}

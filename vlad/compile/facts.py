@@ -30,7 +30,7 @@ from vlad.compile.first_order import (
 )
 from vlad.compile.products import as_product
 from vlad.compile.wide import SUMS
-from vlad.core.kernels import Kernel, Step
+from vlad.core.loop_nests import Kernel, Step
 
 # Steps of straight code, before it asks whether to end: some milliseconds. Of a kernel's steps, several are made at a time, and
 # of sums and products more.

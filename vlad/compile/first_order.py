@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, TypeAlias, final
 
-from vlad.core.kernels import Kernel, Routine
+from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import Cell
 from vlad.data.source import Span
 from vlad.data.tensors import Tensor

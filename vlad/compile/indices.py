@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from vlad.core.kernels import Access, Box, Choice, Kernel, Read, Step, Write
+from vlad.core.loop_nests import Access, Box, Choice, Kernel, Read, Step, Write
 
 # Boxes.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from vlad.compile.functions import applied, single
 from vlad.compile.sides import ORDER
-from vlad.core.kernels import SHORT, Access, Kernel, Step, Write, is_whole
+from vlad.core.loop_nests import SHORT, Access, Kernel, Step, Write, is_whole
 from vlad.core.types import is_of_reals
 
 SIMD = "#pragma omp simd"

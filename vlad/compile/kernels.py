@@ -29,7 +29,7 @@ from vlad.compile.first_order import (
 from vlad.compile.indices import Builder, Map, compact, cut, domains, split, turns_of, whole_box
 from vlad.compile.products import as_product, is_whole
 from vlad.control.gil_yield import make_way
-from vlad.core.kernels import SHORT, Access, Box, Kernel, Step, Write
+from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write
 from vlad.data.values import Primitive
 
 MOST_STEPS = 200  # of a kernel into which others are put

@@ -41,7 +41,7 @@ from vlad.compile.first_order import (
 from vlad.compile.rewriting import looping, replace_leaves
 from vlad.compile.sparse import is_zeros
 from vlad.control.gil_yield import make_way
-from vlad.core.kernels import Access, Kernel, Output, Read, Write
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Write
 
 Owner = tuple[Function, int]  # with the number of a parameter, or of a result
 Owning = dict[Each, int]  # loops that may write over their base: the output's number

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vlad.core.kernels import Access, Kernel, Step
+from vlad.core.loop_nests import Access, Kernel, Step
 
 FEWEST = 1 << 13  # multiplications
 

@@ -21,7 +21,7 @@ from vlad.compile.abi import ffi
 from vlad.compile.border import ALONE, CONSTANT, LIST, NOWHERE, REAL, TENSOR, TUPLE, border
 from vlad.compile.interface import Interface
 from vlad.compile.interrupts import Interruptible
-from vlad.core.kernels import SIZES
+from vlad.core.loop_nests import SIZES
 from vlad.core.types import Type, is_tensor
 
 Leaves = Callable[[tuple[Any, ...]], Any]

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from vlad.core.kernels import Choice, Kernel, Step
+from vlad.core.loop_nests import Choice, Kernel, Step
 
 FEWEST_TURNS = 64  # of an innermost loop that is worth having twice
 # By kind, as powers of two: how far from 1 a divisor, and a dividend, may be.

@@ -9,7 +9,7 @@ which member it is only where several are boxed.
 from __future__ import annotations
 
 from vlad.compile.first_order import Leaf, Member
-from vlad.core.kernels import words
+from vlad.core.loop_nests import words
 from vlad.core.types import Cell, Known, Layout, Type, Types, cells_of, found
 from vlad.data.values import FALSE, ZERO
 

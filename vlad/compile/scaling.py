@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from vlad.core.kernels import Kernel, Step
+from vlad.core.loop_nests import Kernel, Step
 
 # By kind: up to where every whole number is one.
 WHOLE = {"float64": 2.0**53, "float32": 2.0**24}

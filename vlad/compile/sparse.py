@@ -38,7 +38,7 @@ from vlad.compile.first_order import (
 )
 from vlad.compile.rewriting import repeated
 from vlad.control.gil_yield import make_way
-from vlad.core.kernels import Access, Choice, Kernel, Output, Read, Step, Write, is_apart
+from vlad.core.loop_nests import Access, Choice, Kernel, Output, Read, Step, Write, is_apart
 
 FEWEST_TO_ONE = 2  # entries of the whole for each that is not zero
 # Zeros but at places that are known are found where they are read, in one loop with others. Only of so many entries, in sums that

@@ -38,7 +38,7 @@ from vlad.compile.first_order import (
 from vlad.compile.representation import Representation
 from vlad.compile.walker import Callee, Instance, Result, Walker
 from vlad.control.gil_yield import make_way
-from vlad.core.kernels import Kernel, Routine
+from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
 from vlad.data.source import Span

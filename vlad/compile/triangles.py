@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from vlad.compile.first_order import Each, Function, Leaf, Program, Slot, statements
 from vlad.compile.rewriting import substitute
-from vlad.core.kernels import Routine
+from vlad.core.loop_nests import Routine
 
 
 def solve_triangles(program: Program) -> Program:

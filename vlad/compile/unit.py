@@ -23,7 +23,7 @@ from vlad.compile.sparse import add_in_places
 from vlad.compile.specialize import Specializer
 from vlad.compile.triangles import solve_triangles
 from vlad.compile.walker import Instance
-from vlad.core.kernels import Kernel
+from vlad.core.loop_nests import Kernel
 from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN, TooLarge, Types
 from vlad.data.tensors import Tensor
 from vlad.data.values import Code, Value

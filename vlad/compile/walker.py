@@ -13,7 +13,7 @@ from typing import Any
 
 from vlad.compile.fixed import Fixed
 from vlad.compile.refusals import Unbounded, Unsettled
-from vlad.core.kernels import SIZES, Kernel, Routine
+from vlad.core.loop_nests import SIZES, Kernel, Routine
 from vlad.core.nodes import (
     Apply,
     Atom,

@@ -33,7 +33,7 @@ from typing import final
 from vlad.compile.functions import BETTER, OWN, single
 from vlad.compile.kernel_text import SIMD, operand_texts
 from vlad.compile.quotients import Quotients
-from vlad.core.kernels import SIZES, Access, Choice, Kernel, Step, Write, words
+from vlad.core.loop_nests import SIZES, Access, Choice, Kernel, Step, Write, words
 
 WIDE = "defined(VLAD_WIDE)"
 LENGTH, VECTORS = 64, 4  # bytes of a vector, vectors in a turn of the loop

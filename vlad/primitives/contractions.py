@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from vlad.control.budget import expect_array
-from vlad.core.kernels import Access, contiguous
+from vlad.core.loop_nests import Access, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.devices import device_of
 from vlad.data.errors import VladError

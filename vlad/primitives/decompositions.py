@@ -16,7 +16,7 @@ import math
 from typing import Any
 
 from vlad.control.budget import expect_arrays
-from vlad.core.kernels import Access, Output, Routine, contiguous
+from vlad.core.loop_nests import Access, Output, Routine, contiguous
 from vlad.data.devices import device_of
 from vlad.data.tensors import Array, kind_name, made, namespace, operands_of, quiet
 from vlad.data.values import NIL, Primitive, Value, list_of

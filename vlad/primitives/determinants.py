@@ -24,7 +24,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.core.kernels import Access, Output, Routine, contiguous
+from vlad.core.loop_nests import Access, Output, Routine, contiguous
 from vlad.data.devices import device_of
 from vlad.data.errors import VladError
 from vlad.data.tensors import Array, made, namespace, quiet, shape_text

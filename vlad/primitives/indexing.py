@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.control.budget import expect_arrays
-from vlad.core.kernels import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
 from vlad.core.types import has_tangents, is_of_reals, is_real, is_tensor
 from vlad.data.devices import add_at, device_of
 from vlad.data.errors import VladError

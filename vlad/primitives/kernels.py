@@ -1,6 +1,6 @@
 """What the type rules of tensors have in common: `w` is the compiler's Walker (compile/walker.py), an operand what it knows.
 
-A rule says of which shape and kind the answer is and by which loops (core/kernels.py) it comes about. Shapes and axes are known
+A rule says of which shape and kind the answer is and by which loops (core/loop_nests.py) it comes about. Shapes and axes are known
 when a program is compiled; what is known only when it runs is for tier 0. How kinds of number mix is stated nowhere here:
 `asked_kind` asks the rows' own rules.
 """
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from vlad.core.kernels import (
+from vlad.core.loop_nests import (
     Access,
     Choice,
     Kernel,

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.devices import checking_singularity, device_of
 from vlad.data.errors import VladError

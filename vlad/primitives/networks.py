@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from vlad.control.budget import expect_array
-from vlad.core.kernels import Access, Kernel, Output, Read, Step, Write, contiguous
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.data.devices import device_named, device_of
 from vlad.data.errors import VladError
 from vlad.data.tensors import SORT, Array, Tensor, made, numbers, operands_of, quiet, shape_text

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.control.budget import expect_array, expect_arrays
-from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import is_real, is_tensor
 from vlad.data.devices import Device, current, stable_order
 from vlad.data.errors import VladError

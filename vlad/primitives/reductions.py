@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.control.budget import expect_array, expect_arrays
-from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import has_tangents, is_tensor
 from vlad.data.devices import device_of, sums_along
 from vlad.data.errors import VladError

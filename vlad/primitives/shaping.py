@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.control.budget import expect_array
-from vlad.core.kernels import Access, Kernel, Output, Read, Write, contiguous
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.errors import VladError
 from vlad.data.tensors import (

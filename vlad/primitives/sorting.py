@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.control.budget import expect_arrays, expect_seconds
-from vlad.core.kernels import Access, Kernel, Output, Read, Routine, Write, contiguous
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Write, contiguous
 from vlad.data.devices import stable_order
 from vlad.data.tensors import Array, made, namespace, numbers
 from vlad.data.values import Primitive, Value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.control.budget import expect_array, expect_arrays, expect_bytes
-from vlad.core.kernels import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
+from vlad.core.loop_nests import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_real, is_tensor
 from vlad.data.devices import current, device_named, device_of, moved, name_of
 from vlad.data.errors import VladError
