@@ -30,7 +30,7 @@ ROOMS = (
     ("vlad.messages", "other_languages spelling hints"),
     (
         "vlad.primitives",
-        "special tails error_function elementwise kernels numbers data walking numerals strings arrays "
+        "special tails error_function elementwise type_rules numbers data walking numerals strings arrays "
         "products shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control transforms table",
     ),

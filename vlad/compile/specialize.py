@@ -43,7 +43,7 @@ from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
 from vlad.data.source import Span
 from vlad.data.values import ZERO, Code, Deferred, Global, Primitive, String, Value, character_list, look
-from vlad.primitives.kernels import filled, kind_of
+from vlad.primitives.type_rules import filled, kind_of
 
 UNSOLVED = "A variable is used before it is defined"
 

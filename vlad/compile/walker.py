@@ -59,7 +59,7 @@ from vlad.data.values import (
 )
 from vlad.expand.arity import too_few
 from vlad.primitives.files import Files
-from vlad.primitives.kernels import drawn, entry_by_entry
+from vlad.primitives.type_rules import drawn, entry_by_entry
 
 MOST_SHAPES = 4  # that the operands of a call have, for each of which it is made apart
 

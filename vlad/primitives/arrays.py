@@ -18,8 +18,8 @@ from vlad.data.devices import current, device_of
 from vlad.data.errors import VladError
 from vlad.data.tensors import SORT, Array, Tensor, made, namespace, on_host, quiet, shape_text
 from vlad.data.values import FALSE, ZERO, Boolean, Primitive, String, Symbol, Value, look
-from vlad.primitives.kernels import plain
 from vlad.primitives.numbers import invalid
+from vlad.primitives.type_rules import plain
 
 KINDS = {"boolean": "bool"} | {name: name for name in ("float64", "float32", "int64", "int32")}
 MOST_AXES = 32

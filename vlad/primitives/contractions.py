@@ -23,9 +23,9 @@ from vlad.data.tensors import Array, Tensor, alike, expect_together, made, numbe
 from vlad.data.values import FALSE, Primitive, String, Value, list_of, look
 from vlad.primitives.arrays import array_of, constant, dimensions, reshaped_to, row
 from vlad.primitives.elementwise import library, unlike
-from vlad.primitives.kernels import asked_kind, is_number, kind_of, known, loops, shape_of, unfit
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import product
+from vlad.primitives.type_rules import asked_kind, is_number, kind_of, known, loops, shape_of, unfit
 
 Shape = tuple[int, ...]
 Lengths = dict[str, int]

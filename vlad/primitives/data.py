@@ -28,8 +28,8 @@ from vlad.data.values import (
     look,
 )
 from vlad.data.write import written
-from vlad.primitives.kernels import entry_by_entry, every
 from vlad.primitives.numbers import invalid
+from vlad.primitives.type_rules import entry_by_entry, every
 
 # What is known of a value (`k`, with a `type`) is looked at through the compiler's Walker (`w`, compile/walker.py).
 

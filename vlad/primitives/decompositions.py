@@ -23,18 +23,6 @@ from vlad.data.values import NIL, Primitive, Value, list_of
 from vlad.primitives.arrays import array_of, constant, lengths_of, row
 from vlad.primitives.data import boolean
 from vlad.primitives.determinants import abstract_singular
-from vlad.primitives.kernels import (
-    Shape,
-    copied,
-    filled,
-    kind_of,
-    known,
-    put_together,
-    reduced,
-    reshaped,
-    shape_of,
-    unfit,
-)
 from vlad.primitives.linear_algebra import (
     abstract_symmetric_part,
     diagonal_of,
@@ -50,6 +38,18 @@ from vlad.primitives.linear_algebra import (
     unit_matrix,
 )
 from vlad.primitives.shaping import in_shape
+from vlad.primitives.type_rules import (
+    Shape,
+    copied,
+    filled,
+    kind_of,
+    known,
+    put_together,
+    reduced,
+    reshaped,
+    shape_of,
+    unfit,
+)
 
 # Entries of a vector that differ by less than this factor are equally large: rounding does not choose between them.
 ALIKE = 0.999

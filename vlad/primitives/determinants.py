@@ -31,19 +31,6 @@ from vlad.data.tensors import Array, made, namespace, quiet, shape_text
 from vlad.data.values import Primitive, Value
 from vlad.primitives.arrays import array_of, row
 from vlad.primitives.elementwise import unlike
-from vlad.primitives.kernels import (
-    Shape,
-    copied,
-    filled,
-    known,
-    loops,
-    put_together,
-    reduced,
-    repeated,
-    reshaped,
-    shape_of,
-    unfit,
-)
 from vlad.primitives.linear_algebra import (
     AS_PRIMAL,
     EFFORTS,
@@ -57,6 +44,19 @@ from vlad.primitives.linear_algebra import (
     square_matrix,
     square_shape,
     unit_matrix,
+)
+from vlad.primitives.type_rules import (
+    Shape,
+    copied,
+    filled,
+    known,
+    loops,
+    put_together,
+    reduced,
+    repeated,
+    reshaped,
+    shape_of,
+    unfit,
 )
 
 

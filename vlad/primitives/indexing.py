@@ -35,7 +35,8 @@ from vlad.primitives.arrays import (
     whole,
 )
 from vlad.primitives.elementwise import apart, elementwise, is_elementwise
-from vlad.primitives.kernels import (
+from vlad.primitives.numbers import invalid
+from vlad.primitives.type_rules import (
     Shape,
     answer_of,
     as_kind,
@@ -56,7 +57,6 @@ from vlad.primitives.kernels import (
     unfit,
     within,
 )
-from vlad.primitives.numbers import invalid
 
 # Of an index that is computed; one that is known is told, too.
 OUT_OF_RANGE = {

@@ -21,7 +21,10 @@ from vlad.data.tensors import Array, expect_together, made, namespace, operands_
 from vlad.data.values import FALSE, Primitive, Value
 from vlad.primitives.arrays import array_of, constant, flag, lengths_of, reals, row
 from vlad.primitives.elementwise import library, unlike
-from vlad.primitives.kernels import (
+from vlad.primitives.numbers import invalid
+from vlad.primitives.products import expect_multiplications, product
+from vlad.primitives.shaping import in_shape
+from vlad.primitives.type_rules import (
     Shape,
     as_kind,
     broadcast_shape,
@@ -37,9 +40,6 @@ from vlad.primitives.kernels import (
     shape_of,
     unfit,
 )
-from vlad.primitives.numbers import invalid
-from vlad.primitives.products import expect_multiplications, product
-from vlad.primitives.shaping import in_shape
 
 
 def _matmul(a: Value, b: Value) -> Value:

@@ -33,7 +33,9 @@ from vlad.primitives.arrays import (
 )
 from vlad.primitives.elementwise import library
 from vlad.primitives.indexing import OUT_OF_RANGE, whole_places
-from vlad.primitives.kernels import (
+from vlad.primitives.numbers import invalid
+from vlad.primitives.products import product
+from vlad.primitives.type_rules import (
     Shape,
     as_numbers,
     as_reals,
@@ -46,8 +48,6 @@ from vlad.primitives.kernels import (
     put_together,
     shape_of,
 )
-from vlad.primitives.numbers import invalid
-from vlad.primitives.products import product
 
 Pair = tuple[int, int]
 

@@ -19,7 +19,8 @@ from vlad.data.tensors import Array, Tensor, expect_together, kind_name, made, n
 from vlad.data.values import TRUE, Primitive, Value
 from vlad.primitives.arrays import array_of, reals, row
 from vlad.primitives.elementwise import library, unlike
-from vlad.primitives.kernels import (
+from vlad.primitives.numbers import invalid
+from vlad.primitives.type_rules import (
     as_kind,
     as_number,
     as_reals,
@@ -29,7 +30,6 @@ from vlad.primitives.kernels import (
     reduced,
     shape_of,
 )
-from vlad.primitives.numbers import invalid
 
 # Squares go wrong long before what they are squares of: they overflow, and below the least normal number they lose their digits.
 # By kind: the least root of a sum of squares that is right to the last digit; a power of two that brings any vector whose root

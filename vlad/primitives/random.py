@@ -26,12 +26,12 @@ from vlad.data.tensors import Array, Tensor, made, namespace, on_host
 from vlad.data.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
 from vlad.primitives.indexing import whole_places
-from vlad.primitives.kernels import (
+from vlad.primitives.numbers import invalid, only_reals
+from vlad.primitives.shaping import MOST_LISTED, abstract_split, split_tensor
+from vlad.primitives.type_rules import (
     conversion,
     known,
 )
-from vlad.primitives.numbers import invalid, only_reals
-from vlad.primitives.shaping import MOST_LISTED, abstract_split, split_tensor
 
 UNIFORM, NORMAL, INTEGER, PERMUTATION, SPLIT = range(5)  # purposes
 NO_RANGE = "Bounds given to {} make no range"

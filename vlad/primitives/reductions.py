@@ -26,7 +26,7 @@ from vlad.primitives.arrays import (
     row,
 )
 from vlad.primitives.data import boolean
-from vlad.primitives.kernels import (
+from vlad.primitives.type_rules import (
     as_kind,
     as_numbers,
     as_reals,

@@ -36,7 +36,8 @@ from vlad.primitives.arrays import (
     whole,
 )
 from vlad.primitives.elementwise import library, unlike
-from vlad.primitives.kernels import (
+from vlad.primitives.numbers import invalid
+from vlad.primitives.type_rules import (
     Shape,
     as_number,
     asked_kind,
@@ -52,7 +53,6 @@ from vlad.primitives.kernels import (
     shape_of,
     unfit,
 )
-from vlad.primitives.numbers import invalid
 
 MOST_LISTED = 128  # entries that become elements of a list in compiled code
 

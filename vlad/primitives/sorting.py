@@ -17,7 +17,7 @@ from vlad.data.devices import stable_order
 from vlad.data.tensors import Array, made, namespace, numbers
 from vlad.data.values import Primitive, Value
 from vlad.primitives.arrays import LAST, array_of, axis_of, constant, row
-from vlad.primitives.kernels import (
+from vlad.primitives.type_rules import (
     Shape,
     as_kind,
     as_numbers,

@@ -46,7 +46,9 @@ from vlad.primitives.arrays import (
 )
 from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.elementwise import apart, unlike
-from vlad.primitives.kernels import (
+from vlad.primitives.numbers import invalid
+from vlad.primitives.shaping import MOST_LISTED, stacked
+from vlad.primitives.type_rules import (
     as_kind,
     broadcast_shape,
     copied,
@@ -64,8 +66,6 @@ from vlad.primitives.kernels import (
     unfit,
     within,
 )
-from vlad.primitives.numbers import invalid
-from vlad.primitives.shaping import MOST_LISTED, stacked
 
 
 def _tensor(data: Value) -> Value:

@@ -28,8 +28,8 @@ from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor
 from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Value, is_procedure, list_of, look
 from vlad.primitives.arrays import elements
-from vlad.primitives.kernels import as_kind, filled, kind_of, shape_of
 from vlad.primitives.numbers import invalid
+from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
 
 # Codes of the system: how each is told to people, the names it is closed over, its lambda; for `with-derivative` also its tail
 # entry and its forward entry, over the same names.

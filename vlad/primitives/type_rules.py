@@ -1,7 +1,7 @@
 """What the type rules of tensors have in common: `w` is the compiler's Walker (compile/walker.py), an operand what it knows.
 
-A rule says of which shape and kind the answer is and by which loops (core/loop_nests.py) it comes about. Shapes and axes are known
-when a program is compiled; what is known only when it runs is for tier 0. How kinds of number mix is stated nowhere here:
+A rule gives the shape and kind of the result and the loops that compute it (core/loop_nests.py). Shapes and axes are known
+when a program is compiled; what is known only when it runs is for tier 0. How kinds of number mix is not stated here:
 `asked_kind` asks the rows' own rules.
 """
 
