@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 
 from vlad.data.values import Code
-from vlad.evaluate.explain import tell
-from vlad.evaluate.replay import emission_of
+from vlad.evaluate.errors.explain import tell
+from vlad.evaluate.errors.replay import emission_of
 from vlad.session import Session
 
 from .display import place_of

@@ -16,13 +16,13 @@ from hypothesis import settings
 import vlad.compile.optimize
 import vlad.compile.tiers
 import vlad.core.passes
-import vlad.evaluate.explain
+import vlad.evaluate.errors.explain
 from vlad.control.frame_stack import with_room
 
 vlad.core.passes.CHECKING = True
 vlad.compile.optimize.CHECKING = True
 vlad.compile.tiers.RAISING = True
-vlad.evaluate.explain.RAISING = True
+vlad.evaluate.errors.explain.RAISING = True
 
 # Tests call from so deep within pytest that most procedures go to and fro over the end of a piece of frames. (Pytest's own hooks
 # around a test are generators, whose frames lie elsewhere: so the method is replaced.)

@@ -34,7 +34,9 @@ ROOMS = (
         "products shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control transforms table",
     ),
-    ("vlad.evaluate", "limits emit_python tail_calls replay miscounted explain calls overtaking"),
+    ("vlad.evaluate", "limits emit_python"),
+    ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
+    ("vlad.evaluate", "machine overtaking"),
     (
         "vlad.compile",
         "refusals first_order representation rewriting fixed walker analyze specialize boxes sums optimize "
@@ -138,7 +140,9 @@ def test_imports_go_upward(module: str) -> None:
     assert faults(module, imports(module)) == []
 
 
-@pytest.mark.parametrize("name", ["vlad.session", "vlad.evaluate.calls", "vlad.core.simplify", "repl.prompt"])
+@pytest.mark.parametrize(
+    "name", ["vlad.session", "vlad.evaluate.machine", "vlad.core.simplify", "repl.prompt"]
+)
 def test_the_test_sees_a_wrong_import(name: str) -> None:
     """An import downward is found; the top-level `repl`, which would be a second copy of vlad.repl, is refused below."""
     wrong = faults("vlad.core.nodes", iter([(1, name)]))

@@ -2,7 +2,7 @@
 
 In: an error that a call ended with, the procedure, and the arguments.  Out: the same error, told so. Called by convert.py and
 derivatives.py when something has failed, never before. What a program does wrong in its own text is told there
-(evaluate/explain.py); this is for calls that stand in no such text.
+(evaluate/errors/explain.py); this is for calls that stand in no such text.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from vlad import __version__
 from vlad.control.safe_import import package_of
 from vlad.control.standard_streams import discard, read_line, same_everywhere, say
 from vlad.data.errors import VladError
+from vlad.evaluate.errors.replay import Beginning, Frames
 from vlad.evaluate.limits import Limits, Told
-from vlad.evaluate.replay import Beginning, Frames
 from vlad.messages.spelling import nearest
 from vlad.session import Session, not_read
 

@@ -38,8 +38,8 @@ from vlad.data.values import (
 )
 from vlad.data.write import written
 from vlad.described import code_of
-from vlad.evaluate.calls import Machine
 from vlad.evaluate.limits import Interrupted, Limits, deep_recursion
+from vlad.evaluate.machine import Machine
 from vlad.expand.arity import Signature, signature
 from vlad.expand.forms import KEYWORDS, expand_form, made
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms

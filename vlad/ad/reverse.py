@@ -4,7 +4,7 @@ In: a Lambda in A-normal form.  Out: its tail entry, a Lambda from (κ . x) to (
     κ        the backpropagator, accumulated so far, for the pair (f̄ . x̄) of this call
     β        ȳ ↦ κ (f̄ . x̄)
 With κ the identity it is the textbook transform: that is how a call that is not in tail position is made.
-Called by evaluate/calls.py on closures' lambdas (and by the compiler on types'); knows neither. The output is core
+Called by evaluate/machine.py on closures' lambdas (and by the compiler on types'); knows neither. The output is core
 like any other, so transforming it again is legal: that is how nesting works.
 
 Where it differs from the paper, and why (design.md section 3): values stay bare, so a sensitivity is the only new variable of

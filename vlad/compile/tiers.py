@@ -43,7 +43,7 @@ from vlad.control.standard_streams import say
 from vlad.data.errors import LimitExceeded, VladError
 from vlad.data.source import Span
 from vlad.data.values import Code, Global, Value, is_procedure, look
-from vlad.evaluate.explain import tell
+from vlad.evaluate.errors.explain import tell
 from vlad.evaluate.limits import AGAIN_SECONDS, Told, too_deep
 from vlad.evaluate.overtaking import called, is_own_step
 from vlad.primitives.numerals import LONG

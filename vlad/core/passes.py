@@ -1,6 +1,6 @@
 """The runner that every pass over core goes through: names it, checks its result where asked, times it, shows it.
 
-Called by evaluate/calls.py (and by the compiler). `CHECKING` is on in the tests; `observers` see each result, which is how
+Called by evaluate/machine.py (and by the compiler). `CHECKING` is on in the tests; `observers` see each result, which is how
 `vlad show` and the timings look in.
 """
 

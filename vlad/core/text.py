@@ -2,7 +2,7 @@
 
 `print_core` shows a lambda or a body as an expression of the language itself; `read_core` reads it back; `read_expression` reads
 nested expressions too and flattens them: derivative rules and the system's own procedures are written so. Called by the tests
-of every pass, by `vlad show`, by ad/rules.py and evaluate/calls.py.
+of every pass, by `vlad show`, by ad/rules.py and evaluate/machine.py.
 
     (lambda (x y) (let* ((a (* x x)) (letrec (f (lambda …)) …) …) result))
     (lambda (x) (over y z) body)                                  a closure holds y and z, whatever the body reads

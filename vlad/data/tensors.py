@@ -7,7 +7,7 @@
                 but in one place costs O(1) a term, and one array in all
 
 Python's operators between tensors and reals are the language's, with broadcasting; anything else is a TypeError or a ValueError,
-which evaluate/explain.py turns into an error of the language. Only tensors of reals have tangents: any other stands for its
+which evaluate/errors/explain.py turns into an error of the language. Only tensors of reals have tangents: any other is its
 own zero. NumPy is imported when the first tensor is made.
 """
 

@@ -19,7 +19,7 @@ from vlad.debugging.instrumented import Activation, Instrument, Place, line_of
 from vlad.debugging.retracing import Failure, reached_by, tail_calls_before
 from vlad.debugging.stepping import Stepper, Stop, Watcher
 from vlad.debugging.tracing import Tracer
-from vlad.evaluate.replay import Beginning, Frames
+from vlad.evaluate.errors.replay import Beginning, Frames
 from vlad.messages.hints import names_in
 from vlad.messages.spelling import suggestion
 from vlad.session import Session

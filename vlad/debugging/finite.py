@@ -22,8 +22,8 @@ from vlad.data.write import real_text
 from vlad.debugging.frames import active_frames, shortened
 from vlad.debugging.instrumented import Place
 from vlad.debugging.origins import Phase, differentiated, phase_of
-from vlad.evaluate.explain import placed
-from vlad.evaluate.miscounted import Counted
+from vlad.evaluate.errors.explain import placed
+from vlad.evaluate.errors.miscounted import Counted
 
 MOST_PARTS = 10_000  # of a structure that are looked at
 MOST_NEW_PARTS = (

@@ -18,7 +18,7 @@ from vlad.data.values import Code, Value, is_procedure, look
 from vlad.data.write import written
 from vlad.debugging.origins import described, root_of
 from vlad.evaluate.emit_python import Emission
-from vlad.evaluate.replay import Frames, Replay, emission_of, span_of
+from vlad.evaluate.errors.replay import Frames, Replay, emission_of, span_of
 
 MOST_FRAMES = 1000  # that are gathered, of a very deep stack the innermost
 MOST_OUTER_FRAMES = 100  # and after an error the outermost

@@ -17,7 +17,7 @@ from vlad.core.nodes import Apply, Binding, Body, Lambda, Variable
 from vlad.core.simplify import bound_in
 from vlad.data.source import Span
 from vlad.data.values import Code
-from vlad.evaluate.calls import lambdas_within
+from vlad.evaluate.machine import lambdas_within
 from vlad.expand.patterns import ProcedureSpan
 
 DEEPEST = 6  # transforms of transforms that are told apart

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from types import FrameType
 
-from vlad.evaluate.calls import make_bounce
+from vlad.evaluate.machine import make_bounce
 
 MOST_FRAMES = 1000  # that are looked through: data that nest deep are walked through by calls
 _EMITTED = ("<vlad>", "<vlad adapter>")

@@ -17,7 +17,7 @@ import pytest
 import vlad
 import vlad.compile.tiers
 import vlad.data.values
-import vlad.evaluate.explain
+import vlad.evaluate.errors.explain
 from vlad.control.budget import resident_bytes
 from vlad.data.values import living_symbols
 
@@ -50,7 +50,7 @@ WIDE = "x" * (1 << 20)
 @pytest.fixture(autouse=True)
 def faults_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is for a host: what would be a fault of the evaluator ends in an error of ours."""
-    monkeypatch.setattr(vlad.evaluate.explain, "RAISING", False)
+    monkeypatch.setattr(vlad.evaluate.errors.explain, "RAISING", False)
     monkeypatch.setattr(vlad.compile.tiers, "RAISING", False)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import vlad
 import vlad.compile.tiers
-import vlad.evaluate.explain
+import vlad.evaluate.errors.explain
 from vlad.primitives.table import TABLE
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -34,7 +34,7 @@ OPERANDS = (
 
 @pytest.fixture(autouse=True)
 def faults_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vlad.evaluate.explain, "RAISING", False)
+    monkeypatch.setattr(vlad.evaluate.errors.explain, "RAISING", False)
     monkeypatch.setattr(vlad.compile.tiers, "RAISING", False)
 
 

@@ -18,10 +18,18 @@ from vlad.data.source import Span, in_library, is_ours
 from vlad.data.tensors import NoCondition
 from vlad.data.values import Backtrace, Code
 from vlad.evaluate.emit_python import Emission
+from vlad.evaluate.errors.miscounted import Counted, miscounted
+from vlad.evaluate.errors.replay import (
+    FAULTS,
+    Beginning,
+    Frames,
+    Replay,
+    emission_of,
+    emitted_frames,
+    span_of,
+)
+from vlad.evaluate.errors.tail_calls import Arrival, lost_call
 from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
-from vlad.evaluate.miscounted import Counted, miscounted
-from vlad.evaluate.replay import FAULTS, Beginning, Frames, Replay, emission_of, emitted_frames, span_of
-from vlad.evaluate.tail_calls import Arrival, lost_call
 from vlad.expand.arity import NO_PAIR
 
 LONGEST_BACKTRACE = 12

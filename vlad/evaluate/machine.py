@@ -43,9 +43,9 @@ from vlad.data.values import (
     look,
 )
 from vlad.evaluate.emit_python import Family, emit
-from vlad.evaluate.explain import explained, located
+from vlad.evaluate.errors.explain import explained, located
+from vlad.evaluate.errors.replay import Beginning, Frames, emitted_frames, not_a_procedure
 from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
-from vlad.evaluate.replay import Beginning, Frames, emitted_frames, not_a_procedure
 
 NOTHING = (None,) * 7
 

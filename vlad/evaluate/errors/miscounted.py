@@ -15,8 +15,8 @@ from vlad.data.source import Source, Span, in_library
 from vlad.data.values import NIL, Code, look
 from vlad.data.write import written
 from vlad.evaluate.emit_python import MOST_OPERANDS, Operation
-from vlad.evaluate.replay import Beginning, Frames, Replay, emission_of, span_of
-from vlad.evaluate.tail_calls import Arrival, is_entered_again, is_of_library, lost_call
+from vlad.evaluate.errors.replay import Beginning, Frames, Replay, emission_of, span_of
+from vlad.evaluate.errors.tail_calls import Arrival, is_entered_again, is_of_library, lost_call
 from vlad.expand.arity import arguments_in, as_written, of_row, signature, too_few, wrong_number
 from vlad.expand.patterns import ProcedureSpan
 from vlad.messages.hints import speak_of_pattern
