@@ -37,13 +37,14 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
     ("vlad.evaluate", "machine overtaking"),
+    ("vlad.compile.ir", "refusals program representation rewriting"),
     (
         "vlad.compile",
-        "refusals first_order representation rewriting fixed walker analyze specialize boxes sums optimize "
-        "loops fuse products indices kernels sparse owned lifetimes triangles abi reserve cache toolchain "
-        "blas vectors interrupts border functions sides kernel_text expressions scaling quotients wide "
-        "emit_products emit_kernels emit_routines facts c_names c_text definitions emit_function emit_c "
-        "emit_cuda cuda identity interface quick unit calls beside tiers whole",
+        "fixed walker analyze specialize boxes sums optimize loops fuse products indices kernels sparse owned "
+        "lifetimes triangles abi reserve cache toolchain blas vectors interrupts border functions sides "
+        "kernel_text expressions scaling quotients wide emit_products emit_kernels emit_routines facts "
+        "c_names c_text definitions emit_function emit_c emit_cuda cuda identity interface quick unit calls "
+        "beside tiers whole",
     ),
     (
         "vlad",

@@ -775,7 +775,7 @@ class Session(Namespace):
         written. Raises VladError."""
         from vlad.compile import toolchain, whole
         from vlad.compile.c_text import identifier
-        from vlad.compile.refusals import Unavailable
+        from vlad.compile.ir.refusals import Unavailable
 
         output = os.fspath(output)
         with self._lock:

@@ -18,7 +18,7 @@ from hypothesis.strategies import sampled_from
 import vlad
 from vlad.compile import calls, tiers
 from vlad.compile.beside import BESIDE, TURN, Abandoned
-from vlad.compile.refusals import Unbounded
+from vlad.compile.ir.refusals import Unbounded
 from vlad.control import gil_yield
 from vlad.evaluate.limits import out_of_time
 

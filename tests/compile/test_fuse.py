@@ -7,7 +7,7 @@ import pytest
 import vlad
 from vlad.compile import fuse
 from vlad.compile.calls import compile_call
-from vlad.compile.first_order import Program
+from vlad.compile.ir.program import Program
 from vlad.compile.unit import Unit
 
 DEFINITIONS = """

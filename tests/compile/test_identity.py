@@ -14,7 +14,7 @@ from vlad.compile import cache
 from vlad.compile.calls import compile_call
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import read_interface
-from vlad.compile.refusals import Unbounded
+from vlad.compile.ir.refusals import Unbounded
 from vlad.convert import from_python
 from vlad.core.types import LONGEST_CHAIN
 from vlad.data.write import written

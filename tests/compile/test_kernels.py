@@ -23,9 +23,9 @@ from vlad.compile.abi import ffi
 from vlad.compile.blas import product as library_product
 from vlad.compile.c_text import constant_text
 from vlad.compile.emit_kernels import kernel_lines
-from vlad.compile.first_order import Each, Leaf, Slot, statements
 from vlad.compile.functions import needed
 from vlad.compile.indices import compact, cut, pieces, split
+from vlad.compile.ir.program import Each, Leaf, Slot, statements
 from vlad.compile.kernel_text import loop_order, products_text
 from vlad.compile.products import Matrix, Product, as_product
 from vlad.compile.unit import Unit

@@ -16,8 +16,8 @@ import pytest
 import vlad
 from vlad.compile import toolchain
 from vlad.compile.abi import ffi
+from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.owned import owning
-from vlad.compile.refusals import Unbounded
 from vlad.compile.reserve import reserve
 from vlad.compile.unit import Unit
 from vlad.convert import from_python

@@ -25,7 +25,7 @@ import vlad
 from vlad.compile import calls, tiers, toolchain
 from vlad.compile.beside import BESIDE
 from vlad.compile.calls import compile_call
-from vlad.compile.refusals import MOST_VARIANTS, Mismatch, Unbounded
+from vlad.compile.ir.refusals import MOST_VARIANTS, Mismatch, Unbounded
 from vlad.convert import Procedure, from_python
 from vlad.data.errors import LimitExceeded
 from vlad.data.values import TRUE

@@ -20,7 +20,7 @@ import pytest
 import vlad
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import ffi
-from vlad.compile.refusals import Unavailable
+from vlad.compile.ir.refusals import Unavailable
 from vlad.control.async_exceptions import raise_in
 
 UNIT = """union vlad_word { double d; long i; void *p; };

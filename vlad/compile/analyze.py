@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.compile.refusals import Unbounded, Unsettled
+from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.compile.walker import Callee, Instance, Result, Walker, is_way_back
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import Kernel, Routine

@@ -17,7 +17,7 @@ from typing import Any
 
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import ffi
-from vlad.compile.refusals import Unavailable
+from vlad.compile.ir.refusals import Unavailable
 
 CONSTANT, REAL, TENSOR = range(3)  # as border.c has them
 ALONE, LIST, TUPLE = range(3)

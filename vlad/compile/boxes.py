@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Box,
     Compute,
@@ -26,7 +26,7 @@ from vlad.compile.first_order import (
     Unbox,
     blocks,
 )
-from vlad.compile.rewriting import fixed_cells, substitute
+from vlad.compile.ir.rewriting import fixed_cells, substitute
 
 # What is better left in its box.
 

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from vlad.compile.first_order import Function, Immediate, Leaf
+from vlad.compile.ir.program import Function, Immediate, Leaf
 from vlad.data.source import Span
 
 LONGEST_NAME, LONGEST_COMMENT = 40, 200  # characters of what a program names, in C

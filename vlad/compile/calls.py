@@ -17,12 +17,12 @@ from typing import Any
 
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
-from vlad.compile.first_order import Member
 from vlad.compile.fixed import Places, needed, whole_numbers, with_fixed
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
+from vlad.compile.ir.program import Member
+from vlad.compile.ir.refusals import MOST_LENGTHS, Failed, Mismatch, Narrow, Unbounded
 from vlad.compile.quick import Quick, arguments_of, is_fixed, quick
-from vlad.compile.refusals import MOST_LENGTHS, Failed, Mismatch, Narrow, Unbounded
 from vlad.compile.reserve import is_narrow
 from vlad.control.budget import expect_bytes, has_room, room
 from vlad.control.frame_stack import with_room

@@ -18,7 +18,7 @@ from vlad.compile import emit_cuda
 from vlad.compile.c_text import within_comment
 from vlad.compile.emit_cuda import Launches, Unfit
 from vlad.compile.facts import Facts
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Branch,
     Compute,
@@ -41,9 +41,9 @@ from vlad.compile.first_order import (
     leaves_read,
     statements,
 )
+from vlad.compile.ir.refusals import Failed, Unbounded
+from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.products import Matrix, Product, as_product
-from vlad.compile.refusals import Failed, Unbounded
-from vlad.compile.rewriting import leaf_kind
 from vlad.core.loop_nests import SIZES, Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types
 from vlad.data.tensors import Tensor, entries_there

@@ -9,7 +9,8 @@ from __future__ import annotations
 from vlad.compile.abi import FIRST_FAILURE
 from vlad.compile.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
 from vlad.compile.facts import Facts
-from vlad.compile.first_order import (
+from vlad.compile.fixed import MOST_WRITTEN
+from vlad.compile.ir.program import (
     Data,
     Each,
     Fail,
@@ -21,7 +22,6 @@ from vlad.compile.first_order import (
     Slot,
     Static,
 )
-from vlad.compile.fixed import MOST_WRITTEN
 from vlad.compile.kernel_text import C_KINDS, number_text
 from vlad.compile.owned import owning
 from vlad.core.types import Cell

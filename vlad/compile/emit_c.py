@@ -36,12 +36,12 @@ from vlad.compile.c_text import (
 )
 from vlad.compile.definitions import Definitions
 from vlad.compile.emit_function import Body
-from vlad.compile.first_order import (
+from vlad.compile.functions import ONE, OTHER, TWO, needed, single
+from vlad.compile.ir.program import (
     Fail,
     Function,
     Program,
 )
-from vlad.compile.functions import ONE, OTHER, TWO, needed, single
 from vlad.compile.kernel_text import products_text
 from vlad.core.loop_nests import SIZES
 from vlad.data.tensors import Tensor

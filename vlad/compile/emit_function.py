@@ -25,7 +25,8 @@ from vlad.compile.definitions import Definitions
 from vlad.compile.emit_kernels import Place, kernel_lines, when_over
 from vlad.compile.emit_routines import WITHOUT_LAPACK, routine_lines
 from vlad.compile.facts import grows_only
-from vlad.compile.first_order import (
+from vlad.compile.functions import applied
+from vlad.compile.ir.program import (
     Block,
     Box,
     Branch,
@@ -50,10 +51,9 @@ from vlad.compile.first_order import (
     Yield,
     statements,
 )
-from vlad.compile.functions import applied
+from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.lifetimes import places_taken
 from vlad.compile.products import as_product
-from vlad.compile.rewriting import leaf_kind
 from vlad.core.loop_nests import SIZES, Routine
 
 

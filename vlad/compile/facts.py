@@ -1,12 +1,12 @@
 """What holds of first-order functions together: who allocates, who can fail, which loops keep all that they make.
 
-In: the functions of a program (first_order.py).  Out: `Facts`. Called by those who write them out as C or CUDA.
+In: the functions of a program (program.py).  Out: `Facts`. Called by those who write them out as C or CUDA.
 """
 
 from __future__ import annotations
 
 from vlad.compile.emit_kernels import looks
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Box,
     Each,

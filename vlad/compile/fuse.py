@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Function,
     Invoke,
@@ -24,9 +24,9 @@ from vlad.compile.first_order import (
     inner_blocks,
     statements,
 )
+from vlad.compile.ir.representation import Representation
+from vlad.compile.ir.rewriting import callees, looping, put, reachable, same_operands, substitute
 from vlad.compile.optimize import LARGEST, acting_functions, answers
-from vlad.compile.representation import Representation
-from vlad.compile.rewriting import callees, looping, put, reachable, same_operands, substitute
 from vlad.core.types import Type
 from vlad.data.values import ZERO, Code
 

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from vlad.compile.representation import Representation
+from vlad.compile.ir.representation import Representation
 from vlad.core.types import Cell, Type, Types, found
 from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol, Value, symbol
 

@@ -13,7 +13,8 @@ import math
 import re
 from dataclasses import replace
 
-from vlad.compile.first_order import (
+from vlad.compile.indices import Builder, Map, compact, cut, domains, split, turns_of, whole_box
+from vlad.compile.ir.program import (
     Block,
     Each,
     Function,
@@ -26,7 +27,6 @@ from vlad.compile.first_order import (
     slots_bound,
     statements,
 )
-from vlad.compile.indices import Builder, Map, compact, cut, domains, split, turns_of, whole_box
 from vlad.compile.products import as_product, is_whole
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write

@@ -11,7 +11,7 @@ same place alone may write over it; so may one that does not read the operand, b
 
 from __future__ import annotations
 
-from vlad.compile.first_order import Block, Each, Function, Leaf, Slot, inner_blocks, leaves_read, statements
+from vlad.compile.ir.program import Block, Each, Function, Leaf, Slot, inner_blocks, leaves_read, statements
 from vlad.core.loop_nests import Kernel, Output
 
 

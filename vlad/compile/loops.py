@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Branch,
     Compute,
@@ -30,8 +30,8 @@ from vlad.compile.first_order import (
     slots_bound,
     statements,
 )
+from vlad.compile.ir.rewriting import Copy, reachable, replace_leaves
 from vlad.compile.optimize import acting_functions
-from vlad.compile.rewriting import Copy, reachable, replace_leaves
 from vlad.core.types import Cell
 
 LIBRARY_CALL = re.compile(r"\b(?!fabs)[a-z_]\w*\(")

@@ -14,7 +14,7 @@ In: a Program as specialize.py makes it.  Out: the same program, changed in plac
 from __future__ import annotations
 
 from vlad.compile.boxes import gather, reuse, thin
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Box,
     Branch,
@@ -47,7 +47,7 @@ from vlad.compile.first_order import (
     makes,
     statements,
 )
-from vlad.compile.rewriting import (
+from vlad.compile.ir.rewriting import (
     callees,
     fixed_cells,
     looping,

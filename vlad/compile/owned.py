@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Box,
     Branch,
@@ -38,7 +38,7 @@ from vlad.compile.first_order import (
     leaves_read,
     statements,
 )
-from vlad.compile.rewriting import looping, replace_leaves
+from vlad.compile.ir.rewriting import looping, replace_leaves
 from vlad.compile.sparse import is_zeros
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Branch,
     Each,
@@ -36,7 +36,7 @@ from vlad.compile.first_order import (
     slots_bound,
     statements,
 )
-from vlad.compile.rewriting import repeated
+from vlad.compile.ir.rewriting import repeated
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import Access, Choice, Kernel, Output, Read, Step, Write, is_apart
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vlad.compile.analyze import Analysis
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Box,
     Branch,
@@ -35,7 +35,7 @@ from vlad.compile.first_order import (
     Unreachable,
     Yield,
 )
-from vlad.compile.representation import Representation
+from vlad.compile.ir.representation import Representation
 from vlad.compile.walker import Callee, Instance, Result, Walker
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import Kernel, Routine

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Box,
     Branch,
@@ -30,7 +30,7 @@ from vlad.compile.first_order import (
     inner_blocks,
     leaves_read,
 )
-from vlad.compile.rewriting import substitute
+from vlad.compile.ir.rewriting import substitute
 
 MOST_PLACES = 16  # of the leaves of all members together: beyond, a box is as good
 NOTHING: dict[str, Leaf] = {"d": 0.0, "b": False, "p": Immediate(0)}  # in a place that a member does not use

@@ -35,7 +35,7 @@ from typing import Any
 from vlad.compile.beside import BESIDE
 from vlad.compile.fixed import form
 from vlad.compile.interrupts import Interruptible
-from vlad.compile.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
+from vlad.compile.ir.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
 from vlad.control.async_exceptions import ask, ask_after, ask_no_more
 from vlad.control.budget import NoTime, budget, on_behalf
 from vlad.control.safe_import import package_of, whole

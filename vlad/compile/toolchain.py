@@ -30,7 +30,7 @@ from typing import Any
 from vlad import __version__
 from vlad.compile import cache
 from vlad.compile.abi import ffi
-from vlad.compile.refusals import Unavailable
+from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.reserve import reserve
 from vlad.control.async_exceptions import undisturbed
 

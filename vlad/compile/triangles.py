@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vlad.compile.first_order import Each, Function, Leaf, Program, Slot, statements
-from vlad.compile.rewriting import substitute
+from vlad.compile.ir.program import Each, Function, Leaf, Program, Slot, statements
+from vlad.compile.ir.rewriting import substitute
 from vlad.core.loop_nests import Routine
 
 

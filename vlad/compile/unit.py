@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 from vlad.compile import cuda, emit_c
 from vlad.compile.analyze import Analysis
-from vlad.compile.first_order import Each, Fail, Function, Program, blocks, statements
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
+from vlad.compile.ir.program import Each, Fail, Function, Program, blocks, statements
+from vlad.compile.ir.refusals import Unbounded, Unsettled
+from vlad.compile.ir.representation import Representation
+from vlad.compile.ir.rewriting import repeated
 from vlad.compile.kernels import fuse_kernels
 from vlad.compile.loops import hoist
 from vlad.compile.optimize import finish, optimize
 from vlad.compile.owned import own, owning
-from vlad.compile.refusals import Unbounded, Unsettled
-from vlad.compile.representation import Representation
-from vlad.compile.rewriting import repeated
 from vlad.compile.sparse import add_in_places
 from vlad.compile.specialize import Specializer
 from vlad.compile.triangles import solve_triangles

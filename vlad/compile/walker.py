@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.compile.fixed import Fixed
-from vlad.compile.refusals import Unbounded, Unsettled
+from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.core.loop_nests import SIZES, Kernel, Routine
 from vlad.core.nodes import (
     Apply,

@@ -15,7 +15,7 @@ from vlad.compile import emit_c
 from vlad.compile.analyze import Analysis
 from vlad.compile.c_names import may_be_exported, may_be_parameter
 from vlad.compile.c_text import comment, identifier
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Box,
     Branch,
@@ -38,9 +38,9 @@ from vlad.compile.first_order import (
     inner_blocks,
     statements,
 )
+from vlad.compile.ir.refusals import Unbounded, Unsettled
+from vlad.compile.ir.rewriting import callees, leaf_kind
 from vlad.compile.optimize import returning_functions
-from vlad.compile.refusals import Unbounded, Unsettled
-from vlad.compile.rewriting import callees, leaf_kind
 from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import UNLIKE, Fit, fitting, improved
 from vlad.compile.walker import Instance, Result, Walker

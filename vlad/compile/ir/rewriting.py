@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from vlad.compile.first_order import (
+from vlad.compile.ir.program import (
     Block,
     Box,
     Branch,

@@ -8,7 +8,7 @@ which member it is only where several are boxed.
 
 from __future__ import annotations
 
-from vlad.compile.first_order import Leaf, Member
+from vlad.compile.ir.program import Leaf, Member
 from vlad.core.loop_nests import words
 from vlad.core.types import Cell, Known, Layout, Type, Types, cells_of, found
 from vlad.data.values import FALSE, ZERO
