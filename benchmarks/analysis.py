@@ -19,7 +19,7 @@ os.environ["VLAD_CACHE"] = "off"  # the C compiler is to work
 
 from vlad import Session
 from vlad.compile import toolchain
-from vlad.compile.analyze import Analysis
+from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.unit import Unit
 from vlad.evaluate.limits import deep_recursion
 

@@ -38,13 +38,13 @@ ROOMS = (
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
     ("vlad.evaluate", "machine overtaking"),
     ("vlad.compile.ir", "refusals program representation rewriting"),
+    ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile",
-        "fixed walker analyze specialize boxes sums optimize loops fuse products indices kernels sparse owned "
-        "lifetimes triangles abi reserve cache toolchain blas vectors interrupts border functions sides "
-        "kernel_text expressions scaling quotients wide emit_products emit_kernels emit_routines facts "
-        "c_names c_text definitions emit_function emit_c emit_cuda cuda identity interface quick unit calls "
-        "beside tiers whole",
+        "boxes sums optimize loops fuse products indices kernels sparse owned lifetimes triangles abi reserve "
+        "cache toolchain blas vectors interrupts border functions sides kernel_text expressions scaling "
+        "quotients wide emit_products emit_kernels emit_routines facts c_names c_text definitions "
+        "emit_function emit_c emit_cuda cuda identity interface quick unit calls beside tiers whole",
     ),
     (
         "vlad",

@@ -15,8 +15,15 @@ from hypothesis import strategies as st
 
 import vlad
 import vlad.compile.unit
+from vlad.compile.analysis.static_operands import (
+    MOST_LOOKED_AT,
+    MOST_NUMBERS,
+    Fixed,
+    needed,
+    whole_numbers,
+    with_fixed,
+)
 from vlad.compile.border import border
-from vlad.compile.fixed import MOST_LOOKED_AT, MOST_NUMBERS, Fixed, needed, whole_numbers, with_fixed
 from vlad.convert import from_python
 
 X = np.linspace(-1, 1, 24)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.analyze import MOST_CONSTANTS, Analysis
+from vlad.compile.analysis.abstract_interpreter import MOST_SHAPES
+from vlad.compile.analysis.fixpoint import MOST_CONSTANTS, Analysis
 from vlad.compile.unit import Unit
-from vlad.compile.walker import MOST_SHAPES
 from vlad.convert import from_python
 from vlad.core.types import Types, described
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from vlad.compile import cache, toolchain
 from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
-from vlad.compile.fixed import Places, needed, whole_numbers, with_fixed
+from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.ir.program import Member

@@ -7,9 +7,9 @@ before them (emit_c.py).
 from __future__ import annotations
 
 from vlad.compile.abi import FIRST_FAILURE
+from vlad.compile.analysis.static_operands import MOST_WRITTEN
 from vlad.compile.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
 from vlad.compile.facts import Facts
-from vlad.compile.fixed import MOST_WRITTEN
 from vlad.compile.ir.program import (
     Data,
     Each,

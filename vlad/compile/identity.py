@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from vlad.compile.fixed import MOST_WRITTEN, Fixed
+from vlad.compile.analysis.static_operands import MOST_WRITTEN, Fixed
 from vlad.control.budget import expect_bytes
 from vlad.core.nodes import (
     Apply,

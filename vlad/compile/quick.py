@@ -1,7 +1,7 @@
 """Arrays and floats of Python straight to machine code, and back.
 
 In: a compiled procedure whose operands are reals and tensors, and whose answer is one, a list or a tuple of such. An operand that
-gave a shape (fixed.py) is to be the very number.
+gave a shape (static_operands.py) is to be the very number.
 Out: `Quick`, which Python's `Procedure` asks first. Its `leaves` answers NotImplemented for whatever it is not made for, errors
 included: then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept
 there only (tiers.py asks). It is called in C, by border.py, or where that cannot be by text of Python's that is written here.

@@ -32,8 +32,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from vlad.compile.analysis.static_operands import form
 from vlad.compile.beside import BESIDE
-from vlad.compile.fixed import form
 from vlad.compile.interrupts import Interruptible
 from vlad.compile.ir.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
 from vlad.control.async_exceptions import ask, ask_after, ask_no_more
@@ -77,7 +77,7 @@ class Entry:
         self.f = f
         self.options = options
         self.variants: list[Any] = []
-        # which numbers among the operands have to be known, by the operands' form (fixed.py)
+        # which numbers among the operands have to be known, by the operands' form (static_operands.py)
         self.fixed: dict[Any, tuple[int, ...]] = {}
         self.reason: str | None = None  # why it is not compiled,
         self.lasts = True  # whatever it is called with,
@@ -502,7 +502,7 @@ class Tiers:
 
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
         """The types of a procedure, or its C or CUDA text, for operands like these, or reals; or why there are none."""
-        from vlad.compile.analyze import Analysis
+        from vlad.compile.analysis.fixpoint import Analysis
         from vlad.compile.c_text import comment
         from vlad.compile.unit import made
         from vlad.core.types import described

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from vlad.compile import cuda, emit_c
-from vlad.compile.analyze import Analysis
+from vlad.compile.analysis.abstract_interpreter import Instance
+from vlad.compile.analysis.fixpoint import Analysis
+from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.ir.program import Each, Fail, Function, Program, blocks, statements
@@ -20,9 +22,7 @@ from vlad.compile.loops import hoist
 from vlad.compile.optimize import finish, optimize
 from vlad.compile.owned import own, owning
 from vlad.compile.sparse import add_in_places
-from vlad.compile.specialize import Specializer
 from vlad.compile.triangles import solve_triangles
-from vlad.compile.walker import Instance
 from vlad.core.loop_nests import Kernel
 from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN, TooLarge, Types
 from vlad.data.tensors import Tensor

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile import emit_c
-from vlad.compile.analyze import Analysis
+from vlad.compile.analysis.abstract_interpreter import Instance, Result, Walker
+from vlad.compile.analysis.fixpoint import Analysis
+from vlad.compile.analysis.specialize import UNSOLVED, Specializer
 from vlad.compile.c_names import may_be_exported, may_be_parameter
 from vlad.compile.c_text import comment, identifier
 from vlad.compile.ir.program import (
@@ -41,9 +43,7 @@ from vlad.compile.ir.program import (
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.compile.ir.rewriting import callees, leaf_kind
 from vlad.compile.optimize import returning_functions
-from vlad.compile.specialize import UNSOLVED, Specializer
 from vlad.compile.unit import UNLIKE, Fit, fitting, improved
-from vlad.compile.walker import Instance, Result, Walker
 from vlad.control.frame_stack import with_room
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs

@@ -416,7 +416,7 @@ class Primitive:
     c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean; the same
                 of floats once compile/functions.single has been over it
     whole       the same for integers, of {operand}s of type unsigned long, where `c` is not that
-    with_zero   for a row with `c`: what is known when an operand is the known zero (compile/walker.py's Walker is the
+    with_zero   for a row with `c`: what is known when an operand is the known zero (compile/analysis/abstract_interpreter.py's Walker is the
                 first argument); None where nothing is
     abstract    for a row whose operands are not just reals: its rule on what is known of them, Walker first
     array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)

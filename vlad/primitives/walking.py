@@ -1,4 +1,4 @@
-"""What type rules have in common that take values apart: `w` is the compiler's Walker (compile/walker.py)."""
+"""What type rules have in common that take values apart: `w` is the compiler's Walker (compile/analysis/abstract_interpreter.py)."""
 
 from __future__ import annotations
 

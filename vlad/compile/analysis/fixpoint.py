@@ -1,7 +1,7 @@
 """Run the program on types, J included: abstract interpretation to a least fixed point.
 
 In: a Code and the types of a call.  Out: instances, each a code with the types of its environment and operands, and of its
-result. Core is read by walker.py.
+result. Core is read by abstract_interpreter.py.
 
 Termination. A call of a code that is being analysed further up is merged with that instance when only constants differ, when
 something grows around what was there before (a chain of backpropagators, a list), or when a dozen are active; what grows
@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.compile.analysis.abstract_interpreter import Callee, Instance, Result, Walker, is_way_back
 from vlad.compile.ir.refusals import Unbounded, Unsettled
-from vlad.compile.walker import Callee, Instance, Result, Walker, is_way_back
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import (

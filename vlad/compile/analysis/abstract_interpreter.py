@@ -1,4 +1,4 @@
-"""The one reading of core on what is known of values, which the analysis (analyze.py) and specialize.py share.
+"""The one reading of core on what is known of values, which the analysis (fixpoint.py) and specialize.py share.
 
 In: core, and what is known of the values of its variables.  Out: what is known of its answer. To the one a value is its type
 alone; to the other it has leaves, the machine's numbers, too. What the two do otherwise stands first, as methods that they
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vlad.compile.fixed import Fixed
+from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.core.loop_nests import SIZES, Kernel, Routine
 from vlad.core.nodes import (

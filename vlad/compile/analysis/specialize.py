@@ -1,4 +1,4 @@
-"""Instances → first-order code: the walk of analyze.py once more, with the types known and the machine's leaves beside them.
+"""Instances → first-order code: the walk of fixpoint.py once more, with the types known and the machine's leaves beside them.
 
 In: an analysis that has settled, and the instance of the call.  Out: a Program. What the walk finds known takes no code:
 pairs and closures fall apart into their leaves, tags vanish, a call goes to the one function of its instance.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vlad.compile.analyze import Analysis
+from vlad.compile.analysis.abstract_interpreter import Callee, Instance, Result, Walker
+from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -36,7 +37,6 @@ from vlad.compile.ir.program import (
     Yield,
 )
 from vlad.compile.ir.representation import Representation
-from vlad.compile.walker import Callee, Instance, Result, Walker
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.nodes import Variable
