@@ -13,14 +13,14 @@ import tempfile
 import pytest
 from hypothesis import settings
 
-import vlad.compile.optimize
+import vlad.compile.passes.optimize
 import vlad.compile.tiers
 import vlad.core.passes
 import vlad.evaluate.errors.explain
 from vlad.control.frame_stack import with_room
 
 vlad.core.passes.CHECKING = True
-vlad.compile.optimize.CHECKING = True
+vlad.compile.passes.optimize.CHECKING = True
 vlad.compile.tiers.RAISING = True
 vlad.evaluate.errors.explain.RAISING = True
 

@@ -40,10 +40,14 @@ ROOMS = (
     ("vlad.compile.ir", "refusals program representation rewriting"),
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
+        "vlad.compile.passes",
+        "boxes scalar_replacement optimize peel_invariants fuse products indices fuse_loops sparse uniqueness "
+        "buffer_reuse triangles",
+    ),
+    (
         "vlad.compile",
-        "boxes sums optimize loops fuse products indices kernels sparse owned lifetimes triangles abi reserve "
-        "cache toolchain blas vectors interrupts border functions sides kernel_text expressions scaling "
-        "quotients wide emit_products emit_kernels emit_routines facts c_names c_text definitions "
+        "abi reserve cache toolchain blas vectors interrupts border functions sides kernel_text expressions "
+        "scaling quotients wide emit_products emit_kernels emit_routines facts c_names c_text definitions "
         "emit_function emit_c emit_cuda cuda identity interface quick unit calls beside tiers whole",
     ),
     (

@@ -15,9 +15,10 @@ import pytest
 from nvidia import ARCHITECTURES, compiled
 from test_kernels import COMBINED, a_product, answered, each, interpreted, made, same
 
-from vlad.compile import cuda, emit_cuda, products
+from vlad.compile import cuda, emit_cuda
 from vlad.compile.functions import is_for_hosts
 from vlad.compile.ir.program import Block, Function, Program, Return, Slot
+from vlad.compile.passes import products
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import Types
 from vlad.data.tensors import on_host

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import vlad
-from vlad.compile import fuse
 from vlad.compile.calls import compile_call
 from vlad.compile.ir.program import Program
+from vlad.compile.passes import fuse
 from vlad.compile.unit import Unit
 
 DEFINITIONS = """

@@ -18,16 +18,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile import kernels, products, toolchain
+from vlad.compile import toolchain
 from vlad.compile.abi import ffi
 from vlad.compile.blas import product as library_product
 from vlad.compile.c_text import constant_text
 from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.functions import needed
-from vlad.compile.indices import compact, cut, pieces, split
 from vlad.compile.ir.program import Each, Leaf, Slot, statements
 from vlad.compile.kernel_text import loop_order, products_text
-from vlad.compile.products import Matrix, Product, as_product
+from vlad.compile.passes import fuse_loops, products
+from vlad.compile.passes.indices import compact, cut, pieces, split
+from vlad.compile.passes.products import Matrix, Product, as_product
 from vlad.compile.unit import Unit
 from vlad.convert import from_python
 from vlad.core.loop_nests import (
@@ -536,7 +537,7 @@ def put_together(pair: tuple[Each, Each, dict[Slot, Any]]) -> bool:
     producer, consumer, held = pair
     made_by = interpreted(producer.kernel, [held[slot] for slot in producer.operands])  # type: ignore[index]
     values = {**held, producer.slots[0]: made_by[0]}
-    found = kernels._fused(producer, 0, consumer, producer.slots[0])
+    found = fuse_loops._fused(producer, 0, consumer, producer.slots[0])
     if found is None:
         return False
     expected = interpreted(consumer.kernel, [values[slot] for slot in consumer.operands])  # type: ignore[index]

@@ -17,7 +17,7 @@ import vlad
 from vlad.compile import toolchain
 from vlad.compile.abi import ffi
 from vlad.compile.ir.refusals import Unbounded
-from vlad.compile.owned import owning
+from vlad.compile.passes.uniqueness import owning
 from vlad.compile.reserve import reserve
 from vlad.compile.unit import Unit
 from vlad.convert import from_python

@@ -12,7 +12,7 @@ import vlad
 from vlad import VladError
 from vlad.compile.blas import product
 from vlad.compile.calls import compile_call
-from vlad.compile.products import FEWEST
+from vlad.compile.passes.products import FEWEST
 from vlad.data.tensors import Tensor, same_numbers
 from vlad.data.values import FALSE, ZERO
 

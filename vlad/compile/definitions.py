@@ -23,7 +23,7 @@ from vlad.compile.ir.program import (
     Static,
 )
 from vlad.compile.kernel_text import C_KINDS, number_text
-from vlad.compile.owned import owning
+from vlad.compile.passes.uniqueness import owning
 from vlad.core.types import Cell
 from vlad.data.tensors import Tensor, kind_name
 from vlad.data.values import Global

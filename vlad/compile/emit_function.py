@@ -52,8 +52,8 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import leaf_kind
-from vlad.compile.lifetimes import places_taken
-from vlad.compile.products import as_product
+from vlad.compile.passes.buffer_reuse import places_taken
+from vlad.compile.passes.products import as_product
 from vlad.core.loop_nests import SIZES, Routine
 
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from vlad.compile.emit_products import product_lines
 from vlad.compile.functions import is_vectored, single
-from vlad.compile.indices import pieces
 from vlad.compile.kernel_text import (
     C_KINDS,
     SIMD,
@@ -29,7 +28,8 @@ from vlad.compile.kernel_text import (
     step_text,
     stored_text,
 )
-from vlad.compile.products import as_product
+from vlad.compile.passes.indices import pieces
+from vlad.compile.passes.products import as_product
 from vlad.compile.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
 from vlad.compile.scaling import scaled
 from vlad.compile.sides import (
@@ -84,7 +84,7 @@ def kernel_lines(
     places: Mapping[str, Place] = NOWHERE,
 ) -> list[str]:
     """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
-    `taken`: by output, an operand that nobody reads later, in whose place it may be (lifetimes.py). `places`: where outputs are
+    `taken`: by output, an operand that nobody reads later, in whose place it may be (buffer_reuse.py). `places`: where outputs are
     to lie."""
     product = as_product(kernel)
     if product is not None:

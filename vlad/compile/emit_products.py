@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from vlad.compile.functions import single
 from vlad.compile.kernel_text import C_KINDS, STOP, position_text
-from vlad.compile.products import Product
+from vlad.compile.passes.products import Product
 from vlad.core.loop_nests import Access, Kernel
 
 # Of a product that takes so many multiplications as many rows are computed at a time: somebody may want to end what takes long.

@@ -28,7 +28,7 @@ from vlad.compile.ir.program import (
     makes,
     statements,
 )
-from vlad.compile.products import as_product
+from vlad.compile.passes.products import as_product
 from vlad.compile.wide import SUMS
 from vlad.core.loop_nests import Kernel, Step
 

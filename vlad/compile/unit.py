@@ -11,18 +11,18 @@ from vlad.compile import cuda, emit_c
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
-from vlad.compile.fuse import fuse
 from vlad.compile.interface import Interface
 from vlad.compile.ir.program import Each, Fail, Function, Program, blocks, statements
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import repeated
-from vlad.compile.kernels import fuse_kernels
-from vlad.compile.loops import hoist
-from vlad.compile.optimize import finish, optimize
-from vlad.compile.owned import own, owning
-from vlad.compile.sparse import add_in_places
-from vlad.compile.triangles import solve_triangles
+from vlad.compile.passes.fuse import fuse
+from vlad.compile.passes.fuse_loops import fuse_kernels
+from vlad.compile.passes.optimize import finish, optimize
+from vlad.compile.passes.peel_invariants import hoist
+from vlad.compile.passes.sparse import add_in_places
+from vlad.compile.passes.triangles import solve_triangles
+from vlad.compile.passes.uniqueness import own, owning
 from vlad.core.loop_nests import Kernel
 from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN, TooLarge, Types
 from vlad.data.tensors import Tensor

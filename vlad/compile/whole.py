@@ -42,7 +42,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.compile.ir.rewriting import callees, leaf_kind
-from vlad.compile.optimize import returning_functions
+from vlad.compile.passes.optimize import returning_functions
 from vlad.compile.unit import UNLIKE, Fit, fitting, improved
 from vlad.control.frame_stack import with_room
 from vlad.core.names import operands, sub_bodies

@@ -39,7 +39,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import looping, replace_leaves
-from vlad.compile.sparse import is_zeros
+from vlad.compile.passes.sparse import is_zeros
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write
 

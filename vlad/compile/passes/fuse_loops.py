@@ -13,7 +13,6 @@ import math
 import re
 from dataclasses import replace
 
-from vlad.compile.indices import Builder, Map, compact, cut, domains, split, turns_of, whole_box
 from vlad.compile.ir.program import (
     Block,
     Each,
@@ -27,7 +26,8 @@ from vlad.compile.ir.program import (
     slots_bound,
     statements,
 )
-from vlad.compile.products import as_product, is_whole
+from vlad.compile.passes.indices import Builder, Map, compact, cut, domains, split, turns_of, whole_box
+from vlad.compile.passes.products import as_product, is_whole
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write
 from vlad.data.values import Primitive

@@ -7,13 +7,12 @@ In: a Program as specialize.py makes it.  Out: the same program, changed in plac
     merged    functions that do the same, found as the states of an automaton are minimised: a derivative that nothing depends
               on is the function it came from
     inlined   procedures that are small or called once, so that the rest sees through them
-    dissolved boxes that are only looked into (sums.py)
+    dissolved boxes that are only looked into (scalar_replacement.py)
     shared    operations and calls on the same operands: everything is pure
 """
 
 from __future__ import annotations
 
-from vlad.compile.boxes import gather, reuse, thin
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -58,7 +57,8 @@ from vlad.compile.ir.rewriting import (
     same_operands,
     substitute,
 )
-from vlad.compile.sums import dissolve
+from vlad.compile.passes.boxes import gather, reuse, thin
+from vlad.compile.passes.scalar_replacement import dissolve
 from vlad.control.gil_yield import make_way
 from vlad.data.values import TRUE, Boolean
 
