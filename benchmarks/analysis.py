@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ["VLAD_CACHE"] = "off"  # the C compiler is to work
 
 from vlad import Session
-from vlad.compile import toolchain
 from vlad.compile.analysis.fixpoint import Analysis
+from vlad.compile.native import toolchain
 from vlad.compile.unit import Unit
 from vlad.evaluate.limits import deep_recursion
 

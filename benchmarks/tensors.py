@@ -76,7 +76,7 @@ def by_hand(path: str) -> Make:
     import numpy
     from cffi import FFI
 
-    from vlad.compile.blas import product
+    from vlad.compile.native.blas import product
 
     ffi = FFI()
     ffi.cdef(DECLARATIONS)
@@ -230,7 +230,7 @@ def main(words: list[str]) -> None:
 
 def write(lines: list[str], errors: list[str], python: str | None) -> None:
     from vlad import __version__
-    from vlad.compile.blas import product
+    from vlad.compile.native.blas import product
 
     refused = "".join(f"{error}\n" for error in errors)
     settings = [

@@ -120,6 +120,6 @@ class Terminal:
 
 def activity() -> str:
     """What is going on, in a word."""
-    from vlad.compile.toolchain import is_compiling  # loaded by now, where it is of any use
+    from vlad.compile.native.toolchain import is_compiling  # loaded by now, where it is of any use
 
     return "compiling" if is_compiling() else "evaluating"

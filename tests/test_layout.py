@@ -44,11 +44,12 @@ ROOMS = (
         "boxes scalar_replacement optimize peel_invariants fuse products indices fuse_loops sparse uniqueness "
         "buffer_reuse triangles",
     ),
+    ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),
     (
         "vlad.compile",
-        "abi reserve cache toolchain blas vectors interrupts border functions sides kernel_text expressions "
-        "scaling quotients wide emit_products emit_kernels emit_routines facts c_names c_text definitions "
-        "emit_function emit_c emit_cuda cuda identity interface quick unit calls beside tiers whole",
+        "functions sides kernel_text expressions scaling quotients wide emit_products emit_kernels "
+        "emit_routines facts c_names c_text definitions emit_function emit_c emit_cuda cuda identity "
+        "interface quick unit calls beside tiers whole",
     ),
     (
         "vlad",
@@ -74,8 +75,8 @@ FOREIGN = {
         "vlad.data.tensors",
         "vlad.data.devices",
         "vlad.compile.quick",
-        "vlad.compile.blas",
-        "vlad.compile.vectors",
+        "vlad.compile.native.blas",
+        "vlad.compile.native.vectors",
         "vlad.bridges.arrays",
         "vlad.bridges.jax",
     ),

@@ -442,7 +442,7 @@ def _build(session: Session, line: CommandLine) -> None:
 
 
 def _cache(clear: bool) -> int:
-    from vlad.compile import cache  # not needed by programs
+    from vlad.compile.native import cache
 
     if clear:
         print(f"removed: {cache.clear()}")

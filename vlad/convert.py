@@ -103,7 +103,7 @@ class Procedure:
         return self._apply.session
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Where it can be had, border.c's takes the place of this one (`_by_c`)."""
+        """Where it can be had, c_extension.c's takes the place of this one (`_by_c`)."""
         if named:
             return self._by_name(*arguments, **named)
         for leaves_of, shape in self.quicks:
@@ -272,8 +272,8 @@ def _compiled_again(procedure: P, options: Options) -> P:
 
 @functools.cache
 def _by_c() -> None:
-    """Calls go by border.c from now on, if that can be, those of classes that are made later, too."""
-    from vlad.compile.border import border
+    """Calls go by c_extension.c from now on, if that can be, those of classes that are made later, too."""
+    from vlad.compile.native.c_extension import border
 
     in_c = border()
     if in_c is None:

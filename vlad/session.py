@@ -773,9 +773,10 @@ class Session(Namespace):
         """Make a program of a file that runs without Python; or a shared library, with a header beside it, of the
         procedures that are the keys of `exports`, with their derivatives where its value is true. The files that were
         written. Raises VladError."""
-        from vlad.compile import toolchain, whole
+        from vlad.compile import whole
         from vlad.compile.c_text import identifier
         from vlad.compile.ir.refusals import Unavailable
+        from vlad.compile.native import toolchain
 
         output = os.fspath(output)
         with self._lock:

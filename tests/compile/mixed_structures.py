@@ -30,7 +30,8 @@ from agreement import DOUBLES, FLOATS, same
 
 import vlad
 from vlad import VladError
-from vlad.compile import tiers, toolchain
+from vlad.compile import tiers
+from vlad.compile.native import toolchain
 from vlad.convert import Procedure
 from vlad.data.tensors import Tensor
 from vlad.data.values import Zero

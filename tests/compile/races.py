@@ -86,7 +86,7 @@ def known_race() -> None:
     f = session["numbers"]
     f(3.0)
     (compiled,) = session.tiers.entries[id(f.value)].variants
-    handle, ffi = compiled.handle, sys.modules["vlad.compile.abi"].ffi
+    handle, ffi = compiled.handle, sys.modules["vlad.compile.native.abi"].ffi
 
     def work(index: int) -> None:
         words, answers = ffi.new("union vlad_word[]", 8), ffi.new("union vlad_word[]", 8)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile import blas
-from vlad.compile.toolchain import find_compiler
+from vlad.compile.native import blas
+from vlad.compile.native.toolchain import find_compiler
 
 # What MKL calls them, with lengths of 64 bits; the product also tells that it was asked.
 MKL = """

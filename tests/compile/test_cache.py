@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from vlad.compile import cache
+from vlad.compile.native import cache
 
 ROUNDS = int(os.environ.get("VLAD_STRESS_ROUNDS", "20"))
 DATA = b"\x7fELF" + bytes(range(256)) * 40

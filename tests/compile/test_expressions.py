@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from vlad.compile.abi import ffi
 from vlad.compile.expressions import read_expression
 from vlad.compile.functions import ONE, TWO, applied, needed
-from vlad.compile.toolchain import build
+from vlad.compile.native.abi import ffi
+from vlad.compile.native.toolchain import build
 from vlad.data.errors import VladError
 
 OPERANDS = ("x", "y")

@@ -23,7 +23,7 @@ from vlad.compile.analysis.static_operands import (
     whole_numbers,
     with_fixed,
 )
-from vlad.compile.border import border
+from vlad.compile.native.c_extension import border
 from vlad.convert import from_python
 
 X = np.linspace(-1, 1, 24)
@@ -220,12 +220,12 @@ def test_python_calls_it_straight() -> None:
     for _ in range(3):
         assert [f(2, n) for n in (4, 5, 0)] == [12, 20, 0]
     assert len(f.quicks) == 2  # which do not tell zeros apart
-    in_c = [type(leaves).__module__ == "vlad.compile.border" for leaves, _ in f.quicks]
+    in_c = [type(leaves).__module__ == "vlad.compile.native.c_extension" for leaves, _ in f.quicks]
     assert in_c == [border() is not None] * 2
 
 
 WITHOUT = """
-import vlad.compile.border as border
+import vlad.compile.native.c_extension as border
 border._headers = lambda: None
 import numpy as np, vlad
 session = vlad.Session(tier="compile")

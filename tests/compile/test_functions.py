@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vlad.compile.abi import ffi
 from vlad.compile.functions import needed, single
-from vlad.compile.toolchain import build
+from vlad.compile.native.abi import ffi
+from vlad.compile.native.toolchain import build
 from vlad.data.values import TRUE, Boolean, Primitive
 from vlad.primitives.special import binary_scale
 from vlad.primitives.table import TABLE

@@ -10,11 +10,11 @@ import pytest
 
 import vlad.compile.unit
 from vlad import Session
-from vlad.compile import cache
 from vlad.compile.calls import compile_call
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import read_interface
 from vlad.compile.ir.refusals import Unbounded
+from vlad.compile.native import cache
 from vlad.convert import from_python
 from vlad.core.types import LONGEST_CHAIN
 from vlad.data.write import written

@@ -18,14 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile import toolchain
-from vlad.compile.abi import ffi
-from vlad.compile.blas import product as library_product
 from vlad.compile.c_text import constant_text
 from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.functions import needed
 from vlad.compile.ir.program import Each, Leaf, Slot, statements
 from vlad.compile.kernel_text import loop_order, products_text
+from vlad.compile.native import toolchain
+from vlad.compile.native.abi import ffi
+from vlad.compile.native.blas import product as library_product
 from vlad.compile.passes import fuse_loops, products
 from vlad.compile.passes.indices import compact, cut, pieces, split
 from vlad.compile.passes.products import Matrix, Product, as_product

@@ -14,7 +14,7 @@ import pytest
 from agreement import agree
 from amounts import THOROUGH
 
-from vlad.compile import toolchain
+from vlad.compile.native import toolchain
 
 ROOT = Path(__file__).parents[2]
 FIRST, COUNT = (

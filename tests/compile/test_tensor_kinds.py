@@ -10,8 +10,8 @@ from agreement import A, Q, V, W, agree, same
 
 import vlad
 from vlad import VladError
-from vlad.compile.blas import product
 from vlad.compile.calls import compile_call
+from vlad.compile.native.blas import product
 from vlad.compile.passes.products import FEWEST
 from vlad.data.tensors import Tensor, same_numbers
 from vlad.data.values import FALSE, ZERO

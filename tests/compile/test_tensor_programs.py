@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile import blas
-from vlad.compile.blas import Product, product
+from vlad.compile.native import blas
+from vlad.compile.native.blas import Product, product
 
 ROOT = Path(__file__).parents[2]
 

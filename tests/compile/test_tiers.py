@@ -22,10 +22,11 @@ from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers
 
 import vlad
-from vlad.compile import calls, tiers, toolchain
+from vlad.compile import calls, tiers
 from vlad.compile.beside import BESIDE
 from vlad.compile.calls import compile_call
 from vlad.compile.ir.refusals import MOST_VARIANTS, Mismatch, Unbounded
+from vlad.compile.native import toolchain
 from vlad.convert import Procedure, from_python
 from vlad.data.errors import LimitExceeded
 from vlad.data.values import TRUE

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 import vlad
-from vlad.compile import cache, toolchain
-from vlad.compile.abi import ffi
 from vlad.compile.ir.refusals import Unavailable
+from vlad.compile.native import cache, toolchain
+from vlad.compile.native.abi import ffi
 from vlad.control.async_exceptions import raise_in
 
 UNIT = """union vlad_word { double d; long i; void *p; };

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile import vectors
-from vlad.compile.abi import ffi
 from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.functions import needed
-from vlad.compile.toolchain import build
+from vlad.compile.native import vectors
+from vlad.compile.native.abi import ffi
+from vlad.compile.native.toolchain import build
 from vlad.compile.unit import Unit
 from vlad.compile.wide import FEWEST_WIDE
 from vlad.convert import from_python

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile.abi import ffi
 from vlad.compile.emit_kernels import kernel_lines
 from vlad.compile.functions import needed
-from vlad.compile.toolchain import build
+from vlad.compile.native.abi import ffi
+from vlad.compile.native.toolchain import build
 from vlad.compile.unit import Unit
 from vlad.compile.wide import FEWEST_WIDE, nonnegative
 from vlad.convert import from_python

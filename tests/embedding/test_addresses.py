@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import vlad
-from vlad.compile import reserve
-from vlad.compile.abi import ARENA_SIZE, STACK_SIZE
+from vlad.compile.native import reserve
+from vlad.compile.native.abi import ARENA_SIZE, STACK_SIZE
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from amounts import THOROUGH

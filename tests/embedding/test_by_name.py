@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.border import border
+from vlad.compile.native.c_extension import border
 
 A = np.arange(6.0).reshape(2, 3)
 
@@ -107,7 +107,7 @@ def test_what_is_wrong_is_told(
 
 
 def test_what_is_called_in_c_takes_names() -> None:
-    """border.c hands them on."""
+    """c_extension.c hands them on."""
     half = vlad.Session(tier="compile").eval("(define (half x) (* 0.5 x)) half")
     slope = vlad.grad(half)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Calls of machine code by border.c: what is called so, what it answers, what it leaves behind, and calls without it."""
+"""Calls of machine code by c_extension.c: what is called so, what it answers, what it leaves behind, and calls without it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.border import border
-from vlad.compile.interrupts import Interruptible
+from vlad.compile.native.c_extension import border
+from vlad.compile.native.interrupts import Interruptible
 from vlad.compile.quick import MOST_ENTRIES, MOST_PARTS
 from vlad.derivatives import Gradient
 
@@ -44,7 +44,7 @@ def session() -> vlad.Session:
 
 
 def is_in_c(procedure: Any) -> bool:
-    return any(type(leaves).__module__ == "vlad.compile.border" for leaves, _ in procedure.quicks)
+    return any(type(leaves).__module__ == "vlad.compile.native.c_extension" for leaves, _ in procedure.quicks)
 
 
 def same(found: Any, expected: Any) -> None:
@@ -244,7 +244,7 @@ def test_what_is_large_is_called_in_c_but_not_what_has_many_parts(session: vlad.
     for size in (MOST_ENTRIES // 4, MOST_ENTRIES):
         for _ in range(3):
             assert twice(np.ones(size)).sum() == 2 * size
-    in_c = [type(leaves).__module__ == "vlad.compile.border" for leaves, _ in twice.quicks]
+    in_c = [type(leaves).__module__ == "vlad.compile.native.c_extension" for leaves, _ in twice.quicks]
     assert in_c == [border() is not None] * 2
     many = session.eval(f"(lambda (x) (list {' '.join(['(+ x 1)'] * (MOST_PARTS + 1))}))")
     assert many(1.0) == many(1.0) == [2.0] * (MOST_PARTS + 1)
@@ -401,7 +401,7 @@ def test_classes_that_are_made_later_call_in_c_as_well() -> None:
 
 
 WITHOUT = """
-import vlad.compile.border as border
+import vlad.compile.native.c_extension as border
 border._headers = lambda: None
 import numpy as np, vlad
 session = vlad.Session(tier="compile")

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile import tiers, toolchain
+from vlad.compile import tiers
+from vlad.compile.native import toolchain
 
 TIERS = ("evaluate", "auto", "compile")
 DEFINITIONS = """

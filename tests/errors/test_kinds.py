@@ -17,7 +17,7 @@ import pytest
 
 import vlad
 from vlad.__main__ import main
-from vlad.compile import toolchain
+from vlad.compile.native import toolchain
 from vlad.data.errors import VladError
 from vlad.help import Kind, kinds
 

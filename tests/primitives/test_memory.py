@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vlad.compile import toolchain
+from vlad.compile.native import toolchain
 from vlad.primitives.table import TABLE
 
 sys.path.insert(0, str(Path(__file__).parent))

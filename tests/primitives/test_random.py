@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from running import TIERS, printed, refusal
 
 import vlad
-from vlad.compile.abi import ffi
 from vlad.compile.emit_routines import ROOM
 from vlad.compile.functions import needed
-from vlad.compile.toolchain import build
+from vlad.compile.native.abi import ffi
+from vlad.compile.native.toolchain import build
 from vlad.data.devices import device_named
 from vlad.primitives import random
 from vlad.primitives.random import _normals, _scaled, philox

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from vlad.compile import cache, toolchain
-from vlad.compile.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
 from vlad.compile.identity import Nameless, identity
 from vlad.compile.interface import Interface, Unwritable, read_interface
 from vlad.compile.ir.program import Member
 from vlad.compile.ir.refusals import MOST_LENGTHS, Failed, Mismatch, Narrow, Unbounded
+from vlad.compile.native import cache, toolchain
+from vlad.compile.native.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
+from vlad.compile.native.reserve import is_narrow
 from vlad.compile.quick import Quick, arguments_of, is_fixed, quick
-from vlad.compile.reserve import is_narrow
 from vlad.control.budget import expect_bytes, has_room, room
 from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import whole
@@ -345,14 +345,14 @@ class Compiled(Crossing):
         self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
         self.steps: list[float] | None = machine.steps if interface.counts else None
         if interface.multiplies:
-            product = whole("vlad.compile.blas").product  # 2 ms, only where matrices are multiplied
+            product = whole("vlad.compile.native.blas").product  # 2 ms, only where matrices are multiplied
             first, found = len(interface.parameters) + interface.counts, product()
             self._in[first].p, self._in[first + 1].p = [
                 ffi.cast("void *", address) for address in (found.address, found.single)
             ]
             self._in[first + 2].i = found.is_wide
         if interface.takes_apart:
-            routines = whole("vlad.compile.blas").lapack()
+            routines = whole("vlad.compile.native.blas").lapack()
             first = len(interface.parameters) + interface.extra - interface.calls_vectors - 2
             if not routines.addresses:
                 raise Unbounded("there is no LAPACK library to take matrices apart")
@@ -360,7 +360,7 @@ class Compiled(Crossing):
             self.held.append(table)
             self._in[first].p, self._in[first + 1].i = table, routines.is_wide
         if interface.calls_vectors:
-            functions = whole("vlad.compile.vectors").functions()
+            functions = whole("vlad.compile.native.vectors").functions()
             if functions:  # else the null pointer stays
                 table = ffi.new("void *[]", [ffi.cast("void *", one) for one in functions])
                 self.held.append(table)

@@ -6,7 +6,6 @@ before them (emit_c.py).
 
 from __future__ import annotations
 
-from vlad.compile.abi import FIRST_FAILURE
 from vlad.compile.analysis.static_operands import MOST_WRITTEN
 from vlad.compile.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
 from vlad.compile.facts import Facts
@@ -23,6 +22,7 @@ from vlad.compile.ir.program import (
     Static,
 )
 from vlad.compile.kernel_text import C_KINDS, number_text
+from vlad.compile.native.abi import FIRST_FAILURE
 from vlad.compile.passes.uniqueness import owning
 from vlad.core.types import Cell
 from vlad.data.tensors import Tensor, kind_name

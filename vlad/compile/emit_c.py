@@ -17,16 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from vlad.compile.abi import (
-    ARENA_SIZE,
-    FIRST_FAILURE,
-    OUT_OF_FUEL,
-    OUT_OF_MEMORY,
-    OUTSIDE,
-    STACK_SIZE,
-    STOPPED,
-    TOO_DEEP,
-)
 from vlad.compile.c_text import (
     C_TYPES,
     c_name,
@@ -43,6 +33,16 @@ from vlad.compile.ir.program import (
     Program,
 )
 from vlad.compile.kernel_text import products_text
+from vlad.compile.native.abi import (
+    ARENA_SIZE,
+    FIRST_FAILURE,
+    OUT_OF_FUEL,
+    OUT_OF_MEMORY,
+    OUTSIDE,
+    STACK_SIZE,
+    STOPPED,
+    TOO_DEEP,
+)
 from vlad.core.loop_nests import SIZES
 from vlad.data.tensors import Tensor
 from vlad.data.write import LONGEST_AXIS

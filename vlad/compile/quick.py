@@ -4,7 +4,7 @@ In: a compiled procedure whose operands are reals and tensors, and whose answer 
 gave a shape (static_operands.py) is to be the very number.
 Out: `Quick`, which Python's `Procedure` asks first. Its `leaves` answers NotImplemented for whatever it is not made for, errors
 included: then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept
-there only (tiers.py asks). It is called in C, by border.py, or where that cannot be by text of Python's that is written here.
+there only (tiers.py asks). It is called in C, by c_extension.py, or where that cannot be by text of Python's that is written here.
 Others have Python's lock meanwhile, but where it ends soon.
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from vlad.compile.abi import ffi
-from vlad.compile.border import ALONE, CONSTANT, LIST, NOWHERE, REAL, TENSOR, TUPLE, border
 from vlad.compile.interface import Interface
-from vlad.compile.interrupts import Interruptible
+from vlad.compile.native.abi import ffi
+from vlad.compile.native.c_extension import ALONE, CONSTANT, LIST, NOWHERE, REAL, TENSOR, TUPLE, border
+from vlad.compile.native.interrupts import Interruptible
 from vlad.core.loop_nests import SIZES
 from vlad.core.types import Type, is_tensor
 
@@ -64,7 +64,7 @@ def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
 def _described(
     compiled: Any, words: Any, answers: Any, types: Sequence[Type], elements: Sequence[Type], form: int
 ) -> tuple[Any, ...]:
-    """What border.c has to know of a call."""
+    """What c_extension.c has to know of a call."""
     places = {index: compiled.behind + at for at, index in enumerate(compiled.interface.places)}
     numbers = itertools.count()
     results = []
@@ -84,7 +84,7 @@ def _described(
 
 
 def _turn(compiled: Any) -> tuple[Any, ...]:
-    """What border.c has to know of a call that may take longer."""
+    """What c_extension.c has to know of a call that may take longer."""
     stop = compiled.stop
     stopped = 0 if stop is None else int(ffi.cast("long", ffi.addressof(compiled.handle, "vlad_stop")))
     return compiled.lock.acquire, compiled.lock.release, stop, stopped, Interruptible

@@ -34,8 +34,8 @@ from typing import Any
 
 from vlad.compile.analysis.static_operands import form
 from vlad.compile.beside import BESIDE
-from vlad.compile.interrupts import Interruptible
 from vlad.compile.ir.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
+from vlad.compile.native.interrupts import Interruptible
 from vlad.control.async_exceptions import ask, ask_after, ask_no_more
 from vlad.control.budget import NoTime, budget, on_behalf
 from vlad.control.safe_import import package_of, whole
@@ -400,8 +400,8 @@ class Tiers:
             entry.reason = f"the package {package_of(missing)} is not installed"
             warn_once(f"running without compiling: {entry.reason}")
             return None
-        from vlad.compile import toolchain
         from vlad.compile.calls import compile_call
+        from vlad.compile.native import toolchain
 
         meanings, form_of = self._meanings, form(operands)
         entry.lasts = True
@@ -544,7 +544,7 @@ class Tiers:
         """Forget everything for good, and what the compiler's thread is at for us, too."""
         self.closed = True
         while not BESIDE.rest(self, A_MOMENT):
-            from vlad.compile import toolchain
+            from vlad.compile.native import toolchain
 
             thread = BESIDE.thread(self)
             if thread is not None:

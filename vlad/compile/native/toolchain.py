@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad import __version__
-from vlad.compile import cache
-from vlad.compile.abi import ffi
 from vlad.compile.ir.refusals import Unavailable
-from vlad.compile.reserve import reserve
+from vlad.compile.native import cache
+from vlad.compile.native.abi import ffi
+from vlad.compile.native.reserve import reserve
 from vlad.control.async_exceptions import undisturbed
 
 COMMANDS = ("cc", "gcc", "clang")

@@ -834,7 +834,7 @@ static inline vlad_wide vlad_wide_divided(vlad_wide a, vlad_wide y, vlad_wide q)
    for being small. With x = (16 n + j) log 2 / 16 + r, the nearest: 2^n times 2^(j/16), which is looked up, times e^r, a
    polynomial of degree 6 with an error of a twentieth of a unit (P. T. P. Tang, Table-driven implementation of the exponential
    function, 1989). Beyond the powers that are reals the answer is infinite, or 0, as at them; nan stays nan. A host's functions
-   took half as long again (compile/vectors.py; Zen 4). */
+   took half as long again (compile/native/vectors.py; Zen 4). */
 #ifdef VLAD_WIDE
 static inline vlad_wide vlad_wide_exp(vlad_wide x) {
   static const double roots[32] = {
@@ -867,7 +867,7 @@ static inline vlad_wide vlad_wide_exp(vlad_wide x) {
 }
 #endif
 
-/* Has the host found functions of vectors (compile/vectors.py, whose order that is)? */
+/* Has the host found functions of vectors (compile/native/vectors.py, whose order that is)? */
 static void **vlad_vectors;
 static inline int vlad_has_vectors(void) { return vlad_vectors != 0; }
 

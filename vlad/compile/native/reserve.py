@@ -11,7 +11,7 @@ import functools
 import os
 from typing import Any
 
-from vlad.compile.abi import ARENA_SIZE, STACK_SIZE, ffi
+from vlad.compile.native.abi import ARENA_SIZE, STACK_SIZE, ffi
 from vlad.control.budget import addresses_left
 
 UNLIMITED = (1 << 63) - 1

@@ -1,4 +1,4 @@
-"""border.c, compiled once a machine: what calls machine code without any of Python's own in between.
+"""c_extension.c, compiled once a machine: what calls machine code without any of Python's own in between.
 
 In: nothing.  Out: a module of two functions, or None where there are no headers of Python's, or no compiler that reads them:
 quick.py then does the same in Python.
@@ -15,11 +15,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from vlad.compile import cache, toolchain
-from vlad.compile.abi import ffi
 from vlad.compile.ir.refusals import Unavailable
+from vlad.compile.native import cache, toolchain
+from vlad.compile.native.abi import ffi
 
-CONSTANT, REAL, TENSOR = range(3)  # as border.c has them
+CONSTANT, REAL, TENSOR = range(3)  # as c_extension.c has them
 ALONE, LIST, TUPLE = range(3)
 NOWHERE = -1
 
@@ -64,7 +64,7 @@ def _headers() -> list[str] | None:
 
 def _library(folders: list[str]) -> Any:
     """The loaded library, without asking a compiler anything where it was made before. Raises Unavailable."""
-    text = f"/* {sys.version} */\n{(Path(__file__).parent / 'border.c').read_text(encoding='utf-8')}"
+    text = f"/* {sys.version} */\n{(Path(__file__).parent / 'c_extension.c').read_text(encoding='utf-8')}"
     key = hashlib.sha256("\0".join([text, *folders, toolchain.signature()]).encode()).hexdigest()
     known = cache.lookup(key, cache.CALL)
     if known is not None:

@@ -16,7 +16,7 @@ class Interruptible:
     """A context in which Ctrl-C ends compiled code: Python's handler runs only when it returns, so a thread that is woken by
     the signal tells it to."""
 
-    # border.c reads these four, and does the same
+    # c_extension.c reads these four, and does the same
     _wake = staticmethod(partial(signal.set_wakeup_fd, warn_on_full_buffer=False))
     _main: int | None = threading.main_thread().ident
     _writer: int | None = None

@@ -1,5 +1,5 @@
 """What every compiled unit exports, for cffi. The declarations below, compiled by cffi 2 without a C parser at run time
-(`FFI().set_source("vlad.compile.abi", None)`), so that importing this costs a millisecond:
+(`FFI().set_source("vlad.compile.native.abi", None)`), so that importing this costs a millisecond:
 
     union vlad_word { double d; long i; void *p; };
     struct vlad_reserve { unsigned long arena, stack, left; void *areas[16]; void *stacks[16]; };
@@ -22,7 +22,7 @@ from __future__ import annotations
 import _cffi_backend  # type: ignore[import-untyped]
 
 ffi = _cffi_backend.FFI(
-    "vlad.compile.abi",
+    "vlad.compile.native.abi",
     _version=0x2601,
     _types=b"\x00\x00\x12\x0d\x00\x00\x0d\x03\x00\x00\x09\x01\x00\x00\x00\x0f\x00\x00\x12\x0d\x00\x00\x0f\x03\x00\x00"
     b"\x00\x0f\x00\x00\x12\x0d\x00\x00\x15\x03\x00\x00\x15\x03\x00\x00\x00\x0f\x00\x00\x02\x0d\x00\x00\x00\x0f"

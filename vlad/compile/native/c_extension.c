@@ -276,7 +276,7 @@ static void call_freed(PyObject *self) {
 
 static PyTypeObject Call_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "vlad.compile.border.Call",
+    .tp_name = "vlad.compile.native.c_extension.Call",
     .tp_basicsize = offsetof(Call, parts),
     .tp_itemsize = sizeof(struct part),
     .tp_dealloc = call_freed,
@@ -426,6 +426,6 @@ static PyObject *new_method(PyObject *unused, PyObject *from) {
 
 static PyMethodDef functions[] = {
     {"call", new_call, METH_VARARGS, NULL}, {"method", new_method, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "vlad.compile.border", NULL, -1, functions, NULL, NULL, NULL, NULL};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "vlad.compile.native.c_extension", NULL, -1, functions, NULL, NULL, NULL, NULL};
 
 PyObject *vlad_border(void) { return PyType_Ready(&Call_Type) < 0 ? NULL : PyModule_Create(&module); }
