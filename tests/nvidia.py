@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from vlad.compile import emit_cuda
+from vlad.compile.emit import cuda_loops
 
 FROM_CUPY = ("-ftz=true", "--device-as-default-execution-space")  # what CuPy 14 adds to all
 ARCHITECTURES = ("compute_60", "compute_90")  # the first to add up doubles atomically, and one of today
@@ -39,7 +39,7 @@ def compiled(text: str, architecture: str) -> str:
     """The text for a GPU, as its assembler has it (PTX)."""
     library, unit, size = needed(), ctypes.c_void_p(), ctypes.c_size_t()
     assert library.nvrtcCreateProgram(ctypes.byref(unit), text.encode(), b"vlad.cu", 0, None, None) == 0
-    given = (*emit_cuda.OPTIONS, *FROM_CUPY, f"--gpu-architecture={architecture}")
+    given = (*cuda_loops.OPTIONS, *FROM_CUPY, f"--gpu-architecture={architecture}")
     options = [option.encode() for option in given]
     status = library.nvrtcCompileProgram(unit, len(options), (ctypes.c_char_p * len(options))(*options))
     if status:

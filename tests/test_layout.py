@@ -46,11 +46,11 @@ ROOMS = (
     ),
     ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),
     (
-        "vlad.compile",
-        "functions sides kernel_text expressions scaling quotients wide emit_products emit_kernels "
-        "emit_routines facts c_names c_text definitions emit_function emit_c emit_cuda cuda identity "
-        "interface quick unit calls beside tiers whole",
+        "vlad.compile.emit",
+        "functions multiple_accumulators loop_text expressions scaling quotients vectorize products loops "
+        "routines facts c_names c_text definitions c_function c cuda_loops cuda",
     ),
+    ("vlad.compile", "identity interface quick unit calls beside tiers whole"),
     (
         "vlad",
         "described blame convert saving restoring callables differences stating rules host derivatives "

@@ -774,7 +774,7 @@ class Session(Namespace):
         procedures that are the keys of `exports`, with their derivatives where its value is true. The files that were
         written. Raises VladError."""
         from vlad.compile import whole
-        from vlad.compile.c_text import identifier
+        from vlad.compile.emit.c_text import identifier
         from vlad.compile.ir.refusals import Unavailable
         from vlad.compile.native import toolchain
 

@@ -15,8 +15,8 @@ import pytest
 from nvidia import ARCHITECTURES, compiled
 from test_kernels import COMBINED, a_product, answered, each, interpreted, made, same
 
-from vlad.compile import cuda, emit_cuda
-from vlad.compile.functions import is_for_hosts
+from vlad.compile.emit import cuda, cuda_loops
+from vlad.compile.emit.functions import is_for_hosts
 from vlad.compile.ir.program import Block, Function, Program, Return, Slot
 from vlad.compile.passes import products
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
@@ -93,8 +93,8 @@ def random_cases(seed: int, count: int) -> list[Case]:
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts, blocks and library calls for few entries, as otherwise for many."""
-    monkeypatch.setattr(emit_cuda, "FEWEST_TERMS", {"thread": 2, "block": 1})
-    monkeypatch.setattr(emit_cuda, "WANTED", 1 << 8)
+    monkeypatch.setattr(cuda_loops, "FEWEST_TERMS", {"thread": 2, "block": 1})
+    monkeypatch.setattr(cuda_loops, "WANTED", 1 << 8)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -171,8 +171,8 @@ def test_what_cannot_be_done_at_once_is_left_to_tier_0() -> None:
     writes = tuple([Write(0, number, Access(number, ())) for number in range(600)])
     wide = Kernel((), reads, (), (Output(600),), writes)
     for kernel, kinds in ((many, "p"), (wide, "d" * 600)):
-        with pytest.raises(emit_cuda.Unfit):
-            emit_cuda.launches(kernel, kinds, "k", [])
+        with pytest.raises(cuda_loops.Unfit):
+            cuda_loops.launches(kernel, kinds, "k", [])
 
 
 def large(shape: tuple[int, int]) -> Kernel:
@@ -189,7 +189,7 @@ def large(shape: tuple[int, int]) -> Kernel:
 
 def test_numbers_that_no_int_holds() -> None:
     for shape, index in (((1 << 10, 1 << 10), "int"), ((1 << 16, 1 << 15), "long")):
-        (launch,) = emit_cuda.launches(large(shape), "p", "k", []).launches
+        (launch,) = cuda_loops.launches(large(shape), "p", "k", []).launches
         assert f"{index} i = blockIdx.x * ({index})blockDim.x" in launch.text
         assert launch.blocks * launch.threads >= shape[0] * shape[1]
 

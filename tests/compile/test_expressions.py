@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from vlad.compile.expressions import read_expression
-from vlad.compile.functions import ONE, TWO, applied, needed
+from vlad.compile.emit.expressions import read_expression
+from vlad.compile.emit.functions import ONE, TWO, applied, needed
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
 from vlad.data.errors import VladError

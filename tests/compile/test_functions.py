@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vlad.compile.functions import needed, single
+from vlad.compile.emit.functions import needed, single
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
 from vlad.data.values import TRUE, Boolean, Primitive

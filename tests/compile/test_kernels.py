@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile.c_text import constant_text
-from vlad.compile.emit_kernels import kernel_lines
-from vlad.compile.functions import needed
+from vlad.compile.emit.c_text import constant_text
+from vlad.compile.emit.functions import needed
+from vlad.compile.emit.loop_text import loop_order, products_text
+from vlad.compile.emit.loops import kernel_lines
 from vlad.compile.ir.program import Each, Leaf, Slot, statements
-from vlad.compile.kernel_text import loop_order, products_text
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import product as library_product
@@ -661,7 +661,7 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
 
 
 def runtime_section(name: str) -> str:
-    from vlad.compile.emit_c import _sections
+    from vlad.compile.emit.c import _sections
 
     return _sections()[name]
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from test_kernels import HEAD, compiler, runtime_section  # noqa: F401
 
 import vlad
-from vlad.compile.functions import needed
+from vlad.compile.emit.functions import needed
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import Lapack, lapack

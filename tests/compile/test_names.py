@@ -11,8 +11,8 @@ import cffi
 import pytest
 
 import vlad
-from vlad.compile import c_names, cuda, emit_c
-from vlad.compile.c_text import comment, identifier, within_comment
+from vlad.compile.emit import c, c_names, cuda
+from vlad.compile.emit.c_text import comment, identifier, within_comment
 
 HOSTILE = [
     "*/ int evil; /*", "*/", "/*", "a*/", "/.", "*.", "//", "1", "2d", "--", "a\nb", "a\\", "??/", '"', "'", "%d", "λ", "∂x/∂y",
@@ -158,5 +158,5 @@ def test_compilers_take_the_header(library: Path, compiler: str, before: str) ->
 
 
 def test_no_name_of_a_unit_is_left_to_libraries() -> None:
-    assert not [name for name in emit_c.own_names() if name.startswith("vlad_") and identifier(name) == name]
+    assert not [name for name in c.own_names() if name.startswith("vlad_") and identifier(name) == name]
     assert c_names.may_be_exported("f") and not c_names.may_be_exported("index")

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile.emit_kernels import kernel_lines
-from vlad.compile.scaling import scaled
+from vlad.compile.emit.loops import kernel_lines
+from vlad.compile.emit.scaling import scaled
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 

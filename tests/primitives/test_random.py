@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from running import TIERS, printed, refusal
 
 import vlad
-from vlad.compile.emit_routines import ROOM
-from vlad.compile.functions import needed
+from vlad.compile.emit.functions import needed
+from vlad.compile.emit.routines import ROOM
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
 from vlad.data.devices import device_named

@@ -711,7 +711,7 @@ def _compile(
         raise
     if unit.cuda is not None:
         xp = device_named(machine.device).xp
-        kernels = whole("vlad.compile.cuda").loaded(unit.cuda, xp)
+        kernels = whole("vlad.compile.emit.cuda").loaded(unit.cuda, xp)
         return Launched(unit.interface, unit.cells, kernels, xp)
     library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
     if key is not None:

@@ -503,7 +503,7 @@ class Tiers:
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
         """The types of a procedure, or its C or CUDA text, for operands like these, or reals; or why there are none."""
         from vlad.compile.analysis.fixpoint import Analysis
-        from vlad.compile.c_text import comment
+        from vlad.compile.emit.c_text import comment
         from vlad.compile.unit import made
         from vlad.core.types import described
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from vlad.compile import cuda, emit_c
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
+from vlad.compile.emit import c, cuda
 from vlad.compile.interface import Interface
 from vlad.compile.ir.program import Each, Fail, Function, Program, blocks, statements
 from vlad.compile.ir.refusals import Unbounded, Unsettled
@@ -201,7 +201,7 @@ class Unit:
                 self.cuda = cuda.emit(self.program, analysis.types, crossing)
                 self.text = self.cuda.text
             else:
-                self.text, failures, self.given, places = emit_c.emit(self.program)
+                self.text, failures, self.given, places = c.emit(self.program)
             self.interface = Interface(
                 specializer.layout,
                 root.operands[: len(operands)],

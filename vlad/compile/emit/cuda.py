@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vlad.compile import emit_cuda
-from vlad.compile.c_text import within_comment
-from vlad.compile.emit_cuda import Launches, Unfit
-from vlad.compile.facts import Facts
+from vlad.compile.emit import cuda_loops
+from vlad.compile.emit.c_text import within_comment
+from vlad.compile.emit.cuda_loops import Launches, Unfit
+from vlad.compile.emit.facts import Facts
 from vlad.compile.ir.program import (
     Block,
     Branch,
@@ -82,7 +82,7 @@ def emit(program: Program, types: Types, crossing: Iterable[Type]) -> Emission:
     (entry,) = program.entries
     host = "\n".join([*texts, f"entry = {_called(entry)}", ""])
     return Emission(
-        host, emit_cuda.text(unit.functions.values(), unit.expressions), tuple(unit.functions), unit.rows, tuple(unit.data)
+        host, cuda_loops.text(unit.functions.values(), unit.expressions), tuple(unit.functions), unit.rows, tuple(unit.data)
     )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def loaded(emission: Emission, xp: Any) -> Callable[..., tuple[Any, ...]]:
     names |= {name: _on_floats(row) for name, row in emission.rows.items()}
     names |= {f"data{number}": entries_there(tensor, xp) for number, tensor in enumerate(emission.data)}
     if emission.kernels:
-        module = xp.RawModule(code=emission.cuda, options=emit_cuda.OPTIONS)
+        module = xp.RawModule(code=emission.cuda, options=cuda_loops.OPTIONS)
         names |= {name: module.get_function(name) for name in emission.kernels}
     exec(compile(emission.host, "<cuda>", "exec"), names)
     entry: Callable[..., tuple[Any, ...]] = names["entry"]
@@ -160,7 +160,7 @@ class _Unit:
         found = self._launches.get((kernel, kinds))
         if found is None:
             name = f"kernel_{len(self._launches)}"
-            found = emit_cuda.launches(kernel, kinds, name, self.expressions)
+            found = cuda_loops.launches(kernel, kinds, name, self.expressions)
             self._launches[kernel, kinds] = found
             self.functions |= {launch.name: launch.text for launch in found.launches}
         return found

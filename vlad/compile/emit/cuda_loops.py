@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from vlad.compile.c_text import constant_text
-from vlad.compile.functions import definitions, is_for_hosts
-from vlad.compile.kernel_text import (
+from vlad.compile.emit.c_text import constant_text
+from vlad.compile.emit.functions import definitions, is_for_hosts
+from vlad.compile.emit.loop_text import (
     C_KINDS,
     combined_text,
     entry_text,

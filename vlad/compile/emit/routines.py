@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlad.compile.kernel_text import C_KINDS, STOP
+from vlad.compile.emit.loop_text import C_KINDS, STOP
 from vlad.core.loop_nests import Routine, contiguous, is_whole, words
 
 # What of functions.c those routines need that are not LAPACK's.

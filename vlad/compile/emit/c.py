@@ -1,6 +1,6 @@
 """First-order code → C text: one translation unit, names from the program, comments with its positions.
 
-What is in its functions, emit_function.py writes.
+What is in its functions, c_function.py writes.
 
 A unit for a session exports `vlad_call`, which takes and gives machine words, and where the entry maps its operands to a double
 and has no state also `vlad_direct`; one that stands alone is a program with a `main`, or a library with a procedure for each
@@ -17,22 +17,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from vlad.compile.c_text import (
+from vlad.compile.emit.c_function import Body
+from vlad.compile.emit.c_text import (
     C_TYPES,
     c_name,
     c_string,
     number_list,
     place_of_result,
 )
-from vlad.compile.definitions import Definitions
-from vlad.compile.emit_function import Body
-from vlad.compile.functions import ONE, OTHER, TWO, needed, single
+from vlad.compile.emit.definitions import Definitions
+from vlad.compile.emit.functions import ONE, OTHER, TWO, needed, single
+from vlad.compile.emit.loop_text import products_text
 from vlad.compile.ir.program import (
     Fail,
     Function,
     Program,
 )
-from vlad.compile.kernel_text import products_text
 from vlad.compile.native.abi import (
     ARENA_SIZE,
     FIRST_FAILURE,

@@ -1,14 +1,15 @@
 """What the functions of a unit of C have in common: structures, static data, numbers of failures, needed parts of the run-time.
 
-In: a first-order program.  Out: `Definitions`, which grows while functions are written out (emit_function.py), and then stands
-before them (emit_c.py).
+In: a first-order program.  Out: `Definitions`, which grows while functions are written out (c_function.py), and then stands
+before them (c.py).
 """
 
 from __future__ import annotations
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN
-from vlad.compile.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
-from vlad.compile.facts import Facts
+from vlad.compile.emit.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
+from vlad.compile.emit.facts import Facts
+from vlad.compile.emit.loop_text import C_KINDS, number_text
 from vlad.compile.ir.program import (
     Data,
     Each,
@@ -21,7 +22,6 @@ from vlad.compile.ir.program import (
     Slot,
     Static,
 )
-from vlad.compile.kernel_text import C_KINDS, number_text
 from vlad.compile.native.abi import FIRST_FAILURE
 from vlad.compile.passes.uniqueness import owning
 from vlad.core.types import Cell

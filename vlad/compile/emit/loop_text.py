@@ -1,12 +1,12 @@
-"""The pieces of C that loops over arrays consist of: values, entries, numbers. Called by emit_kernels.py and emit_cuda.py."""
+"""The pieces of C that loops over arrays consist of: values, entries, numbers. Called by loops.py and cuda_loops.py."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
 
-from vlad.compile.functions import applied, single
-from vlad.compile.sides import ORDER
+from vlad.compile.emit.functions import applied, single
+from vlad.compile.emit.multiple_accumulators import ORDER
 from vlad.core.loop_nests import SHORT, Access, Kernel, Step, Write, is_whole
 from vlad.core.types import is_of_reals
 

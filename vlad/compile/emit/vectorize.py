@@ -30,9 +30,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
-from vlad.compile.functions import BETTER, OWN, single
-from vlad.compile.kernel_text import SIMD, operand_texts
-from vlad.compile.quotients import Quotients
+from vlad.compile.emit.functions import BETTER, OWN, single
+from vlad.compile.emit.loop_text import SIMD, operand_texts
+from vlad.compile.emit.quotients import Quotients
 from vlad.core.loop_nests import SIZES, Access, Choice, Kernel, Step, Write, words
 
 WIDE = "defined(VLAD_WIDE)"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlad.compile.functions import single
-from vlad.compile.kernel_text import C_KINDS, STOP, position_text
+from vlad.compile.emit.functions import single
+from vlad.compile.emit.loop_text import C_KINDS, STOP, position_text
 from vlad.compile.passes.products import Product
 from vlad.core.loop_nests import Access, Kernel
 

@@ -12,9 +12,8 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from vlad.compile.emit_products import product_lines
-from vlad.compile.functions import is_vectored, single
-from vlad.compile.kernel_text import (
+from vlad.compile.emit.functions import is_vectored, single
+from vlad.compile.emit.loop_text import (
     C_KINDS,
     SIMD,
     STOP,
@@ -28,11 +27,7 @@ from vlad.compile.kernel_text import (
     step_text,
     stored_text,
 )
-from vlad.compile.passes.indices import pieces
-from vlad.compile.passes.products import as_product
-from vlad.compile.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
-from vlad.compile.scaling import scaled
-from vlad.compile.sides import (
+from vlad.compile.emit.multiple_accumulators import (
     FEWEST_IN_PART,
     IN_LANES,
     LANES,
@@ -45,7 +40,12 @@ from vlad.compile.sides import (
     in_lanes,
     in_parts,
 )
-from vlad.compile.wide import SUMS, WIDE, Wide, called, is_of_host, is_wide, kept_entry, nonnegative
+from vlad.compile.emit.products import product_lines
+from vlad.compile.emit.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
+from vlad.compile.emit.scaling import scaled
+from vlad.compile.emit.vectorize import SUMS, WIDE, Wide, called, is_of_host, is_wide, kept_entry, nonnegative
+from vlad.compile.passes.indices import pieces
+from vlad.compile.passes.products import as_product
 from vlad.core.loop_nests import SHORT, Choice, Kernel, Output, Read, Step, Write, is_apart, start, words
 from vlad.core.types import is_of_reals
 
@@ -198,7 +198,7 @@ class _Emitter:
         self.quotients = self._quotients()
         self.multiplies = False  # are quotients computed by reciprocals at present?
         self.over: Collection[str] = ()  # operands over which outputs lie though a loop may be run twice
-        self.divides_again = False  # are such operands read from where wide.py keeps them at present?
+        self.divides_again = False  # are such operands read from where vectorize.py keeps them at present?
 
     @property
     def when_over(self) -> str | None:

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable
 
-from vlad.compile.functions import ONE, TWO
+from vlad.compile.emit.functions import ONE, TWO
 from vlad.data.errors import VladError
 from vlad.primitives.numbers import divide
 

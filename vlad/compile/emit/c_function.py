@@ -1,14 +1,14 @@
 """A first-order function → the text of a C function.
 
 In: functions, and the definitions of their unit.  Out: `Body`, whose `text` is that of the
-function. Loops are labels and jumps; a kernel is a loop of its own (emit_kernels.py).
+function. Loops are labels and jumps; a kernel is a loop of its own (loops.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vlad.compile.c_text import (
+from vlad.compile.emit.c_text import (
     C_TYPES,
     LONGEST_NAME,
     c_name,
@@ -21,11 +21,11 @@ from vlad.compile.c_text import (
     place_of_result,
     position,
 )
-from vlad.compile.definitions import Definitions
-from vlad.compile.emit_kernels import Place, kernel_lines, when_over
-from vlad.compile.emit_routines import WITHOUT_LAPACK, routine_lines
-from vlad.compile.facts import grows_only
-from vlad.compile.functions import applied
+from vlad.compile.emit.definitions import Definitions
+from vlad.compile.emit.facts import grows_only
+from vlad.compile.emit.functions import applied
+from vlad.compile.emit.loops import Place, kernel_lines, when_over
+from vlad.compile.emit.routines import WITHOUT_LAPACK, routine_lines
 from vlad.compile.ir.program import (
     Block,
     Box,
