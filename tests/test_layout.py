@@ -41,14 +41,14 @@ ROOMS = (
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
-        "boxes scalar_replacement optimize peel_invariants fuse products indices fuse_loops sparse uniqueness "
-        "buffer_reuse triangles",
+        "boxes scalar_replacement optimize peel_invariants fuse_derivatives matrix_products reindex "
+        "fuse_loops sparse uniqueness buffer_reuse triangles",
     ),
     ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),
     (
         "vlad.compile.emit",
-        "functions multiple_accumulators loop_text expressions scaling quotients vectorize products loops "
-        "routines facts c_names c_text definitions c_function c cuda_loops cuda",
+        "functions multiple_accumulators loop_text c_rules scaling quotients vectorize blas_calls c_loops "
+        "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
     ),
     ("vlad.compile", "identity interface quick unit calls beside tiers whole"),
     (

@@ -27,7 +27,7 @@ from vlad.callables import (
     real_function,
     shown_parameters,
 )
-from vlad.compile.emit.expressions import read_expression
+from vlad.compile.emit.c_rules import read_expression
 from vlad.convert import Apply as ApplyProcedure
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor

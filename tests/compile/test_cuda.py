@@ -15,10 +15,10 @@ import pytest
 from nvidia import ARCHITECTURES, compiled
 from test_kernels import COMBINED, a_product, answered, each, interpreted, made, same
 
-from vlad.compile.emit import cuda, cuda_loops
+from vlad.compile.emit import cuda_loops, cuda_unit
 from vlad.compile.emit.functions import is_for_hosts
 from vlad.compile.ir.program import Block, Function, Program, Return, Slot
-from vlad.compile.passes import products
+from vlad.compile.passes import matrix_products
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import Types
 from vlad.data.tensors import on_host
@@ -64,15 +64,15 @@ def program(cases: Sequence[Case], pick: Callable[[Sequence[Any]], Any]) -> tupl
     return Program([function], {}, [function]), given
 
 
-def emitted(cases: Sequence[Case]) -> tuple[cuda.Emission, list[Any]]:
+def emitted(cases: Sequence[Case]) -> tuple[cuda_unit.Emission, list[Any]]:
     whole, given = program(cases, random.Random(0).choice)
-    return cuda.emit(whole, Types(), []), given
+    return cuda_unit.emit(whole, Types(), []), given
 
 
 def launched(cases: Sequence[Case], xp: Any) -> list[Any]:
     """What the kernels answer, as NumPy's arrays and reals."""
     emission, given = emitted(cases)
-    run = cuda.loaded(emission, xp)
+    run = cuda_unit.loaded(emission, xp)
     found = run(*[float(x) if np.shape(x) == () else xp.asarray(x) for x in given])
     return [on_host(x) if isinstance(x, xp.ndarray) else x for x in found]
 
@@ -195,7 +195,7 @@ def test_numbers_that_no_int_holds() -> None:
 
 
 def test_library_products_at_random(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "FEWEST", 1)
+    monkeypatch.setattr(matrix_products, "FEWEST", 1)
     pick = random.Random(5).choice
     cases = [a_product(lambda choices: pick(list(choices))) for _ in range(200)]
     assert emitted(cases)[0].host.count("matmul(") > 20
@@ -272,7 +272,7 @@ def test_rows_of_reals_that_python_keeps(row: Any) -> None:
     """Between kernels reals are Python's: in the fast form of a row, exactly what its rule says."""
     takes = row.type.split(" -> ")[0].split()
     points = itertools.product(*[TAKES_ANY if kind in NUMBERS else [False, True] for kind in takes])
-    value = cuda._on_floats(row)
+    value = cuda_unit._on_floats(row)
     for given in itertools.islice(points, 300):
         boxed = [x if type(x) is float else TRUE if x else FALSE for x in given]
         expected = row.value(*boxed)

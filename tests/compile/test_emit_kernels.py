@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.emit.loops import kernel_lines
+from vlad.compile.emit.c_loops import kernel_lines
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from vlad.compile.emit.expressions import read_expression
+from vlad.compile.emit.c_rules import read_expression
 from vlad.compile.emit.functions import ONE, TWO, applied, needed
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build

@@ -7,7 +7,7 @@ import pytest
 import vlad
 from vlad.compile.calls import compile_call
 from vlad.compile.ir.program import Program
-from vlad.compile.passes import fuse
+from vlad.compile.passes import fuse_derivatives
 from vlad.compile.unit import Unit
 
 DEFINITIONS = """
@@ -73,14 +73,14 @@ def test_under_a_forward_derivative_it_is_fused_too(
     session: vlad.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int] = []
-    pairs_of = fuse._pairs
+    pairs_of = fuse_derivatives._pairs
 
-    def counted(program: Program, layout: fuse.Representation) -> fuse.Pairs:
+    def counted(program: Program, layout: fuse_derivatives.Representation) -> fuse_derivatives.Pairs:
         pairs = pairs_of(program, layout)
         found.append(len(pairs))
         return pairs
 
-    monkeypatch.setattr(fuse, "_pairs", counted)
+    monkeypatch.setattr(fuse_derivatives, "_pairs", counted)
     for inner in MODES:
         f = session.eval(f"(lambda (x) ((derivative-F (both {inner})) x))")
         Unit(session.machine, f.value[0], (), (0.7,))

@@ -18,17 +18,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
+from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.c_text import constant_text
 from vlad.compile.emit.functions import needed
 from vlad.compile.emit.loop_text import loop_order, products_text
-from vlad.compile.emit.loops import kernel_lines
 from vlad.compile.ir.program import Each, Leaf, Slot, statements
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import product as library_product
-from vlad.compile.passes import fuse_loops, products
-from vlad.compile.passes.indices import compact, cut, pieces, split
-from vlad.compile.passes.products import Matrix, Product, as_product
+from vlad.compile.passes import fuse_loops, matrix_products
+from vlad.compile.passes.matrix_products import Matrix, Product, as_product
+from vlad.compile.passes.reindex import compact, cut, pieces, split
 from vlad.compile.unit import Unit
 from vlad.convert import from_python
 from vlad.core.loop_nests import (
@@ -618,7 +618,7 @@ def a_product(pick: Pick) -> tuple[Kernel, list[Any]]:
 def test_products_are_read_off_the_strides(data: st.DataObject) -> None:
     kernel, operands = a_product(lambda choices: data.draw(st.sampled_from(list(choices))))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(products, "FEWEST", 1)
+        patch.setattr(matrix_products, "FEWEST", 1)
         product = as_product(kernel)
     if product is not None:
         assert same([multiplied(product, kernel, operands)], interpreted(kernel, operands))
@@ -661,7 +661,7 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
 
 
 def runtime_section(name: str) -> str:
-    from vlad.compile.emit.c import _sections
+    from vlad.compile.emit.c_unit import _sections
 
     return _sections()[name]
 
@@ -730,7 +730,7 @@ def test_places_that_several_turns_meet_at_are_combined(compiler: str) -> None:
 def test_compiled_products_compute_the_same(
     compiler: str, with_library: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "FEWEST", 1)
+    monkeypatch.setattr(matrix_products, "FEWEST", 1)
     pick = random.Random(5).choice
     all_kernels = [a_product(lambda choices: pick(list(choices))) for _ in range(200)]
     assert sum([as_product(kernel) is not None for kernel, _ in all_kernels]) > 20

@@ -11,7 +11,7 @@ import cffi
 import pytest
 
 import vlad
-from vlad.compile.emit import c, c_names, cuda
+from vlad.compile.emit import c_names, c_unit, cuda_unit
 from vlad.compile.emit.c_text import comment, identifier, within_comment
 
 HOSTILE = [
@@ -86,7 +86,7 @@ def test_what_is_shown_is_c(session: vlad.Session, name: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_part_of_python_in_a_text_for_cuda_is_a_comment(name: str) -> None:
     host = f"def f0(v0):\n  raise Failed({'Unbound variable: ' + name!r})\n"
-    assert left_over(cuda.Emission(host, "", (), {}, ()).text).strip() == ""
+    assert left_over(cuda_unit.Emission(host, "", (), {}, ()).text).strip() == ""
 
 
 @pytest.mark.parametrize("text", ["(error {0!r})", "({1} 1)", "(car (if (> x 0) x {1}))"])
@@ -158,5 +158,5 @@ def test_compilers_take_the_header(library: Path, compiler: str, before: str) ->
 
 
 def test_no_name_of_a_unit_is_left_to_libraries() -> None:
-    assert not [name for name in c.own_names() if name.startswith("vlad_") and identifier(name) == name]
+    assert not [name for name in c_unit.own_names() if name.startswith("vlad_") and identifier(name) == name]
     assert c_names.may_be_exported("f") and not c_names.may_be_exported("index")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile.emit.loops import kernel_lines
+from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.quotients import quotients
 from vlad.convert import from_python
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile.emit.loops import kernel_lines
+from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.scaling import scaled
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE

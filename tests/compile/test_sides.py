@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.emit.loops import kernel_lines
+from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.multiple_accumulators import LANES, MOST_IN_LANES, Gathered, in_lanes
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE

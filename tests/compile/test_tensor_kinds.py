@@ -12,7 +12,7 @@ import vlad
 from vlad import VladError
 from vlad.compile.calls import compile_call
 from vlad.compile.native.blas import product
-from vlad.compile.passes.products import FEWEST
+from vlad.compile.passes.matrix_products import FEWEST
 from vlad.data.tensors import Tensor, same_numbers
 from vlad.data.values import FALSE, ZERO
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
+from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.functions import needed
-from vlad.compile.emit.loops import kernel_lines
 from vlad.compile.emit.vectorize import FEWEST_WIDE
 from vlad.compile.native import vectors
 from vlad.compile.native.abi import ffi

@@ -18,7 +18,7 @@ from running import TIERS, printed, refusal
 
 import vlad
 from vlad.compile.emit.functions import needed
-from vlad.compile.emit.routines import ROOM
+from vlad.compile.emit.lapack_calls import ROOM
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
 from vlad.data.devices import device_named

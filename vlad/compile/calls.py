@@ -513,7 +513,7 @@ def _exported(handle: Any, name: str) -> Any:
 
 
 class Launched(Crossing):
-    """The same on a GPU: what cuda.py has emitted, called with values there."""
+    """The same on a GPU: what cuda_unit.py has emitted, called with values there."""
 
     fits: Callable[[], bool] = staticmethod(lambda: True)  # its memory is not the process's
 
@@ -711,7 +711,7 @@ def _compile(
         raise
     if unit.cuda is not None:
         xp = device_named(machine.device).xp
-        kernels = whole("vlad.compile.emit.cuda").loaded(unit.cuda, xp)
+        kernels = whole("vlad.compile.emit.cuda_unit").loaded(unit.cuda, xp)
         return Launched(unit.interface, unit.cells, kernels, xp)
     library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
     if key is not None:

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
-from vlad.compile.emit import c, cuda
+from vlad.compile.emit import c_unit, cuda_unit
 from vlad.compile.interface import Interface
 from vlad.compile.ir.program import Each, Fail, Function, Program, blocks, statements
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import repeated
-from vlad.compile.passes.fuse import fuse
+from vlad.compile.passes.fuse_derivatives import fuse
 from vlad.compile.passes.fuse_loops import fuse_kernels
 from vlad.compile.passes.optimize import finish, optimize
 from vlad.compile.passes.peel_invariants import hoist
@@ -192,16 +192,16 @@ class Unit:
             program = specializer.entry(root, environment)
             self.program: Program = improved(program, specializer.layout, not on_gpu)
             (entry,) = self.program.entries
-            self.cuda: cuda.Emission | None = None  # what runs on a GPU
+            self.cuda: cuda_unit.Emission | None = None  # what runs on a GPU
             failures: list[Fail] = []
             self.given: list[Tensor] = []
             places: tuple[int, ...] = ()
             if on_gpu:
                 crossing = [*root.operands, *([root.result] if root.result is not None else [])]
-                self.cuda = cuda.emit(self.program, analysis.types, crossing)
+                self.cuda = cuda_unit.emit(self.program, analysis.types, crossing)
                 self.text = self.cuda.text
             else:
-                self.text, failures, self.given, places = c.emit(self.program)
+                self.text, failures, self.given, places = c_unit.emit(self.program)
             self.interface = Interface(
                 specializer.layout,
                 root.operands[: len(operands)],

@@ -14,7 +14,7 @@ from typing import Any
 from vlad.compile.analysis.abstract_interpreter import Instance, Result, Walker
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import UNSOLVED, Specializer
-from vlad.compile.emit import c
+from vlad.compile.emit import c_unit
 from vlad.compile.emit.c_names import may_be_exported, may_be_parameter
 from vlad.compile.emit.c_text import comment, identifier
 from vlad.compile.ir.program import (
@@ -694,7 +694,7 @@ def program_text(machine: Any, steps: Steps) -> str:
         check_order(program)
         _name_places(program)
         program = _improved(program, whole)
-        return c.emit_program(program, _told), Fit(program, whole.analysis.types)
+        return c_unit.emit_program(program, _told), Fit(program, whole.analysis.types)
 
     return fitting(text, VladError)
 
@@ -748,7 +748,7 @@ def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, 
             if instance.result is None:
                 raise _no_export(one, "its derivative never answers")
             instances.append(instance)
-            exports.append(c.Export(base + suffix, names))
+            exports.append(c_unit.Export(base + suffix, names))
             owners.append(one)
             takes = ", ".join([f"double {parameter}" for parameter in names])
             header.append(f"/* {told} */\nint {base}{suffix}({takes}, double *results);")
@@ -761,7 +761,7 @@ def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, 
     for entry, one in zip(program.entries[1:], owners, strict=True):
         if entry not in returning:
             raise _no_export(one, "it fails whatever reals it is given")
-    text = c.emit_library(program, exports, _told, name)
+    text = c_unit.emit_library(program, exports, _told, name)
     return (text, "\n".join(header) + _FOOT), Fit(program, whole.analysis.types)
 
 
@@ -796,7 +796,7 @@ def _exported_name(wanted: Wanted, taken: set[str]) -> tuple[str, set[str]]:
     base = identifier(wanted.name)[:LONGEST_EXPORT]
     while True:
         own = {base + suffix + rows for suffix in suffixes for rows in ("", "_rows")}
-        if own.isdisjoint(taken | _UNIT | c.own_names()) and all(map(may_be_exported, own)):
+        if own.isdisjoint(taken | _UNIT | c_unit.own_names()) and all(map(may_be_exported, own)):
             return base, own
         base += "_"
 

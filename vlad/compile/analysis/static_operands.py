@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, final
 from vlad.data.tensors import Tensor
 from vlad.data.values import Value, is_pair, look
 
-MOST_WRITTEN = 64  # entries of a tensor that are part of a unit's text (c.py); others are handed over
+MOST_WRITTEN = 64  # entries of a tensor that are part of a unit's text (c_unit.py); others are handed over
 
 MOST_NUMBERS = 16  # whole ones among the operands, to find out which give shapes
 MOST_LOOKED_AT = 1_000  # parts of the operands, for that

@@ -1,13 +1,14 @@
 """A first-order function → the text of a C function.
 
 In: functions, and the definitions of their unit.  Out: `Body`, whose `text` is that of the
-function. Loops are labels and jumps; a kernel is a loop of its own (loops.py).
+function. Loops are labels and jumps; a kernel is a loop of its own (c_loops.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from vlad.compile.emit.c_loops import Place, kernel_lines, when_over
 from vlad.compile.emit.c_text import (
     C_TYPES,
     LONGEST_NAME,
@@ -24,8 +25,7 @@ from vlad.compile.emit.c_text import (
 from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import grows_only
 from vlad.compile.emit.functions import applied
-from vlad.compile.emit.loops import Place, kernel_lines, when_over
-from vlad.compile.emit.routines import WITHOUT_LAPACK, routine_lines
+from vlad.compile.emit.lapack_calls import WITHOUT_LAPACK, routine_lines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -53,7 +53,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.passes.buffer_reuse import places_taken
-from vlad.compile.passes.products import as_product
+from vlad.compile.passes.matrix_products import as_product
 from vlad.core.loop_nests import SIZES, Routine
 
 

@@ -1,7 +1,7 @@
 """What the functions of a unit of C have in common: structures, static data, numbers of failures, needed parts of the run-time.
 
 In: a first-order program.  Out: `Definitions`, which grows while functions are written out (c_function.py), and then stands
-before them (c.py).
+before them (c_unit.py).
 """
 
 from __future__ import annotations

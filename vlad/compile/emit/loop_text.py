@@ -1,4 +1,4 @@
-"""The pieces of C that loops over arrays consist of: values, entries, numbers. Called by loops.py and cuda_loops.py."""
+"""The pieces of C that loops over arrays consist of: values, entries, numbers. Called by c_loops.py and cuda_loops.py."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Loops that gather a number from many turns, which otherwise wait for each other: in several variables, joined after them.
 
-In: the lines of a turn, and what it gathers.  Out: the lines of the loop. Called by loops.py, which knows where that pays.
+In: the lines of a turn, and what it gathers.  Out: the lines of the loop. Called by c_loops.py, which knows where that pays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* What compiled programs stand on. c.py takes the sections that a program needs; no header is included, for reading
+/* What compiled programs stand on. c_unit.py takes the sections that a program needs; no header is included, for reading
    headers costs more than compiling a small program. */
 
 /* section: fail

@@ -26,8 +26,8 @@ from vlad.compile.ir.program import (
     slots_bound,
     statements,
 )
-from vlad.compile.passes.indices import Builder, Map, compact, cut, domains, split, turns_of, whole_box
-from vlad.compile.passes.products import as_product, is_whole
+from vlad.compile.passes.matrix_products import as_product, is_whole
+from vlad.compile.passes.reindex import Builder, Map, compact, cut, domains, split, turns_of, whole_box
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write
 from vlad.data.values import Primitive

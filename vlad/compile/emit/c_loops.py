@@ -1,7 +1,7 @@
 """Kernels → C text: nested loops over constant extents, which a C compiler unrolls where short and vectorises where long.
 
 In: a kernel, the names of its operands and of its outputs.  Out: lines, one nest of loops for each piece of a kernel that
-chooses (indices.py). What is combined over the innermost loops is gathered in a local variable, sums of floats in a double; sums
+chooses (reindex.py). What is combined over the innermost loops is gathered in a local variable, sums of floats in a double; sums
 there may be taken in any order, which `#pragma omp simd` says without leave for anything else.
 """
 
@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from vlad.compile.emit.blas_calls import product_lines
 from vlad.compile.emit.functions import is_vectored, single
 from vlad.compile.emit.loop_text import (
     C_KINDS,
@@ -40,12 +41,11 @@ from vlad.compile.emit.multiple_accumulators import (
     in_lanes,
     in_parts,
 )
-from vlad.compile.emit.products import product_lines
 from vlad.compile.emit.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
 from vlad.compile.emit.scaling import scaled
 from vlad.compile.emit.vectorize import SUMS, WIDE, Wide, called, is_of_host, is_wide, kept_entry, nonnegative
-from vlad.compile.passes.indices import pieces
-from vlad.compile.passes.products import as_product
+from vlad.compile.passes.matrix_products import as_product
+from vlad.compile.passes.reindex import pieces
 from vlad.core.loop_nests import SHORT, Choice, Kernel, Output, Read, Step, Write, is_apart, start, words
 from vlad.core.types import is_of_reals
 

@@ -1,6 +1,6 @@
 """Products of matrices → C text: calls of the library.
 
-In: a product (products.py), its kernel, the names of its operands and of its output, which is declared.  Out: lines.
+In: a product (matrix_products.py), its kernel, the names of its operands and of its output, which is declared.  Out: lines.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from vlad.compile.emit.functions import single
 from vlad.compile.emit.loop_text import C_KINDS, STOP, position_text
-from vlad.compile.passes.products import Product
+from vlad.compile.passes.matrix_products import Product
 from vlad.core.loop_nests import Access, Kernel
 
 # Of a product that takes so many multiplications as many rows are computed at a time: somebody may want to end what takes long.

@@ -43,7 +43,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.refusals import Failed, Unbounded
 from vlad.compile.ir.rewriting import leaf_kind
-from vlad.compile.passes.products import Matrix, Product, as_product
+from vlad.compile.passes.matrix_products import Matrix, Product, as_product
 from vlad.core.loop_nests import SIZES, Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types
 from vlad.data.tensors import Tensor, entries_there
