@@ -19,8 +19,8 @@ os.environ["VLAD_CACHE"] = "off"  # the C compiler is to work
 
 from vlad import Session
 from vlad.compile.analysis.fixpoint import Analysis
+from vlad.compile.calling.pipeline import Unit
 from vlad.compile.native import toolchain
-from vlad.compile.unit import Unit
 from vlad.evaluate.limits import deep_recursion
 
 SIZES = (10, 30, 100, 300, 1000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vlad.compile.tiers import POLICIES
+from vlad.compile.calling.policy import POLICIES
 from vlad.data.devices import DEVICES, device_named
 from vlad.data.errors import VladError, WrongOption
 from vlad.evaluate.limits import LIMITS, Limits

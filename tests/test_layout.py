@@ -50,7 +50,8 @@ ROOMS = (
         "functions multiple_accumulators loop_text c_rules scaling quotients vectorize blas_calls c_loops "
         "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
     ),
-    ("vlad.compile", "identity interface quick unit calls beside tiers whole"),
+    ("vlad.compile.calling", "cache_key interface fast_call pipeline executable background policy"),
+    ("vlad.compile", "whole"),
     (
         "vlad",
         "described blame convert saving restoring callables differences stating rules host derivatives "
@@ -74,7 +75,7 @@ FOREIGN = {
         "vlad.primitives.",
         "vlad.data.tensors",
         "vlad.data.devices",
-        "vlad.compile.quick",
+        "vlad.compile.calling.fast_call",
         "vlad.compile.native.blas",
         "vlad.compile.native.vectors",
         "vlad.bridges.arrays",

@@ -1,14 +1,14 @@
 """Compiling on demand, for Python: `vlad.compile`.
 
 In: a procedure of a session, and examples of its arguments.  Out: the same procedure, which runs as machine code or not at all.
-What can be compiled is decided by compile/tiers.py, as for all procedures; here nothing falls back.
+What can be compiled is decided by compile/calling/policy.py, as for all procedures; here nothing falls back.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from vlad.compile.tiers import operands_of
+from vlad.compile.calling.policy import operands_of
 from vlad.convert import P, Procedure
 from vlad.data.errors import WrongOption
 from vlad.derivatives import session_procedure

@@ -25,7 +25,7 @@ from operator import is_not
 from typing import Any, Protocol, TypeVar
 
 from vlad.blame import blame
-from vlad.compile.tiers import Options
+from vlad.compile.calling.policy import Options
 from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.source import Span
 from vlad.data.tensors import SORT, Tensor, frozen, is_array, made

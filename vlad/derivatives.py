@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from vlad.compile.tiers import Options
+from vlad.compile.calling.policy import Options
 from vlad.convert import Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_stdlib

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
-from vlad.compile.tiers import POLICIES, Options, Tiers
+from vlad.compile.calling.policy import POLICIES, Options, Tiers
 from vlad.control.frame_stack import with_room
 from vlad.control.standard_streams import read_line
 from vlad.convert import Procedure, tuple_of
@@ -490,7 +490,7 @@ class Session(Namespace):
                 raise
 
     def _replayed(self, procedure: Value, argument: Value, words: dict[int, str]) -> Value:
-        """What an evaluation answered that was made before, evaluated again without its effects (compile/tiers.py)."""
+        """What an evaluation answered that was made before, evaluated again without its effects (compile/calling/policy.py)."""
         with self._lock:
             return self._suggesting(lambda: self.tiers.replayed(procedure, argument, words))
 

@@ -30,7 +30,7 @@ from agreement import DOUBLES, FLOATS, same
 
 import vlad
 from vlad import VladError
-from vlad.compile import tiers
+from vlad.compile.calling import policy
 from vlad.compile.native import toolchain
 from vlad.convert import Procedure
 from vlad.data.tensors import Tensor
@@ -457,7 +457,7 @@ def run(count: int, first: int = 0, loops: bool = False, tell: Callable[[str], N
     def stop(number: int, frame: FrameType | None) -> None:
         raise Stopped
 
-    tiers.RAISING = True
+    policy.RAISING = True
     ends: Counter[str] = Counter()
     pair: Pair | None = None
     previous = signal.signal(signal.SIGVTALRM, stop)

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import vlad
-from vlad.compile.calls import compile_call
+from vlad.compile.calling.executable import compile_call
+from vlad.compile.calling.pipeline import Unit
 from vlad.compile.ir.program import Box, Compute, Return, statements
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.native import toolchain
-from vlad.compile.unit import Unit
 from vlad.convert import to_python
 from vlad.core.types import Types, described
 

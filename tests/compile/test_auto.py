@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis.strategies import sampled_from
 
 import vlad
-from vlad.compile import calls, tiers
-from vlad.compile.beside import BESIDE, TURN, Abandoned
+from vlad.compile.calling import executable, policy
+from vlad.compile.calling.background import BESIDE, TURN, Abandoned
 from vlad.compile.ir.refusals import Unbounded
 from vlad.control import gil_yield
 from vlad.evaluate.limits import out_of_time
@@ -88,7 +88,7 @@ def alike(a: Any, b: Any) -> bool:
 def test_random_programs_that_are_overtaken(text: str, mode: str, bad: float) -> None:
     plain, overtaken = Outside(tier="evaluate"), Outside(tier="auto")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiers, "A_MOMENT", 0.0)
+        patch.setattr(policy, "A_MOMENT", 0.0)
         told = []
         for side in (plain, overtaken):
             f = side.session.eval(f"(define f {text}) {DRIVER.replace('MODE', mode)}")
@@ -219,8 +219,8 @@ def test_what_takes_over_does_not_cut_short_what_the_program_calls(
     meanwhile: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It comes when that has ended, at once: it is asked for a single time."""
-    monkeypatch.setattr(tiers, "AGAIN_SECONDS", 1000.0)
-    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    monkeypatch.setattr(policy, "AGAIN_SECONDS", 1000.0)
+    monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     for _ in range(5):
         session = vlad.Session(tier="auto")
         counts = squaring(session, meanwhile)
@@ -232,7 +232,7 @@ def test_what_takes_over_does_not_cut_short_what_the_program_calls(
 
 def test_what_is_evaluated_inside_writes_and_does_not_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a signal's handler evaluates, say: it is no part of what starts again."""
-    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     written: list[str] = []
     session = vlad.Session(tier="auto", write=written.append)
     counts = squaring(session, lambda: session.eval("(display 1)"))
@@ -251,8 +251,8 @@ def give_way() -> None:
 
 
 def test_who_gives_way_may_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "AGAIN_SECONDS", 0.001)
-    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    monkeypatch.setattr(policy, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     give_way()
 
 
@@ -260,8 +260,8 @@ def test_who_gives_way_in_another_thread_is_not_told_again(monkeypatch: pytest.M
     """It would be told right where it tidies up."""
     # what arrives in a finalizer is dropped; while pytest reports that, the next may arrive
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
-    monkeypatch.setattr(tiers, "AGAIN_SECONDS", 0.001)
-    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
+    monkeypatch.setattr(policy, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     failed: list[BaseException] = []
 
     def in_thread() -> None:
@@ -292,9 +292,9 @@ def test_who_evaluates_waits_less_for_the_compiler(
         raise Unbounded("it is only asked how long turns are")
 
     BESIDE.rest()
-    monkeypatch.setattr(calls, "compile_call", compile_call)
-    monkeypatch.setattr(tiers, "A_MOMENT", 0.0)
-    monkeypatch.setattr(tiers, "RAISING", False)
+    monkeypatch.setattr(executable, "compile_call", compile_call)
+    monkeypatch.setattr(policy, "A_MOMENT", 0.0)
+    monkeypatch.setattr(policy, "RAISING", False)
     usual = sys.getswitchinterval()
     side = Outside(tier="auto")
     f = side.session.eval("(lambda (n) (let turning ((i 0)) (if (< i n) (turning (+ i 1)) i)))")

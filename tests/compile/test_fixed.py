@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-import vlad.compile.unit
+import vlad.compile.calling.pipeline
 from vlad.compile.analysis.static_operands import (
     MOST_LOOKED_AT,
     MOST_NUMBERS,
@@ -256,8 +256,8 @@ def test_which_numbers_they_are_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_pat
     def never(*operands: Any) -> bool:
         raise AssertionError
 
-    monkeypatch.setattr(vlad.compile.unit, "settles", never)
-    monkeypatch.setattr(vlad.compile.unit, "made", never)
+    monkeypatch.setattr(vlad.compile.calling.pipeline, "settles", never)
+    monkeypatch.setattr(vlad.compile.calling.pipeline, "made", never)
     session, f, _ = compiled(text)
     assert f(2, 4) == 12 and places_of(session, f) == {(1,)}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import vlad
-from vlad.compile.calls import compile_call
+from vlad.compile.calling.executable import compile_call
+from vlad.compile.calling.pipeline import Unit
 from vlad.compile.ir.program import Program
 from vlad.compile.passes import fuse_derivatives
-from vlad.compile.unit import Unit
 
 DEFINITIONS = """
 (define (cost x) (let loop ((i 0) (y x)) (if (= i 100) y (loop (+ i 1) (- y (* 0.1 (sin y)))))))

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
+from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.c_text import constant_text
 from vlad.compile.emit.functions import needed
@@ -29,7 +30,6 @@ from vlad.compile.native.blas import product as library_product
 from vlad.compile.passes import fuse_loops, matrix_products
 from vlad.compile.passes.matrix_products import Matrix, Product, as_product
 from vlad.compile.passes.reindex import compact, cut, pieces, split
-from vlad.compile.unit import Unit
 from vlad.convert import from_python
 from vlad.core.loop_nests import (
     SIZES,

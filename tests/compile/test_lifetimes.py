@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.unit import Unit
+from vlad.compile.calling.pipeline import Unit
 from vlad.convert import from_python
 
 M = np.cos(np.arange(128.0 * 128)).reshape(128, 128)

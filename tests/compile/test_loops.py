@@ -7,7 +7,7 @@ import math
 import pytest
 
 import vlad
-from vlad.compile.unit import Unit
+from vlad.compile.calling.pipeline import Unit
 
 SLOW = """
 (define (slow m) (let turn ((i 0) (s 0)) (if (< i m) (turn (+ i 1) (+ s (/ 1 (+ 1 i)))) s)))

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from test_kernels import HEAD, compiler, runtime_section  # noqa: F401
 
 import vlad
+from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.functions import needed
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import Lapack, lapack
-from vlad.compile.unit import Unit
 from vlad.convert import from_python
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from pretended_cupy import CUPY, pretended
 
 import vlad
 from vlad import VladError
-from vlad.compile.unit import Unit
+from vlad.compile.calling.pipeline import Unit
 from vlad.convert import from_python
 from vlad.data.tensors import on_host
 

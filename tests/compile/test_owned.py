@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import vlad
+from vlad.compile.calling.pipeline import Unit
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.reserve import reserve
 from vlad.compile.passes.uniqueness import owning
-from vlad.compile.unit import Unit
 from vlad.convert import from_python
 
 

@@ -10,7 +10,7 @@ import pytest
 import vlad
 from vlad.compile.analysis.abstract_interpreter import MOST_SHAPES
 from vlad.compile.analysis.fixpoint import MOST_CONSTANTS, Analysis
-from vlad.compile.unit import Unit
+from vlad.compile.calling.pipeline import Unit
 from vlad.convert import from_python
 from vlad.core.types import Types, described
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile.calls import compile_call
+from vlad.compile.calling.executable import compile_call
 from vlad.convert import from_python
 from vlad.core.types import LONGEST_CHAIN
 

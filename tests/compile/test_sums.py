@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats
 
 import vlad
-from vlad.compile.unit import Unit
+from vlad.compile.calling.pipeline import Unit
 
 # Reverse modes in which a branch's backpropagator is called at once; and how many boxes are left.
 FUNCTIONS = {

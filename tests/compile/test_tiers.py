@@ -22,9 +22,9 @@ from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers
 
 import vlad
-from vlad.compile import calls, tiers
-from vlad.compile.beside import BESIDE
-from vlad.compile.calls import compile_call
+from vlad.compile.calling import executable, policy
+from vlad.compile.calling.background import BESIDE
+from vlad.compile.calling.executable import compile_call
 from vlad.compile.ir.refusals import MOST_VARIANTS, Mismatch, Unbounded
 from vlad.compile.native import toolchain
 from vlad.convert import Procedure, from_python
@@ -433,14 +433,14 @@ PRINTER = _printer()
 
 class TestPolicy:
     def test_effects_happen_once_and_in_order(self) -> None:
-        for tier in tiers.POLICIES:
+        for tier in policy.POLICIES:
             printed: list[str] = []
             session = vlad.Session(tier=tier, write=printed.append)
             session.eval("(define (f x) (begin (write x) (* x 2)))")
             session.run_text("(f (f 3))\n(for-each write '(1 2))")
             assert "".join(printed).split() == ["3", "6", "12", "1", "2"]
 
-    @pytest.mark.parametrize("tier", tiers.POLICIES)
+    @pytest.mark.parametrize("tier", policy.POLICIES)
     def test_an_error_behind_effects(self, tier: str) -> None:
         printed: list[str] = []
         lines = iter(["10 oops 20\n"])
@@ -453,7 +453,7 @@ class TestPolicy:
             session.eval("(begin (write (read-real)) (car (real 1)))")
         assert "".join(printed).split() == ["110", "220"]
 
-    @pytest.mark.parametrize("tier", tiers.POLICIES)
+    @pytest.mark.parametrize("tier", policy.POLICIES)
     @pytest.mark.parametrize("error", [BrokenPipeError(), KeyboardInterrupt()])
     def test_trouble_with_the_outside(self, tier: str, error: BaseException) -> None:
         def write(text: str) -> None:
@@ -490,7 +490,7 @@ class TestPolicy:
         """What the compiler has read of a global may be out of date when it is done."""
         session = vlad.Session(tier="compile")
         session.eval("(define scale 2) (define (f x) (* scale x))")
-        compiling = calls.compile_call
+        compiling = executable.compile_call
         redefining = ["(define scale 10)"]
 
         def meanwhile(*operands: Any, **more: Any) -> Any:
@@ -499,7 +499,7 @@ class TestPolicy:
                 session.eval(redefining.pop())
             return made
 
-        monkeypatch.setattr(calls, "compile_call", meanwhile)
+        monkeypatch.setattr(executable, "compile_call", meanwhile)
         assert session["f"](3.0) == 30.0
         assert session["f"](3.0) == 30.0
 
@@ -573,7 +573,7 @@ class TestPolicy:
             awaited.wait(60)
             return compile_call(*operands, **columns)
 
-        monkeypatch.setattr(calls, "compile_call", slowly)
+        monkeypatch.setattr(executable, "compile_call", slowly)
         turns = 1000.0
         while not begun.is_set():
             f(1.0, turns)
@@ -590,9 +590,9 @@ class TestPolicy:
                 try:
                     raise on_its_way
                 finally:
-                    raise tiers.Switch  # as another thread does, at any moment
-            except tiers.Switch as switch:
-                tiers._give_way(switch)
+                    raise policy.Switch  # as another thread does, at any moment
+            except policy.Switch as switch:
+                policy._give_way(switch)
 
     def test_an_interrupt_that_was_caught_before_does_not_go_on(self) -> None:
         session = vlad.Session(tier="auto")
@@ -657,7 +657,7 @@ class TestPolicy:
     ) -> None:
         monkeypatch.setenv("VLAD_CC", "/nowhere/cc")
         toolchain.forget()
-        tiers._warned.clear()
+        policy._warned.clear()
         try:
             _, compiling = sessions()
             assert compiling.eval("(loop 1 3)") > 0
@@ -701,7 +701,7 @@ class TestMemory:
 
 
 def test_the_analysis_says_why() -> None:
-    from vlad.compile.unit import Unit
+    from vlad.compile.calling.pipeline import Unit
 
     session = vlad.Session(tier="evaluate")
     f = session.eval('(lambda (x) (string->symbol (if (> x 0) "a" "b")))').value

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
+from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.functions import needed
 from vlad.compile.emit.vectorize import FEWEST_WIDE
 from vlad.compile.native import vectors
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
-from vlad.compile.unit import Unit
 from vlad.convert import from_python
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import vlad
+from vlad.compile.calling.fast_call import MOST_ENTRIES, MOST_PARTS
 from vlad.compile.native.c_extension import border
 from vlad.compile.native.interrupts import Interruptible
-from vlad.compile.quick import MOST_ENTRIES, MOST_PARTS
 from vlad.derivatives import Gradient
 
 PROGRAM = """

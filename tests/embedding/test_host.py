@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile.identity import Nameless, identity
+from vlad.compile.calling.cache_key import Nameless, identity
 from vlad.primitives.table import TABLE
 
 POINTS = st.floats(-2, 2)

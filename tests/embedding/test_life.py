@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile import tiers
+from vlad.compile.calling import policy
 from vlad.compile.native import toolchain
 
 TIERS = ("evaluate", "auto", "compile")
@@ -221,7 +221,7 @@ def test_the_compiler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_pat
     compiler.chmod(0o755)
     monkeypatch.setenv("VLAD_CC", str(compiler))
     monkeypatch.setenv("VLAD_CACHE", "off")
-    monkeypatch.setattr(tiers, "warn_once", lambda message: pytest.fail(message))
+    monkeypatch.setattr(policy, "warn_once", lambda message: pytest.fail(message))
     toolchain.forget()
     try:
         session = session_of("auto")

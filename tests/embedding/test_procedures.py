@@ -468,9 +468,9 @@ def test_what_is_compiled_travels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_compiler_is_a_folder_too() -> None:
-    import vlad.compile.tiers
+    import vlad.compile.calling.policy
 
-    assert vlad.compile.tiers.POLICIES and callable(vlad.compile)
+    assert vlad.compile.calling.policy.POLICIES and callable(vlad.compile)
     assert "compile" in vlad.__all__ and vlad.compile is not compile
 
 

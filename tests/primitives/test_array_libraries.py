@@ -26,7 +26,7 @@ from test_tensors import AXIS, BINARY, PRODUCTS, SHAPES, UNARY
 import vlad
 from vlad import VladError
 from vlad.ad.rules import steps_of
-from vlad.compile.beside import BESIDE
+from vlad.compile.calling.background import BESIDE
 from vlad.data import devices
 from vlad.data.tensors import SORT, Tensor, kind_name, on_host
 from vlad.data.values import Primitive

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.control.budget import Budget, NoRoom, NoTime, expect_seconds, on_behalf
 from vlad.compile.emit import blas_calls, c_loops
+from vlad.control.budget import Budget, NoRoom, NoTime, expect_seconds, on_behalf
 from vlad.convert import from_python
 from vlad.primitives import products
 

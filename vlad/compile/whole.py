@@ -14,6 +14,7 @@ from typing import Any
 from vlad.compile.analysis.abstract_interpreter import Instance, Result, Walker
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import UNSOLVED, Specializer
+from vlad.compile.calling.pipeline import UNLIKE, Fit, fitting, improved
 from vlad.compile.emit import c_unit
 from vlad.compile.emit.c_names import may_be_exported, may_be_parameter
 from vlad.compile.emit.c_text import comment, identifier
@@ -43,7 +44,6 @@ from vlad.compile.ir.program import (
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.compile.ir.rewriting import callees, leaf_kind
 from vlad.compile.passes.optimize import returning_functions
-from vlad.compile.unit import UNLIKE, Fit, fitting, improved
 from vlad.control.frame_stack import with_room
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs

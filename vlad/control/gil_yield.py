@@ -1,6 +1,6 @@
 """How the thread that compiles leaves the one that evaluates its time, for both need Python's lock.
 
-In: `begin` and `end` around what is done beside an evaluation (beside.py), and `make_way`, called now and then by whatever of it
+In: `begin` and `end` around what is done beside an evaluation (background.py), and `make_way`, called now and then by whatever of it
 takes long.  Out: pauses, as long as the lock was fought for. Nothing happens in a thread that did not begin, such as one that
 compiles before it calls, nor where nobody else wants the lock.
 

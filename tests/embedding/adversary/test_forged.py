@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import vlad
-import vlad.compile.tiers
+import vlad.compile.calling.policy
 import vlad.evaluate.errors.explain
 from vlad.primitives.table import TABLE
 
@@ -35,7 +35,7 @@ OPERANDS = (
 @pytest.fixture(autouse=True)
 def faults_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vlad.evaluate.errors.explain, "RAISING", False)
-    monkeypatch.setattr(vlad.compile.tiers, "RAISING", False)
+    monkeypatch.setattr(vlad.compile.calling.policy, "RAISING", False)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)

@@ -1,4 +1,4 @@
-"""Why something is not compiled, or does not run compiled. Light, for tiers.py is imported at every start."""
+"""Why something is not compiled, or does not run compiled. Light, for policy.py is imported at every start."""
 
 from __future__ import annotations
 

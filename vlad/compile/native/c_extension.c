@@ -1,5 +1,5 @@
-/* Python's calls of machine code: from floats and arrays to words, and back to objects. quick.py does the same in Python, where this
-   cannot be compiled. What ends soon (quick.py says when) holds Python's lock (GIL), and between the first word that is written
+/* Python's calls of machine code: from floats and arrays to words, and back to objects. fast_call.py does the same in Python, where this
+   cannot be compiled. What ends soon (fast_call.py says when) holds Python's lock (GIL), and between the first word that is written
    and the last one that is read no object is made that Python's collector looks after: nobody else gets at the words meanwhile.
    What may take longer takes a lock of its own, and leaves Python's to others while it runs. */
 

@@ -1,7 +1,7 @@
 """c_extension.c, compiled once a machine: what calls machine code without any of Python's own in between.
 
 In: nothing.  Out: a module of two functions, or None where there are no headers of Python's, or no compiler that reads them:
-quick.py then does the same in Python.
+fast_call.py then does the same in Python.
 """
 
 from __future__ import annotations

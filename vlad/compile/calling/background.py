@@ -1,7 +1,7 @@
 """The thread that works beside the evaluation, one for all sessions of a process: it looks after calls that take long.
 
 In: jobs, each from the thread whose call it is.  Out: nothing; what is to be done with a job is its own `look`, which answers
-after how many seconds to look again, or None for never. Called by tiers.py.
+after how many seconds to look again, or None for never. Called by policy.py.
 
 While it works, threads take shorter turns at Python's lock. Whoever evaluates with arrays gives the lock away at each operation
 that is worth it, and has to wait for it a whole turn; with Python's own, of 5 ms, a training loop came to a third of its speed

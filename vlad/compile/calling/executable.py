@@ -1,7 +1,7 @@
 """A compiled procedure as something to call: values → words, words → values, statuses → what they mean.
 
 In: a procedure and operands.  Out: `Compiled`, from the cache where the same call was compiled before, else from the
-compiler, which is loaded only then. Who compiles when is decided by tiers.py; an error of the program itself is not
+compiler, which is loaded only then. Who compiles when is decided by policy.py; an error of the program itself is not
 explained here: `Failed` says that tier 0 should run the call.
 """
 
@@ -16,14 +16,14 @@ from functools import cached_property, partial
 from typing import Any
 
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
-from vlad.compile.identity import Nameless, identity
-from vlad.compile.interface import Interface, Unwritable, read_interface
+from vlad.compile.calling.cache_key import Nameless, identity
+from vlad.compile.calling.fast_call import Quick, arguments_of, is_fixed, quick
+from vlad.compile.calling.interface import Interface, Unwritable, read_interface
 from vlad.compile.ir.program import Member
 from vlad.compile.ir.refusals import MOST_LENGTHS, Failed, Mismatch, Narrow, Unbounded
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.native.reserve import is_narrow
-from vlad.compile.quick import Quick, arguments_of, is_fixed, quick
 from vlad.control.budget import expect_bytes, has_room, room
 from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import whole
@@ -337,7 +337,7 @@ class Compiled(Crossing):
         self.held: list[Any] = [*self.given]  # what words point to
         self.cells = cells  # the globals on whose values this relies
         self.outside = outside_of(machine) if interface.acts else None
-        self.busy: list[object] = []  # is there a call under way? quick.py has this, too, but not us
+        self.busy: list[object] = []  # is there a call under way? fast_call.py has this, too, but not us
         self.watch = machine.watch
         # where the words for places begin
         self.behind = len(interface.parameters) + interface.extra + len(self.given)
@@ -621,7 +621,7 @@ def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, 
     if kept is not None:
         found = tuple(json.loads(kept))
     else:
-        settles = whole("vlad.compile.unit").settles
+        settles = whole("vlad.compile.calling.pipeline").settles
         environment = f[1 : 1 + len(f[0].environment)]
 
         def is_enough(places: Places, patient: bool) -> bool:
@@ -701,7 +701,7 @@ def _compile(
             if kept is not None:
                 return kept
     # 13 ms, only where something is to be compiled
-    made = whole("vlad.compile.unit").made
+    made = whole("vlad.compile.calling.pipeline").made
     try:
         unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest)
     except Unbounded as unbounded:

@@ -86,7 +86,9 @@ def identity(
 @functools.cache
 def _ourselves() -> str:
     """The compiler that is asking: another one may compile the same call differently."""
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folder = os.path.abspath(__file__)
+    for _ in range(3):
+        folder = os.path.dirname(folder)
     files = sorted(_files(folder)) + sorted(_files(os.path.join(os.path.dirname(folder), "stdlib")))
     return " ".join([f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in files])
 

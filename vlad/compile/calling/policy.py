@@ -33,7 +33,7 @@ from types import FrameType
 from typing import Any
 
 from vlad.compile.analysis.static_operands import form
-from vlad.compile.beside import BESIDE
+from vlad.compile.calling.background import BESIDE
 from vlad.compile.ir.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
 from vlad.compile.native.interrupts import Interruptible
 from vlad.control.async_exceptions import ask, ask_after, ask_no_more
@@ -88,7 +88,7 @@ class Entry:
         self.cells: set[Global] = set()
         # Python's callables, by their ids, which call machine code themselves
         self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        # what these may call now, of the variants (quick.py): they hold this very list
+        # what these may call now, of the variants (fast_call.py): they hold this very list
         self.quicks: list[Any] = []
 
     def add(self, compiled: Any) -> None:
@@ -395,12 +395,12 @@ class Tiers:
         """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why (and `place`
         where, if that is asked), or where a global was redefined meanwhile."""
         try:
-            whole("vlad.compile.calls")  # 25 ms, only where something is worth compiling
+            whole("vlad.compile.calling.executable")  # 25 ms, only where something is worth compiling
         except ModuleNotFoundError as missing:
             entry.reason = f"the package {package_of(missing)} is not installed"
             warn_once(f"running without compiling: {entry.reason}")
             return None
-        from vlad.compile.calls import compile_call
+        from vlad.compile.calling.executable import compile_call
         from vlad.compile.native import toolchain
 
         meanings, form_of = self._meanings, form(operands)
@@ -503,8 +503,8 @@ class Tiers:
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
         """The types of a procedure, or its C or CUDA text, for operands like these, or reals; or why there are none."""
         from vlad.compile.analysis.fixpoint import Analysis
+        from vlad.compile.calling.pipeline import made
         from vlad.compile.emit.c_text import comment
-        from vlad.compile.unit import made
         from vlad.core.types import described
 
         code: Code = f[0]

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
+from vlad.compile.calling.interface import Interface
 from vlad.compile.emit import c_unit, cuda_unit
-from vlad.compile.interface import Interface
 from vlad.compile.ir.program import Each, Fail, Function, Program, blocks, statements
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.compile.ir.representation import Representation

@@ -4,7 +4,7 @@ In: a compiled procedure whose operands are reals and tensors, and whose answer 
 gave a shape (static_operands.py) is to be the very number.
 Out: `Quick`, which Python's `Procedure` asks first. Its `leaves` answers NotImplemented for whatever it is not made for, errors
 included: then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept
-there only (tiers.py asks). It is called in C, by c_extension.py, or where that cannot be by text of Python's that is written here.
+there only (policy.py asks). It is called in C, by c_extension.py, or where that cannot be by text of Python's that is written here.
 Others have Python's lock meanwhile, but where it ends soon.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from vlad.compile.interface import Interface
+from vlad.compile.calling.interface import Interface
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.c_extension import ALONE, CONSTANT, LIST, NOWHERE, REAL, TENSOR, TUPLE, border
 from vlad.compile.native.interrupts import Interruptible
