@@ -51,7 +51,7 @@ ROOMS = (
         "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
     ),
     ("vlad.compile.calling", "cache_key interface fast_call pipeline executable background policy"),
-    ("vlad.compile", "whole"),
+    ("vlad.compile.programs", "whole"),
     (
         "vlad",
         "described blame convert saving restoring callables differences stating rules host derivatives "

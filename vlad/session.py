@@ -55,7 +55,7 @@ from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.turns import Turns
 
 if TYPE_CHECKING:
-    from vlad.compile.whole import Steps
+    from vlad.compile.programs.whole import Steps
 
 Answer = TypeVar("Answer")
 Path: TypeAlias = str | os.PathLike[str]
@@ -704,7 +704,7 @@ class Session(Namespace):
 
     def _add_step(self, item: Definition | Expression, shown: bool) -> None:
         """Note what a form does, instead of doing it. Procedures are values at once."""
-        from vlad.compile.whole import Defined, Step
+        from vlad.compile.programs.whole import Defined, Step
 
         assert self._steps is not None
         cell = item.cell if isinstance(item, Definition) else None
@@ -727,7 +727,7 @@ class Session(Namespace):
 
     def _read_whole(self, path: Path) -> tuple[Source, Steps]:
         """All that a file does, in order, without doing it."""
-        from vlad.compile.whole import Steps
+        from vlad.compile.programs.whole import Steps
 
         source = load(self._find(path, [""], None))
         self._steps = Steps([], [])
@@ -750,7 +750,7 @@ class Session(Namespace):
     def check(self, path: Path) -> tuple[list[str], list[VladError]]:
         """The types of a file's definitions and expressions, a line each, and the type errors in it. Nothing is run; files
         that it reads are looked at, where they are there."""
-        from vlad.compile.whole import check
+        from vlad.compile.programs.whole import check
 
         with self._lock:
             source, steps = self._read_whole(path)
@@ -773,10 +773,10 @@ class Session(Namespace):
         """Make a program of a file that runs without Python; or a shared library, with a header beside it, of the
         procedures that are the keys of `exports`, with their derivatives where its value is true. The files that were
         written. Raises VladError."""
-        from vlad.compile import whole
         from vlad.compile.emit.c_text import identifier
         from vlad.compile.ir.refusals import Unavailable
         from vlad.compile.native import toolchain
+        from vlad.compile.programs import whole
 
         output = os.fspath(output)
         with self._lock:
@@ -813,7 +813,7 @@ class Session(Namespace):
 
     def _wanted(self, name: str, derivatives: bool) -> Any:
         """A procedure that a library is to export, with the means to make others of it."""
-        from vlad.compile.whole import Wanted
+        from vlad.compile.programs.whole import Wanted
 
         cell = self.module.cells.get(name)
         value: Value = getattr(cell, "value", NIL)
