@@ -49,6 +49,7 @@ _HOMES = {
     "to_jax": "vlad.bridges.jax",
     "to_torch": "vlad.bridges.torch",
     "primitive": "vlad.stating",
+    "compile": "vlad.compiling",
     **dict.fromkeys(
         ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"
     ),
@@ -73,8 +74,6 @@ def _find_neighbours() -> None:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "compile":  # a folder that can be called
-        return import_module("vlad.compile")
     if name not in _HOMES:
         meant = f"; there is `{_ELSEWHERE[name]}`" if name in _ELSEWHERE else ""
         raise AttributeError(
@@ -88,4 +87,12 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+def _hide_room() -> None:
+    """`vlad.compile` is a function. Python binds that name to the package of the compiler when it is first imported: so it is
+    imported here, empty as it is, and the name is free again. `from vlad.compile.calling import …` finds it all the same."""
+    __import__("vlad.compile")
+    del globals()["compile"]
+
+
 _find_neighbours()
+_hide_room()

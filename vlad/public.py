@@ -12,7 +12,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from vlad.compiling import compile
 from vlad.evaluate.limits import LIMITS
 
 PACKAGE = "vlad"
@@ -61,13 +60,11 @@ def public_lines(name: str) -> Iterator[str]:
 
 
 def _value(name: str) -> Any:
-    """What a name means. The package of the compiler is one that can be called; people mean that."""
+    """What a name means."""
     _, *path = name.split(".")
     value: Any = import_module(PACKAGE)
     for part in path:
         value = getattr(value, part)
-        if isinstance(value, ModuleType):
-            value = compile
     return value
 
 
