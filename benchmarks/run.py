@@ -29,9 +29,9 @@ sys.path.insert(0, str(HERE.parent))
 from vlad import Session, __version__  # noqa: E402
 from vlad.compile.calling.executable import compile_call  # noqa: E402
 from vlad.compile.native.abi import ffi  # noqa: E402
-from vlad.convert import from_python  # noqa: E402
 from vlad.data.errors import LimitExceeded  # noqa: E402
 from vlad.evaluate.limits import Limits  # noqa: E402
+from vlad.python.convert import from_python  # noqa: E402
 
 C_FLAGS = {"same": ["-O3", "-ffp-contract=off"], "strict": ["-O3"], "fast": ["-Ofast"]}
 PEERS = ("jax", "casadi", "autograd", "torch")

@@ -1,6 +1,6 @@
 """A session of the prompt as a text, with its values: `,save FILE.saved`, and `,load` which brings it back.
 
-In: a shell.  Out: a text as vlad/saving.py writes it, of a list: `HEAD`, the number of the next input, loaded files, inputs, and
+In: a shell.  Out: a text as vlad/python/dump.py writes it, of a list: `HEAD`, the number of the next input, loaded files, inputs, and
 pairs of names and values. What defines procedures, macros and modules' names is evaluated again from the inputs, so it keeps its
 source, its places, and its ties to other names. All else that was computed, results `_N` too, comes back as a value, and is not
 computed again; nor are expressions evaluated that only had an effect.
@@ -15,9 +15,9 @@ from vlad.data.errors import VladError
 from vlad.data.source import Source
 from vlad.data.values import String, Value, list_of, look
 from vlad.evaluate.limits import deep_recursion
+from vlad.python.dump import write_value
+from vlad.python.load import read_value
 from vlad.reader.parser import Form, Name, Syntax, read
-from vlad.restoring import read_value
-from vlad.saving import write_value
 
 from .shell import Shell
 

@@ -53,10 +53,11 @@ ROOMS = (
     ("vlad.compile.calling", "cache_key interface fast_call pipeline executable background policy"),
     ("vlad.compile.programs", "whole"),
     (
-        "vlad",
-        "described blame convert saving restoring callables differences stating rules host derivatives "
-        "compiling library turns life asynchronous namespace session public help",
+        "vlad.python",
+        "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "
+        "compiling",
     ),
+    ("vlad", "library turns life asynchronous namespace session public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (

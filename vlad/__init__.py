@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from vlad.bridges.jax import to_jax
     from vlad.bridges.modules import install_importer
     from vlad.bridges.torch import to_torch
-    from vlad.compiling import compile
-    from vlad.convert import Procedure
     from vlad.data.errors import Incomplete, LimitExceeded, VladError
     from vlad.data.values import Opaque
     from vlad.debugging.debugger import Debugger
-    from vlad.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
     from vlad.evaluate.limits import Limits
-    from vlad.restoring import loads
-    from vlad.saving import dumps
+    from vlad.python.compiling import compile
+    from vlad.python.convert import Procedure
+    from vlad.python.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+    from vlad.python.dump import dumps
+    from vlad.python.load import loads
+    from vlad.python.stating import primitive
     from vlad.session import Session
-    from vlad.stating import primitive
 
 __version__ = "0.1.0"
 __all__ = [
@@ -40,18 +40,18 @@ _HOMES = {
     "VladError": "vlad.data.errors",
     "LimitExceeded": "vlad.data.errors",
     "Incomplete": "vlad.data.errors",
-    "dumps": "vlad.saving",
-    "loads": "vlad.restoring",
+    "dumps": "vlad.python.dump",
+    "loads": "vlad.python.load",
     "Opaque": "vlad.data.values",
     "Debugger": "vlad.debugging.debugger",
-    "Procedure": "vlad.convert",
+    "Procedure": "vlad.python.convert",
     "install_importer": "vlad.bridges.modules",
     "to_jax": "vlad.bridges.jax",
     "to_torch": "vlad.bridges.torch",
-    "primitive": "vlad.stating",
-    "compile": "vlad.compiling",
+    "primitive": "vlad.python.stating",
+    "compile": "vlad.python.compiling",
     **dict.fromkeys(
-        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.derivatives"
+        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.python.derivatives"
     ),
 }
 

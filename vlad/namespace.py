@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, TypeVar
 
-from vlad.convert import from_python, to_python
 from vlad.data.errors import NoCounterpart, UnknownAttribute, UnknownName
 from vlad.data.values import Global, Primitive, Value, is_pair, is_procedure, look
 from vlad.evaluate.limits import deep_recursion
@@ -21,6 +20,7 @@ from vlad.expand.scope import Module
 from vlad.library import Library
 from vlad.messages.hints import hint_for
 from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.python.convert import from_python, to_python
 
 F = TypeVar("F")
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 from vlad.compile.calling.policy import POLICIES, Options, Tiers
 from vlad.control.frame_stack import with_room
 from vlad.control.standard_streams import read_line
-from vlad.convert import Procedure, tuple_of
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Call, GlobalReference, Lambda, Letrec, Variable
 from vlad.core.text import print_core
@@ -37,7 +36,6 @@ from vlad.data.values import (
     symbol,
 )
 from vlad.data.write import written
-from vlad.described import code_of
 from vlad.evaluate.limits import Interrupted, Limits, deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.arity import Signature, signature
@@ -51,6 +49,8 @@ from vlad.messages.spelling import nearest
 from vlad.namespace import Namespace
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
+from vlad.python.convert import Procedure, tuple_of
+from vlad.python.procedure_docs import code_of
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.turns import Turns
 
@@ -81,7 +81,7 @@ class Calls:
         """A Python function, or a primitive made of one, as a procedure of the session."""
         with self.session._lock:  # rules are tried
             if self._host is None:
-                from vlad.host import Host
+                from vlad.python.host import Host
 
                 self._host = Host(self.session.machine, self)
             return self._host.procedure(function)
@@ -130,7 +130,7 @@ class Calls:
 
     def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
         """What pickle makes a procedure again with."""
-        from vlad.saving import dumps
+        from vlad.python.dump import dumps
 
         return unpickled, (dumps(Procedure(procedure, self)),)
 
@@ -149,7 +149,7 @@ def unpickled(text: str) -> Any:
 
 @functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
 def _read_again(text: str) -> Any:
-    from vlad.restoring import loads
+    from vlad.python.load import loads
 
     return loads(text, _for_unpickled())
 

@@ -32,9 +32,9 @@ import vlad
 from vlad import VladError
 from vlad.compile.calling import policy
 from vlad.compile.native import toolchain
-from vlad.convert import Procedure
 from vlad.data.tensors import Tensor
 from vlad.data.values import Zero
+from vlad.python.convert import Procedure
 
 # What a structure says of itself from within compiled code: reals and tensors told apart from each other and from all else.
 TOLD = """(define (told s)

@@ -17,8 +17,8 @@ from vlad.compile.calling.pipeline import Unit
 from vlad.compile.ir.program import Box, Compute, Return, statements
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.native import toolchain
-from vlad.convert import to_python
 from vlad.core.types import Types, described
+from vlad.python.convert import to_python
 
 DEFINITIONS = """
 (define (numbers n) (if (= n 0) '() (cons n (numbers (- n 1)))))

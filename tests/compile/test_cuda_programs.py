@@ -20,9 +20,9 @@ import vlad
 from vlad import VladError
 from vlad.compile.calling import policy
 from vlad.compile.calling.pipeline import Unit
-from vlad.convert import from_python
 from vlad.data import devices
 from vlad.data.tensors import on_host
+from vlad.python.convert import from_python
 
 
 @pytest.fixture

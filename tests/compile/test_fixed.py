@@ -24,7 +24,7 @@ from vlad.compile.analysis.static_operands import (
     with_fixed,
 )
 from vlad.compile.native.c_extension import border
-from vlad.convert import from_python
+from vlad.python.convert import from_python
 
 X = np.linspace(-1, 1, 24)
 

@@ -15,9 +15,9 @@ from vlad.compile.calling.executable import compile_call
 from vlad.compile.calling.interface import read_interface
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.native import cache
-from vlad.convert import from_python
 from vlad.core.types import LONGEST_CHAIN
 from vlad.data.write import written
+from vlad.python.convert import from_python
 
 PROGRAM = """
 (define scale 3)

@@ -30,7 +30,6 @@ from vlad.compile.native.blas import product as library_product
 from vlad.compile.passes import fuse_loops, matrix_products
 from vlad.compile.passes.matrix_products import Matrix, Product, as_product
 from vlad.compile.passes.reindex import compact, cut, pieces, split
-from vlad.convert import from_python
 from vlad.core.loop_nests import (
     SIZES,
     Access,
@@ -45,6 +44,7 @@ from vlad.core.loop_nests import (
     start,
     words,
 )
+from vlad.python.convert import from_python
 
 TABLE = vlad.Session(tier="evaluate").machine.table
 ROWS: dict[str, Callable[..., Any]] = {

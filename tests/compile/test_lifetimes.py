@@ -12,7 +12,7 @@ import pytest
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
-from vlad.convert import from_python
+from vlad.python.convert import from_python
 
 M = np.cos(np.arange(128.0 * 128)).reshape(128, 128)
 _OVER = re.compile(r"^ *(?:double|float|long) \*(\w+) = (\w+);$", re.MULTILINE)

@@ -22,7 +22,7 @@ from vlad.compile.emit.functions import needed
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import Lapack, lapack
-from vlad.convert import from_python
+from vlad.python.convert import from_python
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,8 +15,8 @@ from pretended_cupy import CUPY, pretended
 import vlad
 from vlad import VladError
 from vlad.compile.calling.pipeline import Unit
-from vlad.convert import from_python
 from vlad.data.tensors import on_host
+from vlad.python.convert import from_python
 
 STRANGE = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 5e-324, -5e-324, 1e308]
 LARGE = [2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)]

@@ -20,7 +20,7 @@ from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.reserve import reserve
 from vlad.compile.passes.uniqueness import owning
-from vlad.convert import from_python
+from vlad.python.convert import from_python
 
 
 def unit(text: str, *operands: Any) -> Unit:

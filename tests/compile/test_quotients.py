@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import vlad
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.quotients import quotients
-from vlad.convert import from_python
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
+from vlad.python.convert import from_python
 
 DIVIDE, ADD = TABLE["/"], TABLE["+"]
 ALONG = Access(0, (1,))

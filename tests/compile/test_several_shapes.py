@@ -11,8 +11,8 @@ import vlad
 from vlad.compile.analysis.abstract_interpreter import MOST_SHAPES
 from vlad.compile.analysis.fixpoint import MOST_CONSTANTS, Analysis
 from vlad.compile.calling.pipeline import Unit
-from vlad.convert import from_python
 from vlad.core.types import Types, described
+from vlad.python.convert import from_python
 
 R = np.random.default_rng(3)
 X, Y = R.normal(size=(23, 4)), R.integers(0, 3, 23).astype(float)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import vlad
 from vlad.compile.calling.executable import compile_call
-from vlad.convert import from_python
 from vlad.core.types import LONGEST_CHAIN
+from vlad.python.convert import from_python
 
 DEFINITIONS = """
 (define (append a b) (string-append a b))

@@ -27,10 +27,10 @@ from vlad.compile.calling.background import BESIDE
 from vlad.compile.calling.executable import compile_call
 from vlad.compile.ir.refusals import MOST_VARIANTS, Mismatch, Unbounded
 from vlad.compile.native import toolchain
-from vlad.convert import Procedure, from_python
 from vlad.data.errors import LimitExceeded
 from vlad.data.values import TRUE
 from vlad.data.write import real_text
+from vlad.python.convert import Procedure, from_python
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions

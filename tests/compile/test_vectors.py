@@ -19,9 +19,9 @@ from vlad.compile.emit.vectorize import FEWEST_WIDE
 from vlad.compile.native import vectors
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
-from vlad.convert import from_python
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
+from vlad.python.convert import from_python
 
 ALONG, SAME = Access(0, (1,)), Access(0, (0,))
 TEXTS = {

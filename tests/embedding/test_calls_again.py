@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.convert import Procedure
+from vlad.python.convert import Procedure
 
 Point = namedtuple("Point", "x y")
 

@@ -21,7 +21,7 @@ import vlad
 from vlad.compile.calling.fast_call import MOST_ENTRIES, MOST_PARTS
 from vlad.compile.native.c_extension import border
 from vlad.compile.native.interrupts import Interruptible
-from vlad.derivatives import Gradient
+from vlad.python.derivatives import Gradient
 
 PROGRAM = """
 (define (wave x) (sin (cos x)))

@@ -38,8 +38,8 @@ from vlad.data.values import (
     symbol,
 )
 from vlad.evaluate.limits import deep_recursion
-from vlad.restoring import read_value
-from vlad.saving import write_value
+from vlad.python.dump import write_value
+from vlad.python.load import read_value
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions, points

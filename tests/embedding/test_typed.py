@@ -24,7 +24,7 @@ def test_the_sample_runs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_public_names_are_documented_and_annotated(name: str) -> None:
     public = getattr(vlad, name)
     if isinstance(public, types.ModuleType):
-        from vlad.compiling import compile as public
+        from vlad.python.compiling import compile as public
     assert (inspect.getdoc(public) or "").strip()
     functions = [public] if inspect.isfunction(public) else []
     if inspect.isclass(public):

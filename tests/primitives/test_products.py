@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import vlad
 from vlad.compile.emit import blas_calls, c_loops
 from vlad.control.budget import Budget, NoRoom, NoTime, expect_seconds, on_behalf
-from vlad.convert import from_python
 from vlad.primitives import products
+from vlad.python.convert import from_python
 
 LENGTHS = st.integers(1, 6)
 BATCHES = st.sampled_from([((), ()), ((3,), (3,)), ((2, 1), (4,)), ((1,), (2, 3)), ((5,), ())])

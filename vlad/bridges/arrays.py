@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy
 
-from vlad.convert import Procedure, from_python, parts_of, to_python, tuple_of
 from vlad.data.errors import MissingPackage
+from vlad.python.convert import Procedure, from_python, parts_of, to_python, tuple_of
 
 
 def missing(library: str, package: str, what: str) -> MissingPackage:

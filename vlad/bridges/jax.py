@@ -13,8 +13,8 @@ from typing import Any
 import numpy
 
 from vlad.bridges.arrays import Bridged, missing
-from vlad.convert import Procedure
-from vlad.derivatives import session_procedure
+from vlad.python.convert import Procedure
+from vlad.python.derivatives import session_procedure
 
 
 def to_jax(f: Procedure, shape: tuple[int, ...] = ()) -> Callable[..., Any]:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.bridges.arrays import Bridged, missing
-from vlad.convert import Procedure
-from vlad.derivatives import session_procedure
+from vlad.python.convert import Procedure
+from vlad.python.derivatives import session_procedure
 
 
 def to_torch(f: Procedure) -> Callable[..., Any]:

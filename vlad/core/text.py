@@ -58,7 +58,7 @@ def print_core(node: Lambda | Body, is_redefined: Callable[[Global], bool] = lam
 
 
 class Printer:
-    """How core is laid out as text, names made unique in order of appearance. (saving.py writes lambdas in a way of its own.)"""
+    """How core is laid out as text, names made unique in order of appearance. (dump.py writes lambdas in a way of its own.)"""
 
     def __init__(self, is_redefined: Callable[[Global], bool] = lambda cell: False) -> None:
         self.is_redefined = is_redefined

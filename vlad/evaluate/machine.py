@@ -421,7 +421,7 @@ class Machine:
         return value
 
     def origin(self, code: Code) -> tuple[str, str] | None:
-        """How a code that every machine has is called, by kind and name (saving.py); None for one that a program made."""
+        """How a code that every machine has is called, by kind and name (dump.py); None for one that a program made."""
         row = code.primitive
         if row is not None:
             return ("primitive", row.name) if self.table.get(row.name) is row else None

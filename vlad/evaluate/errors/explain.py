@@ -204,7 +204,7 @@ def _is_of_host(traceback: TracebackType | None) -> bool:
 
 
 def _fault(error: Exception) -> VladError:
-    """What should not have been raised, as an error of ours; of a text from a stranger (restoring.py), it may be its intent."""
+    """What should not have been raised, as an error of ours; of a text from a stranger (load.py), it may be its intent."""
     if RAISING or not isinstance(error, FAULTS):
         raise error
     what = " ".join(f"{type(error).__name__}: {error}".split())

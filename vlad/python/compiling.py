@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from vlad.compile.calling.policy import operands_of
-from vlad.convert import P, Procedure
 from vlad.data.errors import WrongOption
-from vlad.derivatives import session_procedure
 from vlad.expand.arity import arguments_in, wrong_number
+from vlad.python.convert import P, Procedure
+from vlad.python.derivatives import session_procedure
 
 
 def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool | None = None) -> P:

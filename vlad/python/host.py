@@ -14,7 +14,12 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
-from vlad.callables import (
+from vlad.compile.emit.c_rules import read_expression
+from vlad.data.errors import VladError
+from vlad.data.tensors import Tensor
+from vlad.data.values import ZERO, Code, Primitive, Value
+from vlad.primitives.numbers import invalid, real_rule
+from vlad.python.callables import (
     SERIAL,
     Function,
     as_number,
@@ -27,15 +32,10 @@ from vlad.callables import (
     real_function,
     shown_parameters,
 )
-from vlad.compile.emit.c_rules import read_expression
-from vlad.convert import Apply as ApplyProcedure
-from vlad.data.errors import VladError
-from vlad.data.tensors import Tensor
-from vlad.data.values import ZERO, Code, Primitive, Value
-from vlad.differences import Check, Points, told, wrong_rule
-from vlad.primitives.numbers import invalid, real_rule
-from vlad.rules import Statement
-from vlad.stating import HostPrimitive
+from vlad.python.convert import Apply as ApplyProcedure
+from vlad.python.differences import Check, Points, told, wrong_rule
+from vlad.python.rules import Statement
+from vlad.python.stating import HostPrimitive
 
 
 class Host:

@@ -1,4 +1,4 @@
-"""Text → values: what saving.py wrote, made again in a session.
+"""Text → values: what dump.py wrote, made again in a session.
 
 In: a text, of which nothing is believed.  Out: the value; or one VladError with the place in the text. Called by programs
 (`vlad.loads`) and, for pickle, by session.py.
@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.ad.vector_space import is_structure, zero
-from vlad.convert import to_python
 from vlad.core.check import Malformed, verify
 from vlad.core.names import make_letrec
 from vlad.core.nodes import (
@@ -56,8 +55,9 @@ from vlad.data.values import (
     symbol,
 )
 from vlad.evaluate.limits import deep_recursion
+from vlad.python.convert import to_python
+from vlad.python.dump import HEAD, KINDS, MOST_TRANSFORMS, RESERVED, TRANSFORMS, VERSION, array_of, plain_name
 from vlad.reader.parser import Form, Literal, Name, Syntax, read
-from vlad.saving import HEAD, KINDS, MOST_TRANSFORMS, RESERVED, TRANSFORMS, VERSION, array_of, plain_name
 
 Members = tuple[tuple[Variable, Lambda], ...]
 

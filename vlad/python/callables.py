@@ -11,14 +11,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.convert import Apply as ApplyProcedure
-from vlad.convert import from_python, tensor_of, to_python
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Apply, Binding, Body, Variable
 from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.tensors import Tensor, is_array, shape_text
 from vlad.data.values import NIL, Primitive, String, Value, is_pair, look
 from vlad.data.write import written
+from vlad.python.convert import Apply as ApplyProcedure
+from vlad.python.convert import from_python, tensor_of, to_python
 
 Function = Callable[..., Any]
 

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from vlad.compile.calling.policy import Options
-from vlad.convert import Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_stdlib
 from vlad.data.tensors import Tensor, is_array
 from vlad.data.values import NIL, Value, is_pair, look
 from vlad.expand.arity import Signature
 from vlad.messages.hints import speak_of
+from vlad.python.convert import Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
 
 Which = int | Sequence[int] | None
 

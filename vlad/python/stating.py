@@ -10,9 +10,9 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from vlad.callables import name_of, parameters_of
 from vlad.data.errors import VladError
-from vlad.differences import wrong_rule
+from vlad.python.callables import name_of, parameters_of
+from vlad.python.differences import wrong_rule
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")

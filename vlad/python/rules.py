@@ -16,7 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from vlad.ad.vector_space import complete
-from vlad.callables import (
+from vlad.core.nodes import Apply, Binding, Body, Constant, If, Variable
+from vlad.data.errors import VladError
+from vlad.data.values import FALSE, ZERO, Primitive, Value
+from vlad.primitives.numbers import real_rule
+from vlad.python.callables import (
     SERIAL,
     Function,
     fitting,
@@ -30,14 +34,10 @@ from vlad.callables import (
     refusing_row,
     returned,
 )
-from vlad.convert import Apply as ApplyProcedure
-from vlad.convert import to_python, tuple_of
-from vlad.core.nodes import Apply, Binding, Body, Constant, If, Variable
-from vlad.data.errors import VladError
-from vlad.data.values import FALSE, ZERO, Primitive, Value
-from vlad.differences import Check, Points, wrong_rule
-from vlad.primitives.numbers import real_rule
-from vlad.stating import HostPrimitive
+from vlad.python.convert import Apply as ApplyProcedure
+from vlad.python.convert import to_python, tuple_of
+from vlad.python.differences import Check, Points, wrong_rule
+from vlad.python.stating import HostPrimitive
 
 
 class Maker(Protocol):

@@ -1,6 +1,6 @@
 """Values → text that another process, machine or day can read: closures with all that they reach. docs/saving.md has the format.
 
-In: a value that Python holds.  Out: the text, which restoring.py reads. Called by programs (`vlad.dumps`) and, for pickle, by
+In: a value that Python holds.  Out: the text, which load.py reads. Called by programs (`vlad.dumps`) and, for pickle, by
 session.py.
 
 It goes twice over what a value reaches. The first time notes what is met more than once, which lambdas need a name, and which
@@ -19,7 +19,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vlad.convert import Procedure, from_python, parts_held
 from vlad.core.names import operands
 from vlad.core.nodes import (
     Apply,
@@ -54,6 +53,7 @@ from vlad.data.values import (
 )
 from vlad.data.write import real_text, string_text, symbol_text
 from vlad.evaluate.limits import deep_recursion
+from vlad.python.convert import Procedure, from_python, parts_held
 from vlad.reader.parser import number
 
 HEAD = "vlad-saved"

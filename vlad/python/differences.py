@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vlad.ad.vector_space import complete
-from vlad.callables import Function, fitting, procedure_of, protected, real_function
-from vlad.convert import Apply as ApplyProcedure
-from vlad.convert import from_python, parts_of, tuple_of
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor, kind_name, namespace
 from vlad.data.values import ZERO, Primitive, Value, closure, look
 from vlad.data.write import written
+from vlad.python.callables import Function, fitting, procedure_of, protected, real_function
+from vlad.python.convert import Apply as ApplyProcedure
+from vlad.python.convert import from_python, parts_of, tuple_of
 
 Point = tuple[Value, ...]
 

@@ -24,7 +24,6 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import is_not
 from typing import Any, Protocol, TypeVar
 
-from vlad.blame import blame
 from vlad.compile.calling.policy import Options
 from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.source import Span
@@ -47,9 +46,10 @@ from vlad.data.values import (
     look,
     symbol,
 )
-from vlad.described import code_of, doc_of, headline, place_of, python_name, python_signature
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import Signature, signature, wrong_number
+from vlad.python.call_errors import blame
+from vlad.python.procedure_docs import code_of, doc_of, headline, place_of, python_name, python_signature
 
 
 class Apply(Protocol):
@@ -255,7 +255,7 @@ class Procedure:
         return self
 
     def __reduce__(self) -> Any:
-        """For pickle: its text, which unpickling reads (saving.py). Raises VladError where it has none."""
+        """For pickle: its text, which unpickling reads (dump.py). Raises VladError where it has none."""
         if self.options is not None:
             return _compiled_again, (Procedure(self.value, self._apply), self.options)
         return self._apply.reduced(self.value)
