@@ -11,7 +11,7 @@ from vlad.data.values import Value, is_procedure
 from vlad.expand.arity import signature
 from vlad.expand.forms import KEYWORDS
 from vlad.help import Entry, entry_of, taken_apart
-from vlad.session import Session
+from vlad.session.session import Session
 
 
 def known(session: Session, name: str) -> Entry | None:

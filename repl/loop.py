@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable
 
 from vlad import __version__
-from vlad.session import Session
+from vlad.session.session import Session
 
 from .interrupts import Interrupts
 from .plain import run_plain

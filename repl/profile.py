@@ -15,7 +15,7 @@ from types import FrameType
 from vlad.data.values import Code
 from vlad.evaluate.errors.explain import tell
 from vlad.evaluate.errors.replay import emission_of
-from vlad.session import Session
+from vlad.session.session import Session
 
 from .display import place_of
 

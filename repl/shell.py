@@ -16,7 +16,7 @@ from vlad.data.errors import VladError
 from vlad.data.values import UNSPECIFIED, String, Value
 from vlad.debugging.commands import Commands as Debugging
 from vlad.debugging.retracing import A_MOMENT
-from vlad.session import Session
+from vlad.session.session import Session
 
 from .display import Format, shown
 from .interrupts import Interrupts

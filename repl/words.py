@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from vlad.expand.forms import KEYWORDS, PROCEDURE_KEYWORDS
-from vlad.library import the_library
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.reader.parser import number, prefixed_number
+from vlad.session.library import the_library
 
 CLASSES = {
     "space": "space",

@@ -556,7 +556,7 @@ class TestEnding:
             "vlad.command",
             "vlad.data.tensors",
             "vlad.primitives.control",
-            "vlad.library",
+            "vlad.session.library",
         ],
     )
     def test_a_signal_while_modules_are_read(self, module: str) -> None:
@@ -617,7 +617,7 @@ vlad.__main__.process()
 import sys
 class Interrupts:
     def find_spec(self, name, *_):
-        if name == "vlad.session": raise KeyboardInterrupt
+        if name == "vlad.session.session": raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupts())
 from vlad.__main__ import main
 sys.exit(main(["-e", "1"]))

@@ -57,7 +57,8 @@ ROOMS = (
         "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "
         "compiling",
     ),
-    ("vlad", "library turns life asynchronous namespace session public help"),
+    ("vlad.session", "library session_lock lifecycle asynchronous namespace session"),
+    ("vlad", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (
@@ -149,7 +150,7 @@ def test_imports_go_upward(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["vlad.session", "vlad.evaluate.machine", "vlad.core.simplify", "repl.prompt"]
+    "name", ["vlad.session.session", "vlad.evaluate.machine", "vlad.core.simplify", "repl.prompt"]
 )
 def test_the_test_sees_a_wrong_import(name: str) -> None:
     """An import downward is found; the top-level `repl`, which would be a second copy of vlad.repl, is refused below."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vlad.python.dump import dumps
     from vlad.python.load import loads
     from vlad.python.stating import primitive
-    from vlad.session import Session
+    from vlad.session.session import Session
 
 __version__ = "0.1.0"
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "Session": "vlad.session",
+    "Session": "vlad.session.session",
     "Limits": "vlad.evaluate.limits",
     "VladError": "vlad.data.errors",
     "LimitExceeded": "vlad.data.errors",

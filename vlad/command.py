@@ -21,7 +21,7 @@ from vlad.data.errors import VladError
 from vlad.evaluate.errors.replay import Beginning, Frames
 from vlad.evaluate.limits import Limits, Told
 from vlad.messages.spelling import nearest
-from vlad.session import Session, not_read
+from vlad.session.session import Session, not_read
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands

@@ -28,7 +28,6 @@ from vlad.ad.rules import steps_of
 from vlad.data.errors import VladError
 from vlad.data.values import Primitive
 from vlad.expand.arity import of_row
-from vlad.library import the_library
 from vlad.messages.spelling import suggestion
 from vlad.primitives import (
     contractions,
@@ -52,6 +51,7 @@ from vlad.primitives import (
     transforms,
 )
 from vlad.public import is_public, members, public_lines, public_names
+from vlad.session.library import the_library
 
 ARROW = "⇒"
 WIDEST = 100  # characters of a line of sentences

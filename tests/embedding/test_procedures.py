@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import vlad
-import vlad.session
+import vlad.session.session
 
 TEXT = """\
 ;;; What a share is worth.
@@ -454,9 +454,9 @@ def test_what_is_compiled_follows_redefinitions() -> None:
 
 
 def test_what_is_compiled_travels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vlad.session, "_for_unpickled", lambda: travelled)
+    monkeypatch.setattr(vlad.session.session, "_for_unpickled", lambda: travelled)
     monkeypatch.setattr(
-        vlad.session, "_read_again", vlad.session._read_again.__wrapped__
+        vlad.session.session, "_read_again", vlad.session.session._read_again.__wrapped__
     )  # which remembers nothing
     session, travelled = made("auto"), made("auto")
     for f in (vlad.compile(session["cube"], 1.0), vlad.compile(vlad.grad(session["cube"]), 1.0)):

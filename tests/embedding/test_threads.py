@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import vlad
-from vlad.turns import cancelled
+from vlad.session.session_lock import cancelled
 
 sys.path.insert(0, str(Path(__file__).parent))
 import session_soak

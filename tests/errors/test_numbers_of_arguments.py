@@ -13,7 +13,7 @@ from vlad.data.source import Source
 from vlad.expand.arity import takes_lists
 from vlad.help import entries
 from vlad.reader.parser import Form, Keyword, Name, read
-from vlad.session import Session
+from vlad.session.session import Session
 
 LAST = ["(random-key 1)", "(cons 1 'a)", "'(1 2)", "'(a b c)"]
 

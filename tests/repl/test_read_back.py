@@ -16,7 +16,7 @@ from reading_back import STAGES, Reader, answer, checked, code_at, put, read_bac
 from vlad import Session
 from vlad.data.values import Value, is_procedure
 from vlad.help import public
-from vlad.library import the_library
+from vlad.session.library import the_library
 
 
 def procedures(session: Session) -> Iterator[tuple[str, Value]]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import vlad
-from vlad.session import Session
+from vlad.session.session import Session
 
 OF_NUMBERS = [
     "derivative",

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.session import Session
+from vlad.session.session import Session
 
 NAME = "vlad_session"
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from vlad.session import Session
+from vlad.session.session import Session
 
 
 class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -17,7 +17,7 @@ from vlad.debugging.finite import Finding
 from vlad.debugging.frames import Frame, closed_over, shortened
 from vlad.debugging.instrumented import MOST_BEFORE, Place
 from vlad.debugging.stepping import Stop
-from vlad.session import Session
+from vlad.session.session import Session
 
 MOST_FRAMES = 20  # that are shown
 HELP = """\

@@ -22,7 +22,7 @@ from vlad.debugging.tracing import Tracer
 from vlad.evaluate.errors.replay import Beginning, Frames
 from vlad.messages.hints import names_in
 from vlad.messages.spelling import suggestion
-from vlad.session import Session
+from vlad.session.session import Session
 
 
 class Debugger(Instrument):

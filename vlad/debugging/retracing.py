@@ -17,7 +17,7 @@ from vlad.debugging.instrumented import Activation, Instrument, Place
 from vlad.evaluate.errors.replay import Beginning, Frames
 from vlad.evaluate.errors.tail_calls import is_of_library
 from vlad.evaluate.limits import Limits
-from vlad.session import Session
+from vlad.session.session import Session
 
 A_MOMENT = 0.3  # seconds, that a person who sees an error waits for more
 

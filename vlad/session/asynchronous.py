@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from vlad.evaluate.limits import AGAIN_SECONDS, Limits
-from vlad.turns import abandon, cancelled, forget
+from vlad.session.session_lock import abandon, cancelled, forget
 
 Answer = TypeVar("Answer")
 

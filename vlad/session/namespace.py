@@ -17,10 +17,10 @@ from vlad.data.values import Global, Primitive, Value, is_pair, is_procedure, lo
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.forms import refuse_keyword
 from vlad.expand.scope import Module
-from vlad.library import Library
 from vlad.messages.hints import hint_for
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.python.convert import from_python, to_python
+from vlad.session.library import Library
 
 F = TypeVar("F")
 

@@ -42,17 +42,17 @@ from vlad.expand.arity import Signature, signature
 from vlad.expand.forms import KEYWORDS, expand_form, made
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
-from vlad.library import the_library
-from vlad.life import born, close, expect_open, is_gone
 from vlad.messages.hints import clarify, show_call, speak_of_call, tell_number
 from vlad.messages.spelling import nearest
-from vlad.namespace import Namespace
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
 from vlad.python.convert import Procedure, tuple_of
 from vlad.python.procedure_docs import code_of
 from vlad.reader.parser import Form, Name, Syntax, read
-from vlad.turns import Turns
+from vlad.session.library import the_library
+from vlad.session.lifecycle import born, close, expect_open, is_gone
+from vlad.session.namespace import Namespace
+from vlad.session.session_lock import Turns
 
 if TYPE_CHECKING:
     from vlad.compile.programs.whole import Steps
@@ -410,7 +410,7 @@ class Session(Namespace):
     async def aeval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
         """`eval`, awaited: it runs in a thread of its own while the event loop goes on. What is awaited of one session takes
         turns. Where the task is cancelled, the evaluation is interrupted, and the session may be used again."""
-        from vlad.asynchronous import evaluated  # asyncio: 30 ms
+        from vlad.session.asynchronous import evaluated  # asyncio: 30 ms
 
         return await evaluated(self, lambda: self.eval(text, name), limits)
 
@@ -418,7 +418,7 @@ class Session(Namespace):
         self, function: Callable[..., Answer], *arguments: Any, limits: Limits | None = None
     ) -> Answer:
         """What a procedure of the session, or a Python function that uses such, answers for arguments, awaited as `aeval` is."""
-        from vlad.asynchronous import evaluated
+        from vlad.session.asynchronous import evaluated
 
         if getattr(function, "session", self) is not self:
             raise VladError(
