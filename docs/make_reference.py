@@ -2,7 +2,7 @@
 
     python docs/make_reference.py    write the pages
 
-Where each text has its home, vlad/help.py says, which reads them; so `vlad doc NAME` tells the same. The benchmarks' tables are
+Where each text has its home, vlad/manual/help.py says, which reads them; so `vlad doc NAME` tells the same. The benchmarks' tables are
 those in benchmarks/. tests/test_help.py runs the examples and sees that the pages are up to date.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from vlad.help import FOLDER, LIBRARY, ROOMS, Entry, example_lines, library_lines, public
+from vlad.manual.help import FOLDER, LIBRARY, ROOMS, Entry, example_lines, library_lines, public
 
 DOCS = Path(__file__).resolve().parent
 MADE = "Made by `python docs/make_reference.py` from"

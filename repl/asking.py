@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from vlad.data.errors import VladError
-from vlad.help import KINDS, Entry, is_elsewhere, lines_of, told
+from vlad.manual.help import KINDS, Entry, is_elsewhere, lines_of, told
 from vlad.messages.hints import hint_for
 
 from .command import NAMES, NOTHING, Theme

@@ -1,4 +1,4 @@
-"""What is known of a name at the prompt: what every program knows (vlad/help.py), and what this session has defined.
+"""What is known of a name at the prompt: what every program knows (vlad/manual/help.py), and what this session has defined.
 
 In: a session and a name.  Out: an `Entry` of help.py. Called by the commands and by completion. A procedure of the program is
 documented by the comment above its definition, as those of the library are.
@@ -10,7 +10,7 @@ from vlad.data.source import Span
 from vlad.data.values import Value, is_procedure
 from vlad.expand.arity import signature
 from vlad.expand.forms import KEYWORDS
-from vlad.help import Entry, entry_of, taken_apart
+from vlad.manual.help import Entry, entry_of, taken_apart
 from vlad.session.session import Session
 
 

@@ -15,9 +15,9 @@ import vlad
 from vlad.__main__ import main
 from vlad.debugging.instrumented import Instrument
 from vlad.expand.forms import KEYWORDS
-from vlad.help import ALIASES, Entry, entries, entry_of, kinds, listing, public, themes, told
+from vlad.manual.help import ALIASES, Entry, entries, entry_of, kinds, listing, public, themes, told
+from vlad.manual.public import members, public_names
 from vlad.primitives.table import TABLE
-from vlad.public import members, public_names
 
 ROOT = Path(__file__).resolve().parent.parent
 

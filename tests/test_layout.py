@@ -58,7 +58,7 @@ ROOMS = (
         "compiling",
     ),
     ("vlad.session", "library session_lock lifecycle asynchronous namespace session"),
-    ("vlad", "public help"),
+    ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (

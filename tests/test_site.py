@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from vlad.help import LIBRARY, ROOMS, public
+from vlad.manual.help import LIBRARY, ROOMS, public
 
 ROOT = Path(__file__).resolve().parent.parent
 

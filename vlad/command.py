@@ -455,7 +455,7 @@ def _cache(clear: bool) -> int:
 
 
 def _doc(name: str | None = None) -> int:
-    from vlad.help import listing, told  # not needed by programs
+    from vlad.manual.help import listing, told  # not needed by programs
 
     print(listing() if name is None else told(name))
     return SUCCESS

@@ -19,7 +19,7 @@ import vlad
 from vlad.__main__ import main
 from vlad.compile.native import toolchain
 from vlad.data.errors import VladError
-from vlad.help import Kind, kinds
+from vlad.manual.help import Kind, kinds
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES = {

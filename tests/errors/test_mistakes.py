@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import vlad
-from vlad.help import kinds
+from vlad.manual.help import kinds
 
 
 class Mistake(NamedTuple):

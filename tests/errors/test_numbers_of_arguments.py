@@ -11,7 +11,7 @@ import pytest
 import vlad
 from vlad.data.source import Source
 from vlad.expand.arity import takes_lists
-from vlad.help import entries
+from vlad.manual.help import entries
 from vlad.reader.parser import Form, Keyword, Name, read
 from vlad.session.session import Session
 

@@ -11,7 +11,7 @@ from vlad.repl.commands import COMMANDS, enter
 from vlad.repl.shell import Leave
 from writing import Writing
 
-from vlad.help import told
+from vlad.manual.help import told
 
 PRODUCT = "(define (product l) (if (null? l) 1 (* (car l) (product (cdr l)))))"
 

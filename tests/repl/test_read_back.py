@@ -15,7 +15,7 @@ from reading_back import STAGES, Reader, answer, checked, code_at, put, read_bac
 
 from vlad import Session
 from vlad.data.values import Value, is_procedure
-from vlad.help import public
+from vlad.manual.help import public
 from vlad.session.library import the_library
 
 

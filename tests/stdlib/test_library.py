@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import vlad
-from vlad.help import LIBRARY, definitions
+from vlad.manual.help import LIBRARY, definitions
 from vlad.primitives.table import TABLE
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -28,6 +28,7 @@ from vlad.ad.rules import steps_of
 from vlad.data.errors import VladError
 from vlad.data.values import Primitive
 from vlad.expand.arity import of_row
+from vlad.manual.public import is_public, members, public_lines, public_names
 from vlad.messages.spelling import suggestion
 from vlad.primitives import (
     contractions,
@@ -50,7 +51,6 @@ from vlad.primitives import (
     tensors,
     transforms,
 )
-from vlad.public import is_public, members, public_lines, public_names
 from vlad.session.library import the_library
 
 ARROW = "⇒"
