@@ -13,15 +13,15 @@ import tempfile
 import pytest
 from hypothesis import settings
 
-import vlad.compile.calling.policy
-import vlad.compile.passes.optimize
 import vlad.core.passes
 import vlad.evaluate.errors.explain
+from vlad.compile.calling import policy
+from vlad.compile.passes import optimize
 from vlad.control.frame_stack import with_room
 
 vlad.core.passes.CHECKING = True
-vlad.compile.passes.optimize.CHECKING = True
-vlad.compile.calling.policy.RAISING = True
+optimize.CHECKING = True
+policy.RAISING = True
 vlad.evaluate.errors.explain.RAISING = True
 
 # Tests call from so deep within pytest that most procedures go to and fro over the end of a piece of frames. (Pytest's own hooks

@@ -173,11 +173,8 @@ def test_the_package_itself_is_asked_for_the_version_only() -> None:
 
 
 def test_the_init_files_of_rooms_are_empty() -> None:
-    """But for that of the compiler, whose name is that of a procedure of the public API as well."""
     inits = {
-        name: path
-        for name, path in FILES.items()
-        if name.endswith(".__init__") and name not in ("vlad.__init__", "vlad.compile.__init__")
+        name: path for name, path in FILES.items() if name.endswith(".__init__") and name != "vlad.__init__"
     }
     assert len(inits) >= 8
     assert [name for name, path in inits.items() if path.read_text(encoding="utf-8").strip()] == []

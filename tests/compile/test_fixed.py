@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-import vlad.compile.calling.pipeline
 from vlad.compile.analysis.static_operands import (
     MOST_LOOKED_AT,
     MOST_NUMBERS,
@@ -23,6 +22,7 @@ from vlad.compile.analysis.static_operands import (
     whole_numbers,
     with_fixed,
 )
+from vlad.compile.calling import pipeline
 from vlad.compile.native.c_extension import border
 from vlad.python.convert import from_python
 
@@ -225,7 +225,7 @@ def test_python_calls_it_straight() -> None:
 
 
 WITHOUT = """
-import vlad.compile.native.c_extension as border
+from vlad.compile.native import c_extension as border
 border._headers = lambda: None
 import numpy as np, vlad
 session = vlad.Session(tier="compile")
@@ -256,8 +256,8 @@ def test_which_numbers_they_are_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_pat
     def never(*operands: Any) -> bool:
         raise AssertionError
 
-    monkeypatch.setattr(vlad.compile.calling.pipeline, "settles", never)
-    monkeypatch.setattr(vlad.compile.calling.pipeline, "made", never)
+    monkeypatch.setattr(pipeline, "settles", never)
+    monkeypatch.setattr(pipeline, "made", never)
     session, f, _ = compiled(text)
     assert f(2, 4) == 12 and places_of(session, f) == {(1,)}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import vlad.compile.calling.pipeline
 from vlad import Session
+from vlad.compile.calling import pipeline
 from vlad.compile.calling.cache_key import Nameless, identity
 from vlad.compile.calling.executable import compile_call
 from vlad.compile.calling.interface import read_interface
@@ -174,7 +174,7 @@ def test_the_second_time_nothing_is_analysed(folder: Path, monkeypatch: pytest.M
         session = Session(tier="compile")
         session.run_text(PROGRAM)
         answers.append(session["f"](0.7))
-        monkeypatch.setattr(vlad.compile.calling.pipeline, "Unit", None)
+        monkeypatch.setattr(pipeline, "Unit", None)
     assert answers[0] == answers[1]
     names = [entry.name for entry in cache.entries()]
     assert {name.rpartition(".")[2] for name in names} == {"call", "so"}
@@ -189,7 +189,7 @@ def test_a_reason_is_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(Unbounded) as caught:
             compile_call(session.machine, session.module.cell("f").value, (0.5,))
         reasons.append(caught.value.reason)
-        monkeypatch.setattr(vlad.compile.calling.pipeline, "Unit", None)
+        monkeypatch.setattr(pipeline, "Unit", None)
     assert reasons[0] == reasons[1] != ""
 
 

@@ -19,7 +19,7 @@ from test_kernels import HEAD, compiler, runtime_section  # noqa: F401
 import vlad
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.functions import needed
-from vlad.compile.native import toolchain
+from vlad.compile.native import blas, toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import Lapack, lapack
 from vlad.python.convert import from_python
@@ -181,7 +181,7 @@ def test_a_matrix_is_taken_apart_once() -> None:
 
 
 def test_without_a_library_tier_0_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vlad.compile.native.blas.lapack", lambda: Lapack((), False))
+    monkeypatch.setattr(blas, "lapack", lambda: Lapack((), False))
     compiling = vlad.Session(tier="compile")
     found = answer(compiling, "solve", (np.eye(2) * 2, np.ones(2)))
     assert found[0].tolist() == [0.5, 0.5]

@@ -401,7 +401,7 @@ def test_classes_that_are_made_later_call_in_c_as_well() -> None:
 
 
 WITHOUT = """
-import vlad.compile.native.c_extension as border
+from vlad.compile.native import c_extension as border
 border._headers = lambda: None
 import numpy as np, vlad
 session = vlad.Session(tier="compile")

@@ -8,6 +8,7 @@ import inspect
 import math
 import pickle
 import pydoc
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -467,10 +468,11 @@ def test_what_is_compiled_travels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.eval("(fast 2)") == 8.0
 
 
-def test_the_compiler_is_a_folder_too() -> None:
-    import vlad.compile.calling.policy
+def test_the_compiler_is_a_package_too() -> None:
+    from vlad.compile.calling import policy
 
-    assert vlad.compile.calling.policy.POLICIES and callable(vlad.compile)
+    assert policy.POLICIES and callable(vlad.compile)
+    assert sys.modules["vlad.compile"] is not vlad.compile
     assert "compile" in vlad.__all__ and vlad.compile is not compile
 
 

@@ -55,7 +55,7 @@ from vlad.session.library import the_library
 
 ARROW = "⇒"
 WIDEST = 100  # characters of a line of sentences
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "manual")
+FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Themes: of the primitives by their rooms, of the library by its files, in the order in which one would read them.
 ROOMS: dict[ModuleType, str] = {
     numbers: "Numbers",

@@ -22,7 +22,7 @@ class Library:
         self._index: dict[str, Place] | None = None
         self._texts: dict[str, str] = {}
         # beside this package in a checkout, inside it when installed; found so because importlib.resources costs 10 ms
-        parent = os.path.dirname(os.path.abspath(__file__))
+        parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         beside = os.path.join(os.path.dirname(parent), "stdlib")
         inside = os.path.join(parent, "stdlib")
         self.folder = os.path.realpath(inside if os.path.isdir(inside) else beside)

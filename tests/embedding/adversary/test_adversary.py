@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import vlad
-import vlad.compile.calling.policy
 import vlad.data.values
 import vlad.evaluate.errors.explain
+from vlad.compile.calling import policy
 from vlad.control.budget import resident_bytes
 from vlad.data.values import living_symbols
 
@@ -51,7 +51,7 @@ WIDE = "x" * (1 << 20)
 def faults_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is for a host: what would be a fault of the evaluator ends in an error of ours."""
     monkeypatch.setattr(vlad.evaluate.errors.explain, "RAISING", False)
-    monkeypatch.setattr(vlad.compile.calling.policy, "RAISING", False)
+    monkeypatch.setattr(policy, "RAISING", False)
 
 
 def host() -> dict[str, Any]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import vlad
-import vlad.compile.calling.policy
 import vlad.evaluate.errors.explain
+from vlad.compile.calling import policy
 from vlad.primitives.table import TABLE
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -35,7 +35,7 @@ OPERANDS = (
 @pytest.fixture(autouse=True)
 def faults_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vlad.evaluate.errors.explain, "RAISING", False)
-    monkeypatch.setattr(vlad.compile.calling.policy, "RAISING", False)
+    monkeypatch.setattr(policy, "RAISING", False)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
