@@ -2,8 +2,8 @@
 
     python docs/make_reference.py    write the pages
 
-Where each text has its home, vlad/manual/help.py says, which reads them; so `vlad doc NAME` tells the same. The benchmarks' tables are
-those in benchmarks/. tests/test_help.py runs the examples and sees that the pages are up to date.
+vlad/manual/help.py reads the texts and says where each has its home; `vlad doc NAME` shows the same. The benchmarks' tables
+are those in benchmarks/. tests/test_help.py runs the examples and sees that the pages are up to date.
 """
 
 from __future__ import annotations

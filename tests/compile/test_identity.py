@@ -244,7 +244,8 @@ def test_another_process_says_the_same(tmp_path: Path) -> None:
     program = tmp_path / "it.vlad"
     program.write_text(PROGRAM, encoding="utf-8")
     ask = (
-        "import sys; from vlad import Session; from vlad.compile.calling.cache_key import identity; s = Session(tier='evaluate')\n"
+        "import sys; from vlad import Session; from vlad.compile.calling.cache_key import identity\n"
+        "s = Session(tier='evaluate')\n"
         "s.run(sys.argv[1]); print(identity(s.machine, s.module.cell('f').value, [0.5], 24)[0])"
     )
     said = set()

@@ -416,9 +416,9 @@ class Primitive:
     c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean; the same
                 of floats once compile/functions.single has been over it
     whole       the same for integers, of {operand}s of type unsigned long, where `c` is not that
-    with_zero   for a row with `c`: what is known when an operand is the known zero (compile/analysis/abstract_interpreter.py's Walker is the
-                first argument); None where nothing is
-    abstract    for a row whose operands are not just reals: its rule on what is known of them, Walker first
+    with_zero   for a row with `c`: what is known when an operand is the known zero (the compiler's AbstractInterpreter is the first
+                argument); None where nothing is
+    abstract    for a row whose operands are not just reals: its rule on what is known of them, AbstractInterpreter first
     array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)
     rows        of a row that is made when a program runs (host.py) and has texts of its own: the rows, by name, that they know
                 besides the table's

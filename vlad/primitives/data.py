@@ -31,7 +31,7 @@ from vlad.data.write import written
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import entry_by_entry, every
 
-# What is known of a value (`k`, with a `type`) is looked at through the compiler's Walker (`w`, compile/analysis/abstract_interpreter.py).
+# What is known of a value (`k`, with a `type`) is seen through the compiler's AbstractInterpreter (`w`, in compile/analysis/).
 
 
 def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:

@@ -80,7 +80,7 @@ def _expect_some(name: str, array: Array, axes: Sequence[int] | None) -> None:
 def _abstract_reduction(
     name: str, rule: Callable[..., Any], empty: bool = True, most_axes: int = 99
 ) -> Callable[..., Any]:
-    """`rule` takes the Walker, the tensor, its axes, and whether they are kept."""
+    """`rule` takes the AbstractInterpreter, the tensor, its axes, and whether they are kept."""
 
     def abstract(w: Any, t: Any, axis: Any, keep: Any) -> Any:
         if not is_number(t):

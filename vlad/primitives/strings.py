@@ -1,7 +1,7 @@
 """The rows of strings and symbols as text.
 
 What is known of a string that is computed is that it is one: compiled code has it as the list of its characters, so all of
-this is written in terms of lists, by the compiler's Walker (`w`, compile/analysis/abstract_interpreter.py).
+this is written in terms of lists, by the compiler's AbstractInterpreter (`w`, compile/analysis/abstract_interpreter.py).
 """
 
 from __future__ import annotations

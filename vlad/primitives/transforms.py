@@ -102,7 +102,7 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 
 
-# Abstract rules: the same on what is known of values. `w` is the compiler's Walker (compile/analysis/abstract_interpreter.py); a value there has a
+# Abstract rules: the same on what is known of values. `w` is the compiler's AbstractInterpreter; a value there has a
 # `type`, whose `kind`, `of` and `parts` say what it is. Structures are walked eagerly: what nobody reads is dropped later.
 
 

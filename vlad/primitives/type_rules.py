@@ -1,4 +1,4 @@
-"""What the type rules of tensors have in common: `w` is the compiler's Walker (compile/analysis/abstract_interpreter.py), an operand what it knows.
+"""What the type rules of tensors have in common: `w` is the compiler's AbstractInterpreter, an operand is what it knows.
 
 A rule gives the shape and kind of the result and the loops that compute it (core/loop_nests.py). Shapes and axes are known
 when a program is compiled; what is known only when it runs is for tier 0. How kinds of number mix is not stated here:

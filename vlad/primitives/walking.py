@@ -1,4 +1,4 @@
-"""What type rules have in common that take values apart: `w` is the compiler's Walker (compile/analysis/abstract_interpreter.py)."""
+"""What type rules that take values apart have in common: `w` is the compiler's AbstractInterpreter."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Instance:
         return f"{self.name}#{self.serial}{list(self.operands)} -> {self.result}"
 
 
-class Walker:
+class AbstractInterpreter:
     """Reads core on what is known of values. Rows' abstract rules are called with this as first argument."""
 
     def __init__(self, machine: Any, types: Types) -> None:

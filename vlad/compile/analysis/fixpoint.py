@@ -14,7 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vlad.compile.analysis.abstract_interpreter import Callee, Instance, Result, Walker, is_way_back
+from vlad.compile.analysis.abstract_interpreter import (
+    AbstractInterpreter,
+    Callee,
+    Instance,
+    Result,
+    is_way_back,
+)
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import Kernel, Routine
@@ -61,7 +67,7 @@ class Variants:
         self.count = self.growths = 0
 
 
-class Analysis(Walker):
+class Analysis(AbstractInterpreter):
     """The fixed point. `solve` answers the instance of a call; results are in `Instance.result`."""
 
     def __init__(

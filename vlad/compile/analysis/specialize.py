@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vlad.compile.analysis.abstract_interpreter import Callee, Instance, Result, Walker
+from vlad.compile.analysis.abstract_interpreter import AbstractInterpreter, Callee, Instance, Result
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.ir.program import (
     Block,
@@ -48,7 +48,7 @@ from vlad.primitives.type_rules import filled, kind_of
 UNSOLVED = "A variable is used before it is defined"
 
 
-class Specializer(Walker):
+class Specializer(AbstractInterpreter):
     def __init__(self, analysis: Analysis) -> None:
         super().__init__(analysis.machine, analysis.types)
         self.analysis = analysis

@@ -4,8 +4,8 @@ In: a compiled procedure whose operands are reals and tensors, and whose answer 
 gave a shape (static_operands.py) is to be the very number.
 Out: `Quick`, which Python's `Procedure` asks first. Its `leaves` answers NotImplemented for whatever it is not made for, errors
 included: then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept
-there only (policy.py asks). It is called in C, by c_extension.py, or where that cannot be by text of Python's that is written here.
-Others have Python's lock meanwhile, but where it ends soon.
+there only (policy.py asks). It is called in C, by c_extension.py, or, where there is none, by Python code written here.
+The interpreter's lock is released meanwhile, except in calls that end soon.
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ def kernel_lines(
     places: Mapping[str, Place] = NOWHERE,
 ) -> list[str]:
     """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
-    `taken`: by output, an operand that nobody reads later, in whose place it may be (buffer_reuse.py). `places`: where outputs are
-    to lie."""
+    `taken`: by output, an operand that is dead afterwards, whose buffer it may reuse (buffer_reuse.py). `places`: where outputs
+    are to lie."""
     product = as_product(kernel)
     if product is not None:
         array = _array(kernel.outputs[0], outputs[0], places)

@@ -2,8 +2,8 @@
 
 In: an optimised Program.  Out: the same, changed in place. The sensitivity of an entry of a tensor is zeros but in one place, and
 to add it to others takes as long as the tensor is large. Here it becomes a loop over what is not zero, which begins with the
-others' contents (`base`). Where a loop has these for itself (uniqueness.py), nothing else is touched: so a loop over n entries has a
-gradient that costs as much as n entries, not as n tensors.
+others' contents (`base`). Where a loop has these for itself (uniqueness.py), nothing else is touched: so a loop over n entries
+has a gradient that costs as much as n entries, not as n tensors.
 
 What is zero but in a few places: entries put into zeros; such a thing with more added at places; a sum of two; what a branch
 answers, if all arms answer such; and what a procedure answers that only adds to what it is given, if it is given such. In each

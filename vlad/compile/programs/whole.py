@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vlad.compile.analysis.abstract_interpreter import Instance, Result, Walker
+from vlad.compile.analysis.abstract_interpreter import AbstractInterpreter, Instance, Result
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import UNSOLVED, Specializer
 from vlad.compile.calling.pipeline import UNLIKE, Fit, fitting, improved
@@ -117,7 +117,7 @@ class Steps:
 # Its meaning.
 
 
-def _show(w: Walker, x: Known) -> Result:
+def _show(w: AbstractInterpreter, x: Known) -> Result:
     def one(x: Known) -> Result:
         if x.type.of is UNSPECIFIED:
             return x
@@ -130,7 +130,7 @@ def _step(step: Step) -> Recursion:
     """A step as a procedure of its own, so that what it allocates is free when it is done."""
     shown = Recursion("show", _show)
 
-    def rule(w: Walker) -> Result:
+    def rule(w: AbstractInterpreter) -> Result:
         w.span = step.span
         value = w.invoke(step.thunk[0], (), [w.constant(NIL)], False)
         if value is None or step.cell is not None:
@@ -144,7 +144,7 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
     """All steps in order; `going_on` behind one that never answers, to see what else is wrong."""
     parts = [(step, _step(step)) for step in whole.steps.steps]
 
-    def rule(w: Walker) -> Result:
+    def rule(w: AbstractInterpreter) -> Result:
         for index, (step, part) in enumerate(parts):
             whole.at = step
             whole.analysis.be_patient(step in whole.patient)
