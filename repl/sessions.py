@@ -1,9 +1,9 @@
 """A session of the prompt as a text, with its values: `,save FILE.saved`, and `,load` which brings it back.
 
 In: a shell.  Out: a text as vlad/python/dump.py writes it, of a list: `HEAD`, the number of the next input, loaded files,
-inputs, and pairs of names and values. What defines procedures, macros and modules' names is evaluated again from the inputs, so it keeps its
-source, its places, and its ties to other names. All else that was computed, results `_N` too, comes back as a value, and is not
-computed again; nor are expressions evaluated that only had an effect.
+inputs, and pairs of names and values. What defines procedures, macros and modules' names is evaluated again from the inputs,
+so it keeps its source, its places, and its ties to other names. All else that was computed, results `_N` too, comes back as a
+value, and is not computed again; nor are expressions evaluated that only had an effect.
 """
 
 from __future__ import annotations

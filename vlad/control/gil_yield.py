@@ -1,8 +1,8 @@
 """How the thread that compiles leaves the one that evaluates its time, for both need Python's lock.
 
 In: `begin` and `end` around work done beside an evaluation (background.py), and `make_way`, called now and then by the parts
-of it that take long.  Out: pauses, as long as the lock was fought for. Nothing happens in a thread that did not begin, such as one that
-compiles before it calls, nor where nobody else wants the lock.
+of it that take long.  Out: pauses, as long as the lock was fought for. Nothing happens in a thread that did not
+begin, such as one that compiles before it calls, nor where no other thread wants the lock.
 
 What is analysed soon is not held up. What is not, belongs to programs that mostly end before it is done; they are not to take
 three times as long for it. (Measured: examples/variational-autoencoder.vlad takes 2 to 2.3 s on tier 0, and on `auto` took 5.5 to

@@ -414,9 +414,9 @@ class Primitive:
     effect      True: may not be dropped, repeated or moved
     keywords    names and default values of `#:name` operands, in the order of the last operands
     c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean; the same
-                of floats once compile/functions.single has been over it
+                of floats once compile/emit/functions.single has been over it
     whole       the same for integers, of {operand}s of type unsigned long, where `c` is not that
-    with_zero   for a row with `c`: what is known when an operand is the known zero (the compiler's AbstractInterpreter is the first
+    with_zero   for a row with `c`: what is known when an operand is the known zero (the AbstractInterpreter is the first
                 argument); None where nothing is
     abstract    for a row whose operands are not just reals: its rule on what is known of them, AbstractInterpreter first
     array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)

@@ -149,7 +149,7 @@ class Invoke:
 @final
 @dataclass(slots=True, eq=False)
 class Effect:
-    """Something that the outside notices, in order and once; walker.AbstractInterpreter.effect says what there is. slots = its answer."""
+    """Something that the outside notices, in order and once; AbstractInterpreter.effect lists the kinds. slots = its answer."""
 
     what: str
     slots: tuple[Slot, ...]
