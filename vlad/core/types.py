@@ -134,7 +134,7 @@ class Types:
         # are the tails of what is in a list taken for more of the list? That settles more, and knows less
         self.mixing = False
         self.widening = False  # in a join, does zero stay apart from a structure, as a union?
-        self.apart = FROM_NOTHING  # or another of these
+        self.keep_zeros_distinct = FROM_NOTHING  # or another of these
         # does it from numbers? Zero times infinity is `+nan.0`, but for a zero that is known to be one
         self.exact = False
         self.taken = False  # has the known zero been taken for the zero of something else,
@@ -340,7 +340,7 @@ class Types:
         if type_.kind == "union":
             self._absorb(found(type_.of), self.zero)
             return self.canonical(type_)
-        if self.apart == FROM_ALL:
+        if self.keep_zeros_distinct == FROM_ALL:
             return self.union(self.zero, type_)
         self.taken = True
         if type_.head == "real":
@@ -348,7 +348,7 @@ class Types:
                 return type_
             return self.union(self.zero, type_) if self.exact else self.real
         if type_.kind == "tensor" or type_.parts:
-            if self.apart or (self.exact and type_.kind == "tensor"):
+            if self.keep_zeros_distinct or (self.exact and type_.kind == "tensor"):
                 return self.union(self.zero, type_)
             self.filled = True
         if type_.parts:

@@ -107,7 +107,7 @@ class AbstractInterpreter:
         self.span: Span | None = None
         self.variables: dict[Global, Type | None] = {}  # what is computed when the program runs (whole.py)
         self.longest = LONGEST_CHAIN  # in an operand
-        self.patient = False  # are calls that are sure to happen followed one by one?
+        self.unroll_certain_calls = False  # are calls that are sure to happen followed one by one?
         self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
         self.unknown: frozenset[Global] = frozenset()  # globals that are computed by what is not looked at
         self.devices: tuple[str, ...] = COMPILED  # for which there is a compiler

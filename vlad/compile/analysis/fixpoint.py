@@ -5,8 +5,8 @@ result. Core is read by abstract_interpreter.py.
 
 Termination. A call of a code that is being analysed further up is merged with that instance when only constants differ, when
 something grows around what was there before (a chain of backpropagators, a list), or when a dozen are active; what grows
-becomes a recursive type (core/types.py). What has no such bound, as an n-th derivative, may have one if the analysis is
-patient: then calls that are sure to happen are followed one by one.
+becomes a recursive type (core/types.py). What has no such bound, as an n-th derivative, may have one with
+`unroll_certain_calls`: then calls that are sure to happen are followed one by one.
 """
 
 from __future__ import annotations
@@ -71,17 +71,21 @@ class Analysis(AbstractInterpreter):
     """The fixed point. `solve` answers the instance of a call; results are in `Instance.result`."""
 
     def __init__(
-        self, machine: Any, longest: int = LONGEST_CHAIN, patient: bool = False, apart: int = FROM_NOTHING
+        self,
+        machine: Any,
+        longest: int = LONGEST_CHAIN,
+        unroll: bool = False,
+        distinct: int = FROM_NOTHING,
     ) -> None:
         super().__init__(machine, Types())
-        self.types.apart = apart
+        self.types.keep_zeros_distinct = distinct
         self.longest = longest
-        self.be_patient(patient)
+        self.follow_certain_calls(unroll)
         self._open = 0  # arms of branches, around where we are, that may not be taken
         self._opened: dict[Instance, int] = {}  # the same where an active instance began
         unrolls = longest > LONGEST_CHAIN
         self._most_active = longest + MOST_ACTIVE if unrolls else MOST_ACTIVE
-        self.most_runs = MOST_RUNS_FOLLOWED if patient else MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
+        self.most_runs = MOST_RUNS_FOLLOWED if unroll else MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values were relied on
         self._readers: dict[Global, dict[Instance, None]] = {}
@@ -92,9 +96,9 @@ class Analysis(AbstractInterpreter):
         self._dirty: list[Instance] = []
         self._runs = 0
 
-    def be_patient(self, patient: bool) -> None:
+    def follow_certain_calls(self, unroll: bool) -> None:
         """Follow calls that are sure to happen; and, for that is the last try, let types mix as long as they settle."""
-        self.patient = self.types.mixing = patient
+        self.unroll_certain_calls = self.types.mixing = unroll
 
     def solve(
         self, callee: Callee, fields: tuple[Type, ...] = (), operands: tuple[Type, ...] = ()
@@ -179,7 +183,7 @@ class Analysis(AbstractInterpreter):
             tuple([common(a, b) for a, b in zip(seen.fields, fields, strict=True)]),
             tuple([common(a, b) for a, b in zip(seen.operands, operands, strict=True)]),
         )
-        most = MOST_FOLLOWED if self.patient else MOST_CONSTANTS
+        most = MOST_FOLLOWED if self.unroll_certain_calls else MOST_CONSTANTS
         if now != (seen.fields, seen.operands) and seen.count > most:
             seen.growths += 1
         seen.fields, seen.operands = now
@@ -193,7 +197,11 @@ class Analysis(AbstractInterpreter):
         active = self._active.get(code)
         if not active:
             return None
-        if self.patient and len(active) < MOST_FOLLOWED and self._open == self._opened[active[-1]]:
+        if (
+            self.unroll_certain_calls
+            and len(active) < MOST_FOLLOWED
+            and self._open == self._opened[active[-1]]
+        ):
             return None  # it is certainly called
         general = self.types.general
         skeleton = [general(type_) for type_ in (*fields, *operands)]
@@ -301,7 +309,7 @@ class Analysis(AbstractInterpreter):
         try:
             operands = [Known(operand) for operand in instance.operands]
             if type(instance.callee) is Code:
-                is_sure = self.patient and self._open == 0
+                is_sure = self.unroll_certain_calls and self._open == 0
                 if instance.callee.derived.count(" of ") > (MOST_ORDERS_FOLLOWED if is_sure else MOST_ORDERS):
                     self.unbounded(
                         "the order of its derivatives is not known before it runs", for_number=True

@@ -624,14 +624,14 @@ def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, 
         settles = whole("vlad.compile.calling.pipeline").settles
         environment = f[1 : 1 + len(f[0].environment)]
 
-        def is_enough(places: Places, patient: bool) -> bool:
+        def is_enough(places: Places, unroll: bool) -> bool:
             given = with_fixed(operands, places)
-            return bool(with_room(settles, machine, f[0], environment, given, longest, patient))
+            return bool(with_room(settles, machine, f[0], environment, given, longest, unroll))
 
         found = ()
-        for patient in (False, True):
-            if is_enough(places, patient):
-                found = needed(places, partial(is_enough, patient=patient))
+        for unroll in (False, True):
+            if is_enough(places, unroll):
+                found = needed(places, partial(is_enough, unroll=unroll))
                 break
         if key is not None:
             cache.store(key, json.dumps(found).encode(), cache.CALL)

@@ -42,7 +42,8 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
 
 class Fit:
     """Whether the operands of a program may not fit because the known zero, a tangent of what does not change, was taken for
-    the zero of something else (`Types.apart`). `misfits`: of a tensor or a structure; `mixes`: of another element of a list."""
+    the zero of something else (`Types.keep_zeros_distinct`). `misfits`: of a tensor or a structure; `mixes`: of another
+    element of a list."""
 
     def __init__(self, program: Program, types: Types) -> None:
         ends = [block.end for function in program.functions for block in blocks(function.body)]
@@ -112,18 +113,26 @@ def made(
 ) -> Unit:
     """With as much patience as is needed, and with zeros that stay apart where others might not fit. Raises Unbounded."""
 
-    def settled(apart: int) -> tuple[Unit, Fit]:
-        unit = tried(apart)
+    def settled(distinct: int) -> tuple[Unit, Fit]:
+        unit = tried(distinct)
         return unit, unit.fit
 
-    def tried(apart: int) -> Unit:
+    def tried(distinct: int) -> Unit:
         try:
-            return Unit(machine, code, environment, operands, longest, apart=apart)
+            return Unit(machine, code, environment, operands, longest, distinct=distinct)
         except Unsettled as unsettled:
             if longest > LONGEST_CHAIN:
                 raise
             try:
-                unit = Unit(machine, code, environment, operands, longest, patient=True, apart=apart)
+                unit = Unit(
+                    machine,
+                    code,
+                    environment,
+                    operands,
+                    longest,
+                    unroll=True,
+                    distinct=distinct,
+                )
             except Unbounded as unbounded:
                 unbounded.for_number |= unsettled.for_number
                 raise
@@ -140,12 +149,12 @@ def settles(
     environment: tuple[Value, ...],
     operands: tuple[Value, ...],
     longest: int,
-    patient: bool,
+    unroll: bool,
 ) -> bool:
     """Are the types of a call bounded?"""
     try:
         with deep_recursion():
-            _solved(Analysis(machine, longest, patient), code, environment, operands)
+            _solved(Analysis(machine, longest, unroll), code, environment, operands)
         return True
     except (Unbounded, TooLarge, RecursionError):
         return False
@@ -160,7 +169,7 @@ def _solved(
 
 class Unit:
     """What compiling makes of a call, before there is a library: its program, its text, its interface. Lists among the
-    operands that are no longer than `longest` are taken apart; `patient` and `apart` are the analysis's. Raises Unbounded."""
+    operands that are no longer than `longest` are taken apart; `unroll` and `distinct` are the analysis's. Raises Unbounded."""
 
     def __init__(
         self,
@@ -169,11 +178,16 @@ class Unit:
         environment: tuple[Value, ...],
         operands: tuple[Value, ...],
         longest: int = LONGEST_CHAIN,
-        patient: bool = False,
-        apart: int = FROM_NOTHING,
+        unroll: bool = False,
+        distinct: int = FROM_NOTHING,
     ) -> None:
         try:
-            self._make(Analysis(machine, longest, patient, apart), code, environment, operands)
+            self._make(
+                Analysis(machine, longest, unroll, distinct),
+                code,
+                environment,
+                operands,
+            )
         except (TooLarge, RecursionError):
             raise Unsettled("its types grow without bound") from None
         self.cells = self.analysis.cells

@@ -147,7 +147,7 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
     def rule(w: AbstractInterpreter) -> Result:
         for index, (step, part) in enumerate(parts):
             whole.at = step
-            whole.analysis.be_patient(step in whole.patient)
+            whole.analysis.follow_certain_calls(step in whole.unroll_certain_calls)
             w.key, w.span = ("step", index), step.span
             value = w.invoke(part, (), [], False)
             if value is None and not going_on:
@@ -161,21 +161,21 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
 
 class Whole:
     """The analysis of a program. Raises Refused where it has no end. `left_out`: what is not looked at; then, too, steps behind
-    one that never answers are. `patient`: where the analysis is;
-    `apart`: it is Types.apart; `files`: what was found in those that it reads, if they are looked at."""
+    one that never answers are. `unroll`: where the analysis follows certain calls; `distinct`: it is Types.keep_zeros_distinct;
+    `files`: what was found in those that it reads, if they are looked at."""
 
     def __init__(
         self,
         machine: Any,
         steps: Steps,
         left_out: list[Step] | None,
-        patient: frozenset[Step],
-        apart: int,
+        unroll: frozenset[Step],
+        distinct: int,
         files: Files | None,
     ) -> None:
         self.machine = machine
         self.steps = steps
-        self.analysis = Analysis(machine, patient=bool(patient), apart=apart)
+        self.analysis = Analysis(machine, unroll=bool(unroll), distinct=distinct)
         self.analysis.tells, self.analysis.files = True, files
         self.analysis.devices = ("cpu",)
         self.analysis.counting = False  # what stands alone has no limits
@@ -183,7 +183,7 @@ class Whole:
             step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None
         }
         self.analysis.unknown = frozenset([step.cell for step in left_out or () if step.cell is not None])
-        self.patient = patient
+        self.unroll_certain_calls = unroll
         self.at: Step | None = None  # the step that is being analysed
         main = _main(self, left_out is not None)
         self.main = self._solved(lambda: self.analysis.solve(main), None)
@@ -193,18 +193,18 @@ class Whole:
         machine: Any,
         steps: Steps,
         left_out: list[Step] | None = None,
-        apart: int = FROM_NOTHING,
+        distinct: int = FROM_NOTHING,
         files: Files | None = None,
     ) -> Whole:
         """With as much patience as is needed."""
-        patient: frozenset[Step] = frozenset()
+        unroll: frozenset[Step] = frozenset()
         while True:
             try:
-                return Whole(machine, steps, left_out, patient, apart, files)
+                return Whole(machine, steps, left_out, unroll, distinct, files)
             except Refused as refused:
-                if not refused.unsettled or refused.step is None or refused.step in patient:
+                if not refused.unsettled or refused.step is None or refused.step in unroll:
                     raise
-                patient |= {refused.step}
+                unroll |= {refused.step}
 
     def _solved(self, solve: Callable[[], Instance], span: Span | None) -> Instance:
         try:
@@ -306,21 +306,21 @@ def check(machine: Any, steps: Steps) -> Report:
         if files.is_consistent():
             break
         files.found.clear()  # what the program writes is known now
-    for apart in (FROM_STRUCTURES, FROM_ALL):
+    for distinct in (FROM_STRUCTURES, FROM_ALL):
         if may_differ:
-            other, may_differ = _checked(machine, steps, apart, files)
+            other, may_differ = _checked(machine, steps, distinct, files)
             if other.left_out <= report.left_out:
                 report = other
     return report
 
 
-def _checked(machine: Any, steps: Steps, apart: int, files: Files) -> tuple[Report, bool]:
-    """And whether more may answer where zeros are taken for fewer others (`Types.apart`)."""
+def _checked(machine: Any, steps: Steps, distinct: int, files: Files) -> tuple[Report, bool]:
+    """And whether more may answer where zeros are taken for fewer others (`Types.keep_zeros_distinct`)."""
     at: list[tuple[Span, str]] = []
     bounded, left_out = list(steps.steps), list[Step]()
     while True:
         try:
-            whole = Whole.of(machine, Steps(bounded, steps.defined), left_out, apart, files)
+            whole = Whole.of(machine, Steps(bounded, steps.defined), left_out, distinct, files)
             break
         except Refused as refused:
             assert refused.step is not None
@@ -688,8 +688,8 @@ def _only_place(
 def program_text(machine: Any, steps: Steps) -> str:
     """The C text of a program that stands alone. Raises VladError."""
 
-    def text(apart: int) -> tuple[str, Fit]:
-        whole = Whole.of(machine, steps, apart=apart)
+    def text(distinct: int) -> tuple[str, Fit]:
+        whole = Whole.of(machine, steps, distinct=distinct)
         program = whole.program()
         check_order(program)
         _name_places(program)
@@ -720,7 +720,10 @@ class Wanted:
 def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
     """The C text and the header of a library with these procedures and their derivatives. Raises VladError."""
     used = Steps([step for step in steps.steps if step.cell is not None], steps.defined)
-    return fitting(lambda apart: _library(Whole.of(machine, used, apart=apart), wanted, name), VladError)
+    return fitting(
+        lambda distinct: _library(Whole.of(machine, used, distinct=distinct), wanted, name),
+        VladError,
+    )
 
 
 def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, str], Fit]:
