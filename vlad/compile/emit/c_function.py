@@ -1,6 +1,6 @@
 """A first-order function → the text of a C function.
 
-In: functions, and the definitions of their unit.  Out: `Body`, whose `text` is that of the
+In: functions, and the definitions of their unit.  Out: `FunctionText`, whose `text` is that of the
 function. Loops are labels and jumps; a kernel is a loop of its own (c_loops.py).
 """
 
@@ -57,7 +57,7 @@ from vlad.compile.passes.matrix_products import as_product
 from vlad.core.loop_nests import SIZES, Routine
 
 
-class Body:
+class FunctionText:
     """The text of a function, or of several that call each other in tail position: these are one C function with a place to
     jump to for each, so that no C compiler has to see that their calls need no stack."""
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from vlad.compile.emit.c_function import Body
+from vlad.compile.emit.c_function import FunctionText
 from vlad.compile.emit.c_text import (
     C_TYPES,
     c_name,
@@ -55,13 +55,13 @@ WORDS = {"d": "d", "b": "i", "p": "p"}
 def emit(program: Program) -> tuple[str, list[Fail], list[Tensor], tuple[int, ...]]:
     """The unit's text, its failures by status - FIRST_FAILURE, the tensors whose entries it is handed with each call, and the
     results for whose entries it takes places."""
-    unit = Unit(program)
+    unit = CUnit(program)
     return unit.text(unit.exports), unit.failures, unit.given, tuple(unit.places.values())
 
 
 def emit_program(program: Program, told: Callable[[Fail], str]) -> str:
     """The text of a program that stands alone. `told` words its errors, with a character 1 for what is in the line."""
-    unit = Unit(program, alone=True)
+    unit = CUnit(program, alone=True)
     return unit.text(lambda: unit.main(told))
 
 
@@ -75,7 +75,7 @@ class Export:
 
 def emit_library(program: Program, exports: list[Export], told: Callable[[Fail], str], name: str) -> str:
     """The text of a library: the first entry computes the globals, the others are exported."""
-    unit = Unit(program, alone=True)
+    unit = CUnit(program, alone=True)
     return unit.text(lambda: unit.library(exports, told, name))
 
 
@@ -100,10 +100,10 @@ def printing() -> str:
     return ", ".join(map(str, found))
 
 
-class Unit(Definitions):
+class CUnit(Definitions):
     def text(self, exports: Callable[[], str]) -> str:
         functions = self.program.functions
-        bodies = [Body(self, members).text() for members in self.facts.together]
+        bodies = [FunctionText(self, members).text() for members in self.facts.together]
         prototypes = [
             f"static {self.result_type(f.results)} {c_name(f)}({self.parameters(f)});" for f in functions
         ]
