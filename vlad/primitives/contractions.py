@@ -19,7 +19,7 @@ from vlad.core.loop_nests import Access, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.devices import device_of
 from vlad.data.errors import VladError
-from vlad.data.tensors import Array, Tensor, alike, expect_together, made, numbers, quiet, shape_text
+from vlad.data.tensors import Array, Tensor, alike, expect_together, made, numbers, quiet
 from vlad.data.values import FALSE, Primitive, String, Value, list_of, look
 from vlad.primitives.arrays import array_of, constant, dimensions, reshaped_to, row
 from vlad.primitives.elementwise import library, unlike
@@ -225,7 +225,7 @@ def _einsum_plan(spec: Value, ts: Value) -> Value:
 def _abstract_plan(w: Any, spec: Any, ts: Any) -> Any:
     text = known(w, spec)
     if type(text) is not String:
-        return w.fail("Argument to einsum is invalid")
+        return w.invalid("einsum")
     terms, result = _read(text.text)
     operands = []
     while ts.type.kind == "pair":
@@ -236,12 +236,12 @@ def _abstract_plan(w: Any, spec: Any, ts: Any) -> Any:
     if any(x.type.kind == "union" for x in operands):
         return w.unbounded("`einsum` is compiled where the shapes of its tensors are known")
     if len(operands) != len(terms) or not all(is_number(x) for x in operands):
-        return w.fail("Argument to einsum is invalid")
+        return w.invalid("einsum")
     shapes = tuple([shape_of(x) for x in operands])
     try:
         return w.value(_planned(tuple(terms), result, shapes))
     except _Unlike:
-        return w.fail(f"Shapes given to einsum do not fit: {' and '.join(map(shape_text, shapes))}")
+        return w.misfit("einsum", *shapes)
 
 
 class _Unlike(Exception):

@@ -219,7 +219,7 @@ def _abstract_display(w: Any, x: Any) -> Any:
 def _abstract_write_string(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head != "string":
-            return w.fail("Argument to write-string is invalid")
+            return w.invalid("write-string")
         return w.recursive(DISPLAYED, x) and w.effect("out")
 
     return w.each(x, of_one)
@@ -228,7 +228,7 @@ def _abstract_write_string(w: Any, x: Any) -> Any:
 def _abstract_write_real(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head != "real":
-            return w.fail("Argument to write-real is invalid")
+            return w.invalid("write-real")
         return w.effect("real", [x]) and w.effect("text", text="\n") and w.effect("out") and x
 
     return w.each(x, of_one)

@@ -39,7 +39,7 @@ def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:
         def of_one(p: Any) -> Any:
             if p.type.kind == "pair":
                 return w.part(p, index)
-            return p if p.type.of is ZERO else w.fail(f"Argument to {name} is invalid")
+            return p if p.type.of is ZERO else w.invalid(name)
 
         return w.each(p, of_one)
 

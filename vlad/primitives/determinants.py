@@ -391,7 +391,7 @@ def _by_parts(rule: Callable[..., Any]) -> Callable[..., Any]:
         if not _is_by_parts(shape):
             return unfit(w, t, (1, 1, 1))
         if not all(known(w, number) in (0.0, 1.0) for number in more):
-            return w.fail("Shapes given to det do not fit")
+            return w.misfit("det")
         return rule(w, t, *[int(known(w, number)) for number in more])
 
     return abstract

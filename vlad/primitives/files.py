@@ -246,7 +246,7 @@ def _looked_at(name: str, read: Any) -> Any:
     def abstract(w: Any, *operands: Any) -> Any:
         path = operands[0].type
         if path.kind not in ("string", "union") and (path.kind != "constant" or type(path.of) is not String):
-            return w.fail(f"Argument to {name} is invalid")
+            return w.invalid(name)
         if w.files is None or any(x.type.kind != "constant" for x in operands):
             return w.left_out("files of tensors are")
         if w.files.is_written(path.of.text):
@@ -259,7 +259,7 @@ def _looked_at(name: str, read: Any) -> Any:
                 w.files.found[key] = path.of.text, read(w.machine, *given)
             except VladError as error:
                 if error.code == "invalid-argument":
-                    return w.fail(error.message)
+                    return w.refused(error)
                 return w.unbounded(f"{error.message}{f' ({error.hint})' if error.hint else ''}")
         return w.effect("file", answer=w.argument_type(w.files.found[key][1]))
 

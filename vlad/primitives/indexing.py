@@ -102,7 +102,7 @@ def _tensor_put(x: Value, like: Value, index: Value) -> Value:
 
 def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
     if not is_tensor(t.type):
-        return w.fail("Argument to tensor-ref is invalid")
+        return w.invalid("tensor-ref")
     shape = shape_of(t)
     places = _places(w, index)
     if len(places) > len(shape):
@@ -127,7 +127,7 @@ def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., 
     tests = []
     for place, length, stride in zip(places, shape, strides, strict=False):
         if not is_real(place.type):
-            return w.fail(f"Argument to {name} is invalid")
+            return w.invalid(name)
         if place.type.kind == "constant":
             number = whole(name, known(w, place), "an index")
             if not -length <= number < length:
@@ -240,7 +240,7 @@ def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Calla
     start, stop, axis, step = bounds
     at, by = axis_of("slice", known(w, axis), len(shape)), whole("slice", known(w, step), "a bound or step")
     if not is_real(start.type) or not is_real(stop.type) or by < 1:
-        return w.fail("Argument to slice is invalid")
+        return w.invalid("slice")
     distance = distance_between(start, stop)
     if distance is not None:
         count = len(range(0, distance, by))
@@ -350,7 +350,7 @@ def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
 def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
     """The rule on the indices, counted from the start; where one is no index of an axis of this length, an error."""
     if not is_number(indices) or kind_of(indices) == "bool":
-        return w.fail(f"Argument to {name} is invalid")
+        return w.invalid(name)
     table, zero, most = w.machine.table, w.constant(0.0), w.constant(float(length))
 
     def from_start(places: Any) -> Any:
@@ -401,7 +401,7 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
     shape = shape_of(t)
     at = axis_of("scatter-add", known(w, axis), len(shape))
     if not is_tensor(t.type) or not is_number(updates):
-        return w.fail("Argument to scatter-add is invalid")
+        return w.invalid("scatter-add")
     kind, more = t.type.of.kind, kind_of(updates) or "float64"
     if not has_tangents(t.type) and ("bool" in (kind, more) or is_of_reals(more)):
         kind = "float64"
@@ -409,9 +409,7 @@ def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> 
     def added(places: Any) -> Any:
         whole, index, part = _along(shape, shape_of(places), at)
         if shape_of(updates) != whole:
-            return w.fail(
-                f"Shapes given to scatter-add do not fit: {shape_text(whole)} and {shape_text(shape_of(updates))}"
-            )
+            return w.misfit("scatter-add", whole, shape_of(updates))
         own = Access(0, contiguous(whole)) if is_tensor(updates.type) else None
         place = Read(0, index if is_tensor(places.type) else None, kind_of(places) or "float64")
         steps = conversion(w, 1, more, kind)
@@ -492,7 +490,7 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
         if is_tensor(c.type) or (is_boolean(c) and (is_tensor(a.type) or is_tensor(b.type))):
             return w.each(a, lambda a: w.each(b, lambda b: chosen(c, a, b), "b"), "a")
         if not is_boolean(c):
-            return w.fail("Argument to where is invalid")
+            return w.invalid("where")
         return picked(c, a, b)
 
     def picked(c: Any, a: Any, b: Any) -> Any:
@@ -510,7 +508,7 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
         if is_boolean(c) and is_beside_zero(a, b):
             return picked(c, a, b)
         if not is_number(a) or not is_number(b):
-            return w.fail("Argument to where is invalid")
+            return w.invalid("where")
         return entry_by_entry(w, w.machine.table["where"], [as_number(w, c), a, b])
 
     def is_beside_zero(a: Any, b: Any) -> bool:
@@ -521,7 +519,7 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
     for number in (a, b):
         type_ = w.types.canonical(number.type)
         if type_.kind != "union" and not is_number(number) and type_.of is not ZERO:
-            return w.fail("Argument to where is invalid")
+            return w.invalid("where")
     return w.each(c, of_one)
 
 

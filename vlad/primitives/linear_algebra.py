@@ -57,12 +57,12 @@ def _matmul(a: Value, b: Value) -> Value:
 def _abstract_matmul(w: Any, a: Any, b: Any) -> Any:
     """Sums over the last axis of one and the last but one of the other."""
     if not is_tensor(a.type) or not is_tensor(b.type):
-        return w.fail("Argument to matmul is invalid")
+        return w.invalid("matmul")
     own_a, own_b = shape_of(a), shape_of(b)
     rows, columns = _as_matrices(own_a, own_b)
     batch = broadcast_shape([rows[:-2], columns[:-2]])
     if rows[-1] != columns[-2] or batch is None:
-        return w.fail(f"Shapes given to matmul do not fit: {shape_text(own_a)} and {shape_text(own_b)}")
+        return w.misfit("matmul", own_a, own_b)
     extents = (*batch, rows[-2], columns[-1], rows[-1])
     left, right = broadcast(rows[:-2], batch).strides, broadcast(columns[:-2], batch).strides
     left = tuple([stride * rows[-2] * rows[-1] for stride in left])
@@ -102,9 +102,7 @@ def _dot(a: Value, b: Value) -> Value:
 
 def _abstract_dot(w: Any, a: Any, b: Any) -> Any:
     if len(shape_of(a)) != 1 or shape_of(a) != shape_of(b):
-        return w.fail(
-            f"Shapes given to dot do not fit: {shape_text(shape_of(a))} and {shape_text(shape_of(b))}"
-        )
+        return w.misfit("dot", shape_of(a), shape_of(b))
     own = [Access(0, (1,)), Access(0, (1,))]
     return loops(
         w, shape_of(a), [a, b], own, (), steps=[(w.machine.table["*"], (0, 1))], combine="+",
@@ -125,9 +123,7 @@ def _outer(a: Value, b: Value) -> Value:
 
 def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
     if len(shape_of(a)) != 1 or len(shape_of(b)) != 1:
-        return w.fail(
-            f"Shapes given to outer do not fit: {shape_text(shape_of(a))} and {shape_text(shape_of(b))}"
-        )
+        return w.misfit("outer", shape_of(a), shape_of(b))
     return w.apply(w.machine.table["*"], [reshaped(w, a, (*shape_of(a), 1)), b])
 
 
@@ -180,9 +176,9 @@ def matrix_shape(w: Any, name: str, a: Any) -> Shape | None:
     """The shape of one or several matrices of reals; None, and an error, for anything else."""
     shape = shape_of(a)
     if not is_tensor(a.type):
-        w.fail(f"Argument to {name} is invalid")
+        w.invalid(name)
     elif len(shape) < 2:
-        w.fail(f"Shapes given to {name} do not fit: {shape_text(shape)}")
+        w.misfit(name, shape)
     else:
         return shape
     return None
@@ -192,7 +188,7 @@ def square_shape(w: Any, name: str, a: Any) -> Shape | None:
     """The same of square matrices."""
     shape = matrix_shape(w, name, a)
     if shape is not None and shape[-1] != shape[-2]:
-        w.fail(f"Shapes given to {name} do not fit: {shape_text(shape)}")
+        w.misfit(name, shape)
         return None
     return shape
 
@@ -289,11 +285,11 @@ def _abstract_system(w: Any, name: str, a: Any, b: Any, rule: Callable[[Any, Sha
     """What the rule answers of b as columns and the batch, in the shape that solutions for b have."""
     own_a, own_b = shape_of(a), shape_of(b)
     if not is_tensor(a.type) or not is_tensor(b.type):
-        return w.fail(f"Argument to {name} is invalid")
+        return w.invalid(name)
     columns = _column_shape(own_b, own_b)
     batch = broadcast_shape([own_a[:-2], columns[:-2]])
     if len(own_a) < 2 or own_a[-1] != own_a[-2] or columns[-2] != own_a[-1] or batch is None:
-        return w.fail(f"Shapes given to {name} do not fit: {shape_text(own_a)} and {shape_text(own_b)}")
+        return w.misfit(name, own_a, own_b)
     x = rule(reshaped(w, b, columns), batch)
     return None if x is None else reshaped(w, x, shape_of(x)[:-1]) if len(own_b) == 1 else x
 

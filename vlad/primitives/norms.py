@@ -64,7 +64,7 @@ def _norm(t: Value) -> Value:
 
 def _abstract_norm(w: Any, t: Any) -> Any:
     if not is_number(t):
-        return w.fail("Argument to norm is invalid")
+        return w.invalid("norm")
     apply, table, t = w.apply, w.machine.table, as_reals(w, t)
     if not is_tensor(t.type):
         return apply(table["abs"], [t])
@@ -143,7 +143,7 @@ def _heading(t: Value, size: Value) -> Value:
 
 def _abstract_heading(w: Any, t: Any, size: Any) -> Any:
     if not is_number(t) or not is_real(size.type):
-        return w.fail("Argument to norm is invalid")
+        return w.invalid("norm")
     t = as_reals(w, t)
     by, size = _abstract_scale(w, t, size)
     return w.apply(w.machine.table["/"], [w.apply(w.machine.table["*"], [t, by]), size])
@@ -167,7 +167,7 @@ def _along(t: Value, size: Value, x: Value) -> Value:
 
 def _abstract_along(w: Any, t: Any, size: Any, x: Any) -> Any:
     if not is_number(t) or not is_real(size.type) or not is_number(x):
-        return w.fail("Argument to norm is invalid")
+        return w.invalid("norm")
     apply, table, t = w.apply, w.machine.table, as_reals(w, t)
     products = apply(table["*"], [t, x])
     if products is None:

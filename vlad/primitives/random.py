@@ -348,7 +348,7 @@ def _of_words(
 
 def _abstract_key(w: Any, seed: Any) -> Any:
     if not is_real(seed.type):
-        return w.fail("Argument to random-key is invalid")
+        return w.invalid("random-key")
     if seed.type.kind == "constant":
         first, second = _random_key(known(w, seed))
         return w.pair(w.constant(first), w.constant(second))
@@ -366,7 +366,7 @@ def _abstract_key(w: Any, seed: Any) -> Any:
 def _abstract_uniform(w: Any, key: Any, dims: Any, low: Any, high: Any) -> Any:
     shape, table = dimensions("uniform", known(w, dims)), w.machine.table
     if not is_real(low.type) or not is_real(high.type):
-        return w.fail("Argument to uniform is invalid")
+        return w.invalid("uniform")
     width = w.apply(table["-"], [high, low])
 
     def drawn(k: Any, m: Any) -> Any:

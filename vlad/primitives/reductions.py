@@ -84,11 +84,11 @@ def _abstract_reduction(
 
     def abstract(w: Any, t: Any, axis: Any, keep: Any) -> Any:
         if not is_number(t):
-            return w.fail(f"Argument to {name} is invalid")
+            return w.invalid(name)
         shape = shape_of(t)
         chosen = axes_of(name, known(w, axis), len(shape))
         if chosen is not None and len(chosen) > most_axes:
-            return w.fail(f"Argument to {name} is invalid")
+            return w.invalid(name)
         axes = over(shape, chosen)
         if not empty and any(shape[one] == 0 for one in axes):
             return w.fail(f"{name} of nothing")
@@ -158,7 +158,7 @@ def _abstract_logsumexp(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
 def _abstract_shifted(name: str, exponential: bool) -> Callable[..., Any]:
     def abstract(w: Any, t: Any, axis: Any) -> Any:
         if not is_number(t):
-            return w.fail(f"Argument to {name} is invalid")
+            return w.invalid(name)
         shape, table, t = shape_of(t), w.machine.table, as_reals(w, t)
         axes = over(shape, axes_of(name, known(w, axis), len(shape)))
         if 0 in shape:
@@ -224,7 +224,7 @@ def _abstract_place(name: str, combine: str) -> Callable[..., Any]:
 
     def abstract(w: Any, t: Any, axis: Any) -> Any:
         if not is_number(t):
-            return w.fail(f"Argument to {name} is invalid")
+            return w.invalid(name)
         shape = shape_of(t)
         table, chosen = w.machine.table, known(w, axis)
         at = None if chosen is FALSE else axis_of(name, chosen, len(shape))
@@ -274,7 +274,7 @@ def _cumsum(t: Value, axis: Value, from_end: Value) -> Value:
 
 def _abstract_cumsum(w: Any, t: Any, axis: Any, from_end: Any) -> Any:
     if not is_number(t):
-        return w.fail("Argument to cumsum is invalid")
+        return w.invalid("cumsum")
     shape = shape_of(t)
     at = axis_of("cumsum", known(w, axis), len(shape))
     kind = asked_kind(w.machine.table["cumsum"].value, (kind_of(t),), -1.0, FALSE)

@@ -106,13 +106,13 @@ def in_shape(name: str, operands: str, doc: str, shape: Callable[..., Shape]) ->
 
 def _abstract_reshape(w: Any, t: Any, dims: Any) -> Any:
     if not is_number(t):
-        return w.fail("Argument to reshape is invalid")
+        return w.invalid("reshape")
     return reshaped(w, t, _new_shape(shape_of(t), known(w, dims)))
 
 
 def _abstract_transpose(w: Any, t: Any, axes: Any) -> Any:
     if not is_number(t):
-        return w.fail("Argument to transpose is invalid")
+        return w.invalid("transpose")
     shape = shape_of(t)
     order = _order(shape, known(w, axes))
     strides = contiguous(shape)
@@ -137,7 +137,7 @@ def _flipped(t: Value, axis: Value) -> Value:
 
 def _abstract_flipped(w: Any, t: Any, axis: Any) -> Any:
     if not is_number(t):
-        return w.fail("Argument to flipped is invalid")
+        return w.invalid("flipped")
     shape, strides = shape_of(t), contiguous(shape_of(t))
     at = axis_of("flipped", known(w, axis), len(shape))
     last = (shape[at] - 1) * strides[at]
@@ -147,7 +147,7 @@ def _abstract_flipped(w: Any, t: Any, axis: Any) -> Any:
 def _abstract_broadcast_to(w: Any, t: Any, dims: Any) -> Any:
     shape, whole = shape_of(t), dimensions("broadcast-to", known(w, dims))
     if broadcast_shape([shape, whole]) != whole or not is_number(t):
-        return w.fail(f"Shapes given to broadcast-to do not fit: {shape_text(shape)} and {shape_text(whole)}")
+        return w.misfit("broadcast-to", shape, whole)
     return repeated(w, t, whole)
 
 
@@ -221,11 +221,9 @@ def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
     shape = shape_of(parts[0]) if parts else ()
     for part in parts:
         if not is_number(part) and (name != "tensor" or part.type.head != "boolean"):
-            return w.fail(f"Argument to {name} is invalid")
+            return w.invalid(name)
         if shape_of(part) != shape:
-            return w.fail(
-                f"Shapes given to {name} do not fit: {shape_text(shape)} and {shape_text(shape_of(part))}"
-            )
+            return w.misfit(name, shape, shape_of(part))
     if not shape:
         return row_of(w, parts)
     return joined(w, [reshaped(w, part, (*shape[:axis], 1, *shape[axis:])) for part in parts], axis)
@@ -259,11 +257,11 @@ def _joined(*parts: Value) -> Value:
 def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:
     parts = list_parts(w, ts)
     if not parts or not all(is_tensor(part.type) for part in parts):
-        return w.fail("Argument to concatenate is invalid")
+        return w.invalid("concatenate")
     shapes = [shape_of(part) for part in parts]
     at = axis_of("concatenate", known(w, axis), len(shapes[0]))
     if not joins(shapes, at):
-        return w.fail(f"Shapes given to concatenate do not fit: {' and '.join(map(shape_text, shapes))}")
+        return w.misfit("concatenate", *shapes)
     return joined(w, parts, at)
 
 

@@ -81,13 +81,13 @@ def _abstract_order(w: Any, t: Any, at: int) -> Any:
 
 def _abstract_argsort(w: Any, t: Any, axis: Any) -> Any:
     if not is_number(t):
-        return w.fail("Argument to argsort is invalid")
+        return w.invalid("argsort")
     return _abstract_order(w, t, axis_of("argsort", known(w, axis), len(shape_of(t))))
 
 
 def _abstract_sorted(w: Any, t: Any, axis: Any) -> Any:
     if not is_number(t):
-        return w.fail("Argument to sorted is invalid")
+        return w.invalid("sorted")
     at = axis_of("sorted", known(w, axis), len(shape_of(t)))
     return _moved(w, t, _abstract_order(w, t, at), at, False)
 

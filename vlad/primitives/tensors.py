@@ -111,11 +111,7 @@ def _abstract_tensor(w: Any, data: Any) -> Any:
     """Reals are put into a new array one by one; parts that are tensors behind each other."""
     parts = list_parts(w, data)
     if parts is None:
-        return (
-            data
-            if is_number(data) or data.type.head == "boolean"
-            else w.fail("Argument to tensor is invalid")
-        )
+        return data if is_number(data) or data.type.head == "boolean" else w.invalid("tensor")
     tensors = [
         _abstract_tensor(w, part) if part.type.kind != "constant" or not is_real(part.type) else part
         for part in parts
@@ -171,7 +167,7 @@ def _tensor_to_list(t: Value) -> Value:
 
 def _abstract_to_list(w: Any, t: Any) -> Any:
     if not is_number(t):
-        return w.fail("Argument to tensor->list is invalid")
+        return w.invalid("tensor->list")
     return _listed(w, t)
 
 
@@ -251,7 +247,7 @@ def _shape(t: Value) -> Value:
 
 def _of_number(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     """A type rule for a tensor or a real."""
-    return lambda w, t: rule(w, t) if is_number(t) else w.fail(f"Argument to {name} is invalid")
+    return lambda w, t: rule(w, t) if is_number(t) else w.invalid(name)
 
 
 def _abstract_dtype(w: Any, t: Any) -> Any:
@@ -267,7 +263,7 @@ def _abstract_filled(name: str, number: float) -> Callable[..., Any]:
 
 def _abstract_full(w: Any, dims: Any, x: Any) -> Any:
     if not is_real(x.type):
-        return w.fail("Argument to full is invalid")
+        return w.invalid("full")
     return repeated(w, x, dimensions("full", known(w, dims)))
 
 
@@ -296,7 +292,7 @@ def _counted(w: Any, count: int, start: Any, step: Any) -> Any:
 def _abstract_linspace(w: Any, a: Any, b: Any, n: Any) -> Any:
     """a·(1 - w) + b·w for w = i / (n - 1)."""
     if not is_real(a.type) or not is_real(b.type):
-        return w.fail("Argument to linspace is invalid")
+        return w.invalid("linspace")
     count, table = length_of("linspace", known(w, n)), w.machine.table
     steps = (
         Step(table["/"], (0, 1)), Step(table["-"], (2, 5)), Step(table["*"], (3, 6)), Step(table["*"], (4, 5)),
@@ -372,7 +368,7 @@ def _inside(w: Any, t: Any, kind: str) -> list[Any]:
 def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
     kind, shape = named_kind("as-type", known(w, dtype)), shape_of(t)
     if not is_number(t):
-        return w.fail("Argument to as-type is invalid")
+        return w.invalid("as-type")
     if kind == (kind_of(t) or "float64"):
         return t
     own = Access(0, contiguous(shape)) if shape else None

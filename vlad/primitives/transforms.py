@@ -119,7 +119,7 @@ def _abstract_field(index: int, *codes: str) -> Any:
                 return x
             if x.type.kind == "closure" and any(x.type.of is w.system(code) for code in codes):
                 return w.part(x, index)
-            return w.fail("Argument has wrong type for target")
+            return w.misfitting("Argument has wrong type for target")
 
         return w.each(x, of_one)
 
@@ -136,7 +136,7 @@ def _abstract_test(*codes: str) -> Any:
 def _abstract_strip_forward(w: Any, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         tagged = x.type.of is ZERO or x.type.of is w.system("forward")
-        return x if tagged else w.fail("Argument has wrong type for target")
+        return x if tagged else w.misfitting("Argument has wrong type for target")
 
     return w.each(x, of_one)
 
@@ -184,7 +184,7 @@ def _sum_types(recursion: str, checked: bool) -> Any:
             if is_tensor(x) or is_tensor(y):
                 return of_tensors(a, b)
             if len(x.parts) != len(y.parts) or x.kind != y.kind or (checked and not _alike_types(x, y)):
-                return w.fail(f"Arguments to {recursion} do not conform")
+                return w.unlike(recursion)
             if not x.parts:
                 return _same_or_fail(w, a, b, recursion) if checked else a
             pairs = zip(w.parts(a), w.parts(b), strict=True)
@@ -192,7 +192,7 @@ def _sum_types(recursion: str, checked: bool) -> Any:
 
         def of_tensors(a: Any, b: Any) -> Any:
             if not _same_shape(a, b):
-                return w.fail(f"Arguments to {recursion} do not conform")
+                return w.unlike(recursion)
             return w.apply(w.machine.table["+"], [a, b]) if has_tangents(a.type) else a
 
         return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
@@ -203,12 +203,10 @@ def _sum_types(recursion: str, checked: bool) -> Any:
 def _same_or_fail(w: Any, a: Any, b: Any, name: str) -> Any:
     """Of what has no parts, the tangent is the thing itself."""
     if a.type.head != "boolean" or a.type.kind == b.type.kind == "constant":
-        return a if a.type is b.type else w.fail(f"Arguments to {name} do not conform")
+        return a if a.type is b.type else w.unlike(name)
     key = w.key
     test = w.compute(w.machine.table["same-boolean?"], [a, b], w.types.boolean)
-    return w.branch(
-        (key, "same"), test, lambda: a, lambda: w.fail(f"Arguments to {name} do not conform"), False
-    )
+    return w.branch((key, "same"), test, lambda: a, lambda: w.unlike(name), False)
 
 
 def _alike_types(x: Any, y: Any) -> bool:
@@ -236,18 +234,18 @@ def _complete_types(w: Any, x: Any, s: Any) -> Any:
     def real(s: Any) -> Any:
         if s.type.of is ZERO:
             return w.constant(0.0)
-        return s if s.type.head == "real" else w.fail("Arguments to plus do not conform")
+        return s if s.type.head == "real" else w.unlike("plus")
 
     def tensor(x: Any, s: Any) -> Any:
         if s.type.of is ZERO:
             return filled(w, shape_of(x), 0.0, kind_of(x))
-        return as_kind(w, s, kind_of(x)) if _same_shape(x, s) else w.fail("Arguments to plus do not conform")
+        return as_kind(w, s, kind_of(x)) if _same_shape(x, s) else w.unlike("plus")
 
     def of_structure(x: Any, s: Any) -> Any:
         if s.type.of is ZERO:
             return w.recursive(ZERO_OF, x)
         if len(s.type.parts) != len(x.type.parts):
-            return w.fail("Arguments to plus do not conform")
+            return w.unlike("plus")
         pairs = zip(w.parts(x), w.parts(s), strict=True)
         return _with_parts(w, x, [w.recursive(COMPLETE, p, q) for p, q in pairs])
 
@@ -267,7 +265,7 @@ def _conforms_types(w: Any, x: Any, d: Any) -> Any:
         if _same_shape(x, d) and has_tangents(a) and has_tangents(b):
             return w.truth(True)
         if a.head == "real" or b.head == "real" or not _alike_types(a, b) or len(a.parts) != len(b.parts):
-            return w.fail("Arguments to bundle do not conform")
+            return w.unlike("bundle")
         if not a.parts:
             return _same_or_fail(w, x, d, "bundle")
         tests = [w.recursive(CONFORMS, p, q) for p, q in zip(w.parts(x), w.parts(d), strict=True)]
@@ -324,7 +322,7 @@ def _abstract_check(w: Any, y: Any, s: Any) -> Any:
             fits = s.type.of is ZERO or _same_shape(y, s)
         else:
             fits = s.type.of is ZERO or (y.type.head == "real") == (s.type.head == "real")
-        return s if fits else w.fail("Arguments to plus do not conform")
+        return s if fits else w.unlike("plus")
 
     return w.each(y, lambda y: w.each(s, lambda s: of_two(y, s), "s"), "y")
 
@@ -335,7 +333,7 @@ def _abstract_with_derivative(w: Any, f: Any, forward: Any, reverse: Any) -> Any
         any(type_.kind != "closure" and type_.of is not FALSE for type_ in types)
         or types[1].of is types[2].of is FALSE
     ):
-        return w.fail("Argument to with-derivative is invalid")
+        return w.invalid("with-derivative")
     return w.closure(w.system("with-derivative"), [f, forward, reverse])
 
 
@@ -541,7 +539,7 @@ def _abstract_environment(w: Any, f: Any) -> Any:
         if f.type.of is ZERO:
             return f
         if f.type.kind != "closure":
-            return w.fail("Argument to environment is invalid")
+            return w.invalid("environment")
         values = w.constant(NIL)
         for part in reversed(w.parts(f)):
             values = w.pair(part, values)
@@ -561,7 +559,7 @@ def _abstract_with_environment(w: Any, f: Any, values: Any) -> Any:
         if values.type.kind == "union":
             return w.unbounded("`with-environment` is compiled where the number of values is known")
         if f.type.kind != "closure" or values.type.of != NIL or len(parts) < len(f.type.parts):
-            return w.fail("Argument to with-environment is invalid")
+            return w.invalid("with-environment")
         return w.rebuilt(f.type, parts)
 
     return w.each(f, lambda f: w.each(values, lambda values: of_two(f, values), "values"), "f")

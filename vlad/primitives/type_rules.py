@@ -49,7 +49,7 @@ def plain(rule: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..
             try:
                 return rule(w, *seen)
             except VladError as error:
-                return w.fail(error.message)
+                return w.refused(error)
 
         return at(0, ())
 
@@ -196,7 +196,7 @@ def entry_by_entry(w: Any, row: Primitive, operands: Sequence[Any]) -> Any:
     shapes = [shape_of(x) for x in operands]
     shape = broadcast_shape(shapes)
     if shape is None:
-        return w.fail(f"Shapes given to {row.name} do not fit: {' and '.join(map(shape_text, shapes))}")
+        return w.misfit(row.name, *shapes)
     kind = kind_of_step(w, row, [kind_of(x) for x in operands])
     if is_whole(kind) and not row.whole and CALLS.search(row.c):
         return w.left_out(f"`{row.name}` of integers is")
@@ -261,7 +261,7 @@ def as_reals(w: Any, x: Any) -> Any:
 def unfit(w: Any, x: Any, shape: Shape) -> Any:
     """Derivatives meet what does not fit where a sensitivity is not of the shape of its primal: the program's, or one of those
     that types allow for and that never come together."""
-    return w.fail(f"A sensitivity of shape {shape_text(shape_of(x))} does not fit {shape_text(shape)}")
+    return w.misfitting(f"A sensitivity of shape {shape_text(shape_of(x))} does not fit {shape_text(shape)}")
 
 
 def filled(w: Any, shape: Shape, number: float, kind: Kind = None) -> Any:

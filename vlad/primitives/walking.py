@@ -24,7 +24,7 @@ def with_kinds(name: str, kinds: str, rule: Callable[..., Any]) -> Callable[...,
         def one(index: int, seen: tuple[Any, ...]) -> Any:
             type_ = seen[-1].type
             fits = type_.head == "string" if kinds[index] == "s" else is_real(type_)
-            return at(index + 1, seen) if fits else w.fail(f"Argument to {name} is invalid")
+            return at(index + 1, seen) if fits else w.invalid(name)
 
         return at(0, ())
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vlad.compile.analysis.static_operands import Fixed
+from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.core.loop_nests import SIZES, Kernel, Routine
 from vlad.core.nodes import (
@@ -42,7 +43,7 @@ from vlad.core.types import (
 from vlad.data.devices import COMPILED, name_of
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.tensors import Tensor, is_on_host, kind_name
+from vlad.data.tensors import Tensor, is_on_host, kind_name, shape_text
 from vlad.data.values import (
     FALSE,
     UNSPECIFIED,
@@ -61,6 +62,7 @@ from vlad.expand.arity import too_few
 from vlad.primitives.files import Files
 from vlad.primitives.type_rules import drawn, entry_by_entry
 
+MISFITS = ("invalid-argument", "wrong-shape")  # codes of errors
 MOST_SHAPES = 4  # that the operands of a call have, for each of which it is made apart
 
 Callee = Code | Recursion
@@ -155,9 +157,29 @@ class AbstractInterpreter:
         """The value of a body in tail position."""
         return value
 
-    def fail(self, what: str) -> Result:
+    def fail(self, what: str, about: Failure = Failure.OTHER) -> Result:
         """This operation always ends in an error: nothing follows."""
         return None
+
+    def invalid(self, name: str) -> Result:
+        """As `fail`: an operand is not of a kind that the row takes."""
+        return self.misfitting(f"Argument to {name} is invalid")
+
+    def misfitting(self, what: str) -> Result:
+        return self.fail(what, Failure.MISFIT)
+
+    def misfit(self, name: str, *shapes: tuple[int, ...]) -> Result:
+        """As `fail`: operands of these shapes do not fit each other."""
+        more = f": {' and '.join(map(shape_text, shapes))}" if shapes else ""
+        return self.misfitting(f"Shapes given to {name} do not fit{more}")
+
+    def unlike(self, name: str) -> Result:
+        """As `fail`: the parts of two operands do not correspond."""
+        return self.fail(f"Arguments to {name} do not conform", Failure.UNLIKE)
+
+    def refused(self, error: VladError) -> Result:
+        """As `fail`: the row's own rule raised this."""
+        return self.fail(error.message, Failure.MISFIT if error.code in MISFITS else Failure.OTHER)
 
     def relied_on(self, cell: Global) -> None:
         """The result depends on the present value of a global."""
@@ -565,7 +587,7 @@ class AbstractInterpreter:
             if is_tensor(type_) and row.type.startswith("number"):
                 has_tensors = True
             elif not is_real(type_):
-                return self.fail(f"Argument to {row.name} is invalid")
+                return self.invalid(row.name)
         types = [operand.type for operand in operands]
         if row.with_zero is not None and any(type_.of is ZERO for type_ in types):
             answer: Result = row.with_zero(self, *operands)
@@ -577,7 +599,7 @@ class AbstractInterpreter:
             try:
                 return self.constant(row.value(*[type_.of for type_ in types]))
             except VladError:  # of a Python function; tier 0 says it
-                return self.fail(f"Argument to {row.name} is invalid")
+                return self.invalid(row.name)
         is_test = row.type.endswith("boolean")
         found = self.compute(row, operands, self.types.boolean if is_test else self.types.real)
         found.line = drawn(row, operands)
@@ -598,7 +620,7 @@ class AbstractInterpreter:
     def unknown_real(self, value: Known) -> Result:
         """A real, of which nothing more is to be known."""
         if not is_real(value.type):
-            return self.fail("Argument to real is invalid")
+            return self.invalid("real")
         return (
             value
             if value.type.kind == "real"
@@ -623,7 +645,7 @@ class AbstractInterpreter:
         try:
             value = row.value(*values)
         except Exception:  # whatever it is, tier 0 says it
-            return self.fail(f"Argument to {row.name} is invalid")
+            return self.invalid(row.name)
         return self.value(value)
 
 

@@ -20,6 +20,7 @@ from vlad.compile.ir.program import (
     Effect,
     End,
     Fail,
+    Failure,
     Function,
     Immediate,
     Invoke,
@@ -301,8 +302,8 @@ class Specializer(AbstractInterpreter):
         self.block.statements.append(Effect(what, slots, leaves, text, self.span))
         return self.unspecified if answer is None else Known(answer, slots)
 
-    def fail(self, what: str) -> Result:
-        return self._end(Fail(what, self.span))
+    def fail(self, what: str, about: Failure = Failure.OTHER) -> Result:
+        return self._end(Fail(what, self.span, about))
 
     # Values.
 

@@ -12,7 +12,7 @@ from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.calling.interface import Interface
 from vlad.compile.emit import c_unit, cuda_unit
-from vlad.compile.ir.program import Each, Fail, Function, Program, blocks, statements
+from vlad.compile.ir.program import Each, Fail, Failure, Function, Program, blocks, statements
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import repeated
@@ -47,9 +47,9 @@ class Fit:
 
     def __init__(self, program: Program, types: Types) -> None:
         ends = [block.end for function in program.functions for block in blocks(function.body)]
-        failures = [end.what for end in ends if type(end) is Fail]
-        self.misfits = types.filled and any(_MISFIT.search(what) for what in failures)
-        self.mixes = types.taken and any(what.endswith(UNLIKE) for what in failures)
+        failures = {end.about for end in ends if type(end) is Fail}
+        self.misfits = types.filled and not failures <= {Failure.OTHER}
+        self.mixes = types.taken and Failure.UNLIKE in failures
 
 
 def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) -> Made:
@@ -63,7 +63,6 @@ def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) 
     return made
 
 
-_MISFIT = re.compile(r"\b(fit|conform|invalid|wrong type)\b")
 UNLIKE = "do not conform"
 Made = TypeVar("Made")
 WORD = 8  # bytes

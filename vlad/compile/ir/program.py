@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from operator import attrgetter
 from typing import Any, TypeAlias, final
 
@@ -244,6 +245,14 @@ class TailInvoke:
     span: Span | None
 
 
+class Failure(Enum):
+    """What an error of a program is about, as far as the compiler has to know."""
+
+    MISFIT = "an operand is of another kind or shape than the operation takes"
+    UNLIKE = "two operands that must have one shape do not conform"
+    OTHER = "anything else"
+
+
 @final
 @dataclass(slots=True, eq=False)
 class Fail:
@@ -251,6 +260,7 @@ class Fail:
 
     what: str
     span: Span | None
+    about: Failure = Failure.OTHER
 
 
 @final
