@@ -47,7 +47,7 @@ ROOMS = (
     ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),
     (
         "vlad.compile.emit",
-        "functions multiple_accumulators loop_text c_rules scaling quotients vectorize blas_calls c_loops "
+        "functions needs multiple_accumulators loop_text c_rules scaling quotients vectorize blas_calls c_loops "
         "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
     ),
     ("vlad.compile.calling", "cache_key interface fast_call pipeline executable background policy"),

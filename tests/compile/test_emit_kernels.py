@@ -10,6 +10,7 @@ import pytest
 
 import vlad
 from vlad.compile.emit.c_loops import kernel_lines
+from vlad.compile.emit.needs import Needs
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
@@ -23,7 +24,7 @@ def lines(rows: int, columns: int) -> list[str]:
         (Output(rows * columns),),
         (Write(0, 5, Access(0, (columns, 1))),),
     )
-    return [line.strip() for line in kernel_lines(kernel, ["a", "b", "c"], ["r"], repr, [])]
+    return [line.strip() for line in kernel_lines(kernel, ["a", "b", "c"], ["r"], repr, Needs())]
 
 
 def test_what_an_inner_loop_does_not_change_is_found_before_it() -> None:

@@ -23,6 +23,7 @@ from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.c_text import constant_text
 from vlad.compile.emit.functions import needed
 from vlad.compile.emit.loop_text import loop_order, products_text
+from vlad.compile.emit.needs import Needs
 from vlad.compile.ir.program import Each, Leaf, Slot, statements
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
@@ -635,7 +636,7 @@ static void *vlad_array(long count) { char *array = vlad_top; vlad_top += 8 * co
 
 def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
     """A library that runs the kernel of the number that comes first, in the room behind it, on operands by address."""
-    expressions: list[str] = []
+    needs = Needs()
     bodies = []
     for number, (kernel, operands) in enumerate(all_kernels):
         lines = [f"static void kernel_{number}(union vlad_word const *in, union vlad_word *out) {{"]
@@ -644,14 +645,14 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
             lines.append(f"  {kind} a{index} = in[{index}].{'d' if kind == 'double' else 'p'};")
         names = [f"o{index}" for index in range(len(kernel.outputs))]
         lines += kernel_lines(
-            kernel, [f"a{index}" for index in range(len(operands))], names, constant_text, expressions
+            kernel, [f"a{index}" for index in range(len(operands))], names, constant_text, needs
         )
         for index, output in enumerate(kernel.outputs):
             lines.append(f"  out[{index}].{'d' if output.size is None else 'p'} = o{index};")
         bodies.append("\n".join([*lines, "}"]))
     cases = [f"    case {number}: kernel_{number}(in + 2, out); break;" for number in range(len(all_kernels))]
     return "\n".join([
-        needed(expressions, True), HEAD, products_text(runtime_section("products"), ["float64", "float32"]), *bodies,
+        needed(needs.expressions, True), HEAD, products_text(runtime_section("products"), ["float64", "float32"]), *bodies,
         "void vlad_use(void *gemm, void *gemmf, long is_wide) {",
         "  vlad_gemm = gemm; vlad_gemmf = gemmf; vlad_gemm_is_wide = is_wide;", "}",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) {", "  vlad_top = in[1].p;",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import vlad
 from vlad.compile.emit.c_loops import kernel_lines
+from vlad.compile.emit.needs import Needs
 from vlad.compile.emit.quotients import quotients
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
@@ -65,7 +66,7 @@ def test_what_no_loop_changes_is_found_before_them() -> None:
 def test_the_negative_of_one_is_by_the_negative_divisor() -> None:
     for name, values in (("negate", (4,)), ("*", (2, 4)), ("*", (4, 2)), ("/", (4, 2))):
         steps = Step(DIVIDE, (0, 1)), Step(DIVIDE, (3, 1)), Step(TABLE[name], values)
-        text = kernel_lines(kernel(*steps), ["a", "b", "(-1.0)"], ["r"], repr, [])
+        text = kernel_lines(kernel(*steps), ["a", "b", "(-1.0)"], ["r"], repr, Needs())
         assert "double x5 = vlad_divided(x3, -x1, -q1);" in [line.strip() for line in text]
 
 
@@ -86,7 +87,7 @@ def test_what_may_not_run_twice_is_left_alone() -> None:
 
 def test_the_text() -> None:
     given = kernel(Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1)), Step(ADD, (3, 4)))
-    assert [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, [])][1:] == [
+    assert [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, Needs())][1:] == [
         "{",
         "double x2 = 1.0;",
         "int far = 0;",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import vlad
 from vlad.compile.emit.c_loops import kernel_lines
+from vlad.compile.emit.needs import Needs
 from vlad.compile.emit.scaling import scaled
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
@@ -56,14 +57,15 @@ def test_what_would_be_rounded_otherwise() -> None:
 def test_text() -> None:
     steps = ("*", (A, C)), ("+", (2, 2))
     for kind, text in {"float64": "double x3 = x0 * 200.0;", "float32": "float x3 = x0 * 200.0f;"}.items():
-        lines = kernel_lines(kernel(*steps, kind=kind), ["a", "100.0"], ["r"], repr, [])
+        lines = kernel_lines(kernel(*steps, kind=kind), ["a", "100.0"], ["r"], repr, Needs())
         assert text in [line.strip() for line in lines]
 
 
 def test_long_loops_of_sums_and_products_take_several_turns_at_once() -> None:
     several = [("*" if value % 2 else "+", (value, A)) for value in range(2, 10)]
     lines = [
-        line.strip() for line in kernel_lines(kernel(("*", (A, C)), *several), ["a", "c"], ["r"], repr, [])
+        line.strip()
+        for line in kernel_lines(kernel(("*", (A, C)), *several), ["a", "c"], ["r"], repr, Needs())
     ]
     place = lines.index("#ifdef VLAD_UNROLLS")
     assert lines[place + 1 : place + 6] == [
@@ -76,7 +78,7 @@ def test_long_loops_of_sums_and_products_take_several_turns_at_once() -> None:
     assert lines[place + 6].startswith("for ")
     with_root = [*several, ("sqrt", (10,))]
     assert "#ifdef VLAD_UNROLLS" not in "\n".join(
-        kernel_lines(kernel(("*", (A, C)), *with_root), ["a", "c"], ["r"], repr, [])
+        kernel_lines(kernel(("*", (A, C)), *with_root), ["a", "c"], ["r"], repr, Needs())
     )
 
 

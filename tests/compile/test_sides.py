@@ -8,6 +8,7 @@ import pytest
 import vlad
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.multiple_accumulators import LANES, MOST_IN_LANES, Gathered, in_lanes
+from vlad.compile.emit.needs import Needs
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
@@ -23,7 +24,7 @@ def rows(columns: int, combine: str = "+", kind: str = "float64") -> str:
         (Output(100, kind=kind),),
         (Write(0, 1, Access(0, (1, 0)), combine),),
     )
-    return "\n".join(kernel_lines(kernel, ["a"], ["r"], repr, []))
+    return "\n".join(kernel_lines(kernel, ["a"], ["r"], repr, Needs()))
 
 
 def test_lines() -> None:

@@ -15,6 +15,7 @@ import vlad
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.functions import needed
+from vlad.compile.emit.needs import Needs
 from vlad.compile.emit.vectorize import FEWEST_WIDE
 from vlad.compile.native import vectors
 from vlad.compile.native.abi import ffi
@@ -76,7 +77,7 @@ def test_the_text() -> None:
         ["a", "b"],
         ["r", "s"],
         repr,
-        [],
+        Needs(),
     )
     lines = [line.strip() for line in text]
     begun = lines.index("#if defined(VLAD_WIDE)")
@@ -316,5 +317,5 @@ def test_a_call_before_the_loop_does_not_make_its_turns_short() -> None:
         (Output(1500),),
         (Write(0, 1 + len(steps), along),),
     )
-    lines = [line.strip() for line in kernel_lines(given, ["a", "b"], ["r"], repr, [])]
+    lines = [line.strip() for line in kernel_lines(given, ["a", "b"], ["r"], repr, Needs())]
     assert "for (; begin <= 268; begin += 32) {" in lines

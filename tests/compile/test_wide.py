@@ -18,6 +18,7 @@ import vlad
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.functions import needed
+from vlad.compile.emit.needs import Needs
 from vlad.compile.emit.vectorize import FEWEST_WIDE, nonnegative
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
@@ -42,7 +43,7 @@ def kernel(
 
 
 def lines(given: Kernel) -> list[str]:
-    return [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, [])]
+    return [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, Needs())]
 
 
 def turn(*steps: tuple[str, tuple[int, ...]]) -> list[str]:
@@ -426,7 +427,7 @@ def test_to_the_same_bits_of_floats(
 
 def test_the_text_of_one_that_writes_over_what_it_divides() -> None:
     given = kernel(("/", (2, 1)), ("/", (0, 1)), ("*", (3, 4)))
-    text = [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, [], {0: 0})]
+    text = [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, Needs(), {0: 0})]
     assert text[:5] == [
         "#if defined(VLAD_WIDE)",
         "double *r = a;",
@@ -564,10 +565,10 @@ def test_wherever_arrays_begin_every_entry_is_written_once(length: int) -> None:
         "union vlad_word { double d; long i; void *p; };",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) { double *r = in[2].p; void *a = in[0].p, *b = in[1].p;",
     ]
-    expressions: list[str] = []
+    needs = Needs()
     given = kernel(*SUMS, extent=length)
-    _, *loops = kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, expressions)
-    library = build("\n".join([texts[0], needed(expressions, True), texts[1], *loops, "return 0; }"]))
+    _, *loops = kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, needs)
+    library = build("\n".join([texts[0], needed(needs.expressions, True), texts[1], *loops, "return 0; }"]))
     a, b = np.sin(np.arange(length + 16.0)), np.cos(np.arange(length + 16.0))
     expected = np.square((a * b + a - b) * a + b) - a + b
     words, answer = ffi.new("union vlad_word[3]"), ffi.new("union vlad_word[1]")

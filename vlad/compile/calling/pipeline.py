@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -25,7 +24,6 @@ from vlad.compile.passes.triangles import solve_triangles
 from vlad.compile.passes.uniqueness import own, owning
 from vlad.core.loop_nests import Kernel
 from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN, TooLarge, Types
-from vlad.data.tensors import Tensor
 from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
 
@@ -65,8 +63,6 @@ def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) 
 
 UNLIKE = "do not conform"
 Made = TypeVar("Made")
-WORD = 8  # bytes
-_ARRAY = re.compile(r"\bvlad_array\((\d+)L\)")
 MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
 
 
@@ -206,30 +202,27 @@ class Unit:
             self.program: Program = improved(program, specializer.layout, not on_gpu)
             (entry,) = self.program.entries
             self.cuda: cuda_unit.Emission | None = None  # what runs on a GPU
-            failures: list[Fail] = []
-            self.given: list[Tensor] = []
-            places: tuple[int, ...] = ()
             if on_gpu:
                 crossing = [*root.operands, *([root.result] if root.result is not None else [])]
                 self.cuda = cuda_unit.emit(self.program, analysis.types, crossing)
-                self.text = self.cuda.text
+                emitted = c_unit.Emitted(self.cuda.text)
             else:
-                self.text, failures, self.given, places = c_unit.emit(self.program)
+                emitted = c_unit.emit(self.program)
+            self.text, self.given = emitted.text, emitted.given
             self.interface = Interface(
                 specializer.layout,
                 root.operands[: len(operands)],
                 root.result,
                 "".join([slot.kind for slot in entry.parameters]),
                 entry.results,
-                tuple([fail.what for fail in failures]),
-                "(*vlad_host_write)" in self.text,
-                # code without loops, recursion or allocation ends by itself
-                "(vlad_stop, 0)" in self.text,
-                "double vlad_direct(" in self.text,
-                "static long vlad_fuel;" in self.text,
-                "static void *vlad_gemm," in self.text,
-                "static void **vlad_lapack;" in self.text,
-                "static void **vlad_vectors;" in self.text,
-                places,
-                max([WORD * int(count) for count in _ARRAY.findall(self.text)], default=0),
+                tuple([fail.what for fail in emitted.failures]),
+                emitted.acts,
+                emitted.stops,  # code without loops, recursion or allocation ends by itself
+                emitted.direct,
+                emitted.counts,
+                emitted.multiplies,
+                emitted.takes_apart,
+                emitted.calls_vectors,
+                emitted.places,
+                emitted.largest,
             )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vlad.compile.emit.functions import single
-from vlad.compile.emit.loop_text import C_KINDS, STOP, position_text
+from vlad.compile.emit.loop_text import C_KINDS, position_text
+from vlad.compile.emit.needs import Needs
 from vlad.compile.passes.matrix_products import Product
 from vlad.core.loop_nests import Access, Kernel
 
@@ -16,7 +17,9 @@ from vlad.core.loop_nests import Access, Kernel
 MANY_MULTIPLICATIONS = 1 << 30
 
 
-def product_lines(product: Product, kernel: Kernel, operands: Sequence[str], output: str) -> list[str]:
+def product_lines(
+    product: Product, kernel: Kernel, operands: Sequence[str], output: str, needs: Needs
+) -> list[str]:
     """A call, or one for each index of the axes that all have in common."""
     lines = [
         f"{'  ' * depth}for (long i{axis} = 0; i{axis} < {kernel.extents[axis]}; i{axis}++)"
@@ -32,7 +35,7 @@ def product_lines(product: Product, kernel: Kernel, operands: Sequence[str], out
     places = [f"{arrays[0]} + {starts[0]}", f"{output} + {starts[2]}"]
     calls = []
     if step < product.rows:
-        calls += [f"for (long row = 0; row < {product.rows}; row += {step}) {{", f"if ({STOP}"]
+        calls += [f"for (long row = 0; row < {product.rows}; row += {step}) {{", needs.stop()]
         rows = f"(row + {step} < {product.rows} ? {step}L : {product.rows}L - row)"
         places[0] += f" + row * {1 if left.transposed else left.distance}L"
         places[1] += f" + row * {result.distance}L"

@@ -173,7 +173,7 @@ class FunctionText:
         self.lines.append("  " * self.indent + text)
 
     def step(self) -> None:
-        self.line("if (__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);")
+        self.line(self.unit.needs.stop())
 
     def name(self, slot: Slot) -> str:
         name = self.names.get(slot)
@@ -347,7 +347,7 @@ class FunctionText:
             for name, leaf in zip(statement.row.operands, statement.operands, strict=True)
         }
         text = applied(statement.row.c, actual)
-        self.unit.expressions.append(statement.row.c)
+        self.unit.needs.expressions.append(statement.row.c)
         slot = statement.slot
         where = ""
         if statement.span is not None:
@@ -370,11 +370,11 @@ class FunctionText:
         unit = self.unit
         if type(statement.work) is Routine:
             if statement.work.name in WITHOUT_LAPACK:
-                unit.expressions.append(WITHOUT_LAPACK[statement.work.name])
+                unit.needs.expressions.append(WITHOUT_LAPACK[statement.work.name])
             else:
                 unit.takes_apart = True
-                unit.expressions.append("exp() fabs() log() sqrt()")  # that runtime.c uses
-            return routine_lines(statement.work, operands, outputs)
+                unit.needs.expressions.append("exp() fabs() log() sqrt()")  # that runtime.c uses
+            return routine_lines(statement.work, operands, outputs, unit.needs)
         kernel = statement.kernel
         unit.has_kernels = True
         product = as_product(kernel)
@@ -385,7 +385,7 @@ class FunctionText:
             operands,
             outputs,
             constant_text,
-            unit.expressions,
+            unit.needs,
             self.taken.get(statement, {}),
             {self.name(slot): self.places[slot] for slot in statement.slots if slot in self.places},
         )

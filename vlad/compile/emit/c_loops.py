@@ -17,7 +17,6 @@ from vlad.compile.emit.functions import is_vectored, single
 from vlad.compile.emit.loop_text import (
     C_KINDS,
     SIMD,
-    STOP,
     combined_text,
     entry_text,
     gathering_type,
@@ -41,12 +40,13 @@ from vlad.compile.emit.multiple_accumulators import (
     in_lanes,
     in_parts,
 )
+from vlad.compile.emit.needs import Needs
 from vlad.compile.emit.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
 from vlad.compile.emit.scaling import scaled
 from vlad.compile.emit.vectorize import SUMS, WIDE, Wide, called, is_of_host, is_wide, kept_entry, nonnegative
 from vlad.compile.passes.matrix_products import as_product
 from vlad.compile.passes.reindex import pieces
-from vlad.core.loop_nests import SHORT, Choice, Kernel, Output, Read, Step, Write, is_apart, start, words
+from vlad.core.loop_nests import SHORT, Choice, Kernel, Output, Read, Step, Write, is_apart, start
 from vlad.core.types import is_of_reals
 
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
@@ -79,19 +79,19 @@ def kernel_lines(
     operands: Sequence[str],
     outputs: Sequence[str],
     real: Callable[[float], str],
-    expressions: list[str],
+    needs: Needs,
     taken: Mapping[int, int] = NO_PLACES,
     places: Mapping[str, Place] = NOWHERE,
 ) -> list[str]:
-    """The lines of a kernel; `outputs` are declared here. `expressions`: the rows' C, for whoever has to declare functions.
+    """The lines of a kernel; `outputs` are declared here. `needs`: notes what it takes of the run-time.
     `taken`: by output, an operand that is dead afterwards, whose buffer it may reuse (buffer_reuse.py). `places`: where outputs
     are to lie."""
     product = as_product(kernel)
     if product is not None:
-        array = _array(kernel.outputs[0], outputs[0], places)
-        return [*array, *product_lines(product, kernel, operands, outputs[0])]
-    emitters = _emitters(kernel, operands, outputs, real, expressions)
-    lines = _declared(kernel, operands, outputs, emitters, taken, places)
+        array = _array(kernel.outputs[0], outputs[0], places, needs)
+        return [*array, *product_lines(product, kernel, operands, outputs[0], needs)]
+    emitters = _emitters(kernel, operands, outputs, real, needs)
+    lines = _declared(kernel, operands, outputs, emitters, taken, places, needs)
     if _when_over(emitters) == WIDE:
         emitters[0].over = {operands[operand] for operand in taken.values()}
     return [*lines, *[line for emitter in emitters for line in emitter.lines()], *emitters[0].answered()]
@@ -102,10 +102,10 @@ def _emitters(
     operands: Sequence[str],
     outputs: Sequence[str],
     real: Callable[[float], str],
-    expressions: list[str],
+    needs: Needs,
 ) -> list[_Emitter]:
     parts = pieces(kernel, operands)
-    return [_Emitter(*part, outputs, real, expressions, len(parts) > 1) for part in parts]
+    return [_Emitter(*part, outputs, real, needs, len(parts) > 1) for part in parts]
 
 
 def when_over(kernel: Kernel, operands: Sequence[str]) -> str | None:
@@ -113,7 +113,7 @@ def when_over(kernel: Kernel, operands: Sequence[str]) -> str | None:
     nowhere. `operands`: their C as far as these are numbers."""
     if as_product(kernel) is not None:
         return None
-    return _when_over(_emitters(kernel, operands, [""] * len(kernel.outputs), repr, []))
+    return _when_over(_emitters(kernel, operands, [""] * len(kernel.outputs), repr, Needs()))
 
 
 def _when_over(emitters: Sequence[_Emitter]) -> str | None:
@@ -121,9 +121,9 @@ def _when_over(emitters: Sequence[_Emitter]) -> str | None:
     return conditions.pop() if len(conditions) == 1 and (len(emitters) == 1 or "" in conditions) else None
 
 
-def _array(output: Output, name: str, places: Mapping[str, Place]) -> list[str]:
+def _array(output: Output, name: str, places: Mapping[str, Place], needs: Needs) -> list[str]:
     """The declaration of a new array."""
-    new = f"vlad_array({words(output.size or 0, output.kind)}L)"
+    new = needs.array(output)
     begin = f"{C_KINDS[output.kind]} *restrict {name} = "
     if name not in places:
         return [f"{begin}{new};"]
@@ -142,6 +142,7 @@ def _declared(
     emitters: Sequence[_Emitter],
     taken: Mapping[int, int],
     places: Mapping[str, Place],
+    needs: Needs,
 ) -> list[str]:
     """The outputs, with what they hold before the loops."""
     lines: list[str] = []
@@ -155,7 +156,7 @@ def _declared(
         if number in taken and base is not None:
             lines.append(f"{C_KINDS[output.kind]} *{name} = {base};")
             continue
-        new = _array(output, name, places)
+        new = _array(output, name, places, needs)
         if number in taken and condition is not None:
             over = f"{C_KINDS[output.kind]} *{name} = {operands[taken[number]]};"
             lines += _where(condition, [over], new)
@@ -178,7 +179,7 @@ class _Emitter:
 
     def __init__(
         self, kernel: Kernel, operands: Sequence[str], outputs: Sequence[str], real: Callable[[float], str],
-        expressions: list[str], is_piece: bool = False,
+        needs: Needs, is_piece: bool = False,
     ) -> None:  # fmt: skip
         """`is_piece`: others write to the same outputs."""
         self.kernel = kernel
@@ -186,7 +187,7 @@ class _Emitter:
         self.operands = operands
         self.outputs = outputs
         self.real = real
-        self.expressions = expressions
+        self.needs = needs
         self.axes = loop_order(kernel)
         self.found: list[str] = []
         self.levels = self._levels()  # by value: how many of the outer loops enclose where it is found
@@ -366,7 +367,8 @@ class _Emitter:
                 self._either(depth)
                 return
             has_vectors = "if (vlad_has_vectors())"
-            self.expressions.append(has_vectors)
+            self.needs.expressions.append(has_vectors)
+            self.needs.vectors = True
             self._line(0, f"#if {WIDE}")
             self._line(depth + 1, has_vectors)
             self._wide(depth)
@@ -398,7 +400,7 @@ class _Emitter:
             self._line(depth + 1, f"for (long i{axis} = {begin}; i{axis} < {end}; i{axis}++) {{")
             if depth == self.look:
                 now = "" if self._inside(depth) >= TURNS_A_LOOK else f"!(i{axis} % {TURNS_A_LOOK}) && "
-                self._line(depth + 2, f"if ({now}{STOP}")
+                self._line(depth + 2, self.needs.stop(now))
             self._loops(depth + 1)
             self._line(depth + 1, "}")
             begin = end
@@ -511,7 +513,7 @@ class _Emitter:
         self.divides_again = False
         lines = wide.loops(self.axes[depth], reads, writes, sums, self._turn_values(depth), turn, again)
         self._lines(depth + 1, lines)
-        self.expressions += lines
+        self.needs.expressions += lines
 
     def _is_over(self, read: Read) -> bool:
         return read.operand is not None and self.operands[read.operand] in self.over
@@ -620,7 +622,7 @@ class _Emitter:
             text = self._text(number, step)
             if self.multiplies and self.quotients is not None:
                 text = self._by_products(level, number, step, self.quotients) or text
-            self.expressions.append(text)
+            self.needs.expressions.append(text)
             self._line(level + 1, f"{C_KINDS[step.kind]} x{number} = {text};")
             self._divisor(level, number)
 
@@ -630,7 +632,7 @@ class _Emitter:
             dividend = operand_texts(self.kernel, step)["x"]
             if number in quotients.dividends:
                 far = quotients.is_far(number, dividend)
-                self.expressions.append(far)
+                self.needs.expressions.append(far)
                 self._line(level + 1, f"far |= {far};")
             return quotients.text(number, dividend)
         found = quotients.negated(self.kernel, step, self.constants)
@@ -674,7 +676,7 @@ class _Emitter:
         if number not in quotients.kept:
             self._line(level + 1, quotients.found(number))
         far = quotients.is_far_divisor(number)
-        self.expressions.append(far)
+        self.needs.expressions.append(far)
         if is_inside:
             self._line(level + 1, f"far |= {far};")
 

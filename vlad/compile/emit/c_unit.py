@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -52,11 +52,33 @@ KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
 
-def emit(program: Program) -> tuple[str, list[Fail], list[Tensor], tuple[int, ...]]:
-    """The unit's text, its failures by status - FIRST_FAILURE, the tensors whose entries it is handed with each call, and the
-    results for whose entries it takes places."""
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """A unit's text; its failures by status - FIRST_FAILURE; the tensors whose entries it is handed with each call; the results
+    for whose entries it takes places; and what calling/interface.Interface says of it."""
+
+    text: str
+    failures: Sequence[Fail] = ()
+    given: Sequence[Tensor] = ()
+    places: tuple[int, ...] = ()
+    acts: bool = False
+    stops: bool = False
+    direct: bool = False
+    counts: bool = False
+    multiplies: bool = False
+    takes_apart: bool = False
+    calls_vectors: bool = False
+    largest: int = 0
+
+
+def emit(program: Program) -> Emitted:
+    """A program as a unit of a session."""
     unit = CUnit(program)
-    return unit.text(unit.exports), unit.failures, unit.given, tuple(unit.places.values())
+    text, needs, facts = unit.text(unit.exports), unit.needs, unit.facts
+    return Emitted(
+        text, unit.failures, unit.given, tuple(unit.places.values()), bool(facts.acts), needs.stops, unit.is_direct,
+        bool(facts.counts), bool(unit.multiplies), unit.takes_apart, needs.vectors, needs.largest,
+    )  # fmt: skip
 
 
 def emit_program(program: Program, told: Callable[[Fail], str]) -> str:
@@ -128,7 +150,7 @@ class CUnit(Definitions):
         if facts.counts:
             parts.append(sections["fuel"])
         if facts.acts or self.alone:
-            parts.append(needed([*self.expressions, "vlad_real_text()"], self.has_kernels))
+            parts.append(needed([*self.needs.expressions, "vlad_real_text()"], self.has_kernels))
             # only who quotes has to know what prints: finding that out takes 45 ms
             prints = printing() if facts.quotes else "0"
             parts += [
@@ -141,7 +163,7 @@ class CUnit(Definitions):
                     sections["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes)
                 )
         else:
-            parts.append(needed(self.expressions, self.has_kernels))
+            parts.append(needed(self.needs.expressions, self.has_kernels))
         if self.takes_apart:
             parts.append(sections["matrices"])
         parts += self.structures.values()
@@ -199,15 +221,7 @@ class CUnit(Definitions):
         lines.append(
             "int vlad_call(union vlad_word const *in, union vlad_word *out) { return vlad_run(vlad_enter, in, out); }"
         )
-        words = (
-            facts.counts
-            or self.multiplies
-            or self.takes_apart
-            or self.calls_vectors
-            or self.takes
-            or self.places
-        )
-        if entry not in facts.fails and entry.results == "d" and not words:
+        if self.is_direct:
             kinds = [f"{C_TYPES[slot.kind]} x{index}" for index, slot in enumerate(entry.parameters)]
             names = ", ".join([f"x{index}" for index in range(len(kinds))])
             lines.append(
@@ -215,11 +229,25 @@ class CUnit(Definitions):
             )
         return "\n".join(lines)
 
+    @property
+    def is_direct(self) -> bool:
+        """Can the entry be called without words, from doubles to a double? Known once the procedures are written."""
+        (entry,) = self.program.entries
+        takes_words = (
+            self.facts.counts
+            or self.multiplies
+            or self.takes_apart
+            or self.needs.vectors
+            or self.takes
+            or self.places
+        )
+        return entry not in self.facts.fails and entry.results == "d" and not takes_words
+
     def main(self, told: Callable[[Fail], str]) -> str:
         """What the system calls."""
         (entry,) = self.program.entries
         lines = [*self._enter(entry, "vlad_enter"), *self._call(True), self._told(told)]
-        takes_words = any("vlad_argument_character(" in text for text in self.expressions)
+        takes_words = any("vlad_argument_character(" in text for text in self.needs.expressions)
         lines.append("int main(int count, char **words) {\n  vlad_word_count = count - 1, vlad_words = (void *)(words + 1);"
                      if takes_words else "int main(void) {")  # fmt: skip
         lines.append("""  int status = vlad_run(vlad_enter, 0, 0);
@@ -272,11 +300,6 @@ static int vlad_begin_once(void) {
 }}""")
         return "\n".join(lines)
 
-    @property
-    def calls_vectors(self) -> bool:
-        """Known once the procedures are written."""
-        return any("vlad_has_vectors(" in text for text in self.expressions)
-
     def _told(self, told: Callable[[Fail], str]) -> str:
         texts = [told(fail) for fail in self.failures]
         lines = [f"  {c_string(text.encode('utf-8', 'surrogatepass'))}," for text in texts]
@@ -304,7 +327,7 @@ static int vlad_begin_once(void) {
         if self.takes_apart and not self.alone:
             lines.append(f"  vlad_lapack = vlad_in[{first}].p; vlad_lapack_is_wide = vlad_in[{first + 1}].i;")
             first += 2
-        if self.calls_vectors and not self.alone:
+        if self.needs.vectors and not self.alone:
             lines.append(f"  vlad_vectors = vlad_in[{first}].p;")
             first += 1
         takes = [

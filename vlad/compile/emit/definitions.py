@@ -10,6 +10,7 @@ from vlad.compile.analysis.static_operands import MOST_WRITTEN
 from vlad.compile.emit.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
 from vlad.compile.emit.facts import Facts
 from vlad.compile.emit.loop_text import C_KINDS, number_text
+from vlad.compile.emit.needs import Needs
 from vlad.compile.ir.program import (
     Data,
     Each,
@@ -43,7 +44,7 @@ class Definitions:
         self.structures: dict[str, str] = {}
         self.statics: dict[int, tuple[Static, str]] = {}
         self.static_lines: list[str] = []
-        self.expressions: list[str] = []
+        self.needs = Needs()
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
         self.takes_apart = self.collects = self.has_arrays = self.has_kernels = False
         self.multiplies: set[str] = set()  # kinds of numbers of which there are products of matrices

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlad.compile.emit.loop_text import C_KINDS, STOP
-from vlad.core.loop_nests import Routine, contiguous, is_whole, words
+from vlad.compile.emit.loop_text import C_KINDS
+from vlad.compile.emit.needs import Needs
+from vlad.core.loop_nests import Routine, contiguous, is_whole
 
 # What of functions.c those routines need that are not LAPACK's.
 WITHOUT_LAPACK = {"order": "vlad_order()", "places": "vlad_places()", "sums": ""}
 ROOM = 4  # words that a sort takes for each that it sorts
 
 
-def routine_lines(routine: Routine, operands: Sequence[str], outputs: Sequence[str]) -> list[str]:
+def routine_lines(
+    routine: Routine, operands: Sequence[str], outputs: Sequence[str], needs: Needs
+) -> list[str]:
     lines = [
-        f"{C_KINDS[output.kind]} *restrict {name} = vlad_array({words(output.size, output.kind)}L);"
+        f"{C_KINDS[output.kind]} *restrict {name} = {needs.array(output)};"
         for name, output in zip(outputs, routine.outputs, strict=True)
         if output.size is not None
     ]
@@ -28,14 +31,14 @@ def routine_lines(routine: Routine, operands: Sequence[str], outputs: Sequence[s
     match routine.name:
         case "order":
             (found,) = outputs
-            room = f"vlad_array({ROOM * n}L)"
+            room = needs.room(ROOM * n)
             return [
                 *lines,
                 f"vlad_order({n}L, {', '.join(given)}, {found}, {room}, &vlad_stop);",
-                f"if ({STOP}",
+                needs.stop(),
             ]
         case "places" | "sums":
-            return [*lines, *_along_an_axis(routine, operands[0], outputs[0], count)]
+            return [*lines, *_along_an_axis(routine, operands[0], outputs[0], count, needs)]
         case "factors" | "triangle":
             name = "vlad_factor" if routine.name == "factors" else "vlad_triangle"
             found, status = outputs
@@ -53,7 +56,7 @@ def routine_lines(routine: Routine, operands: Sequence[str], outputs: Sequence[s
     return [*lines, *_solutions(routine, given, outputs[0])]
 
 
-def _along_an_axis(routine: Routine, operand: str, output: str, count: int) -> list[str]:
+def _along_an_axis(routine: Routine, operand: str, output: str, count: int, needs: Needs) -> list[str]:
     """Of each part, which begins at `at`."""
     n, m, kind = routine.rows, routine.columns, C_KINDS[routine.kind]
     given = f"((const {kind} *){operand})"
@@ -61,8 +64,8 @@ def _along_an_axis(routine: Routine, operand: str, output: str, count: int) -> l
     if routine.name == "places":
         are_reals = int(not is_whole(routine.kind))
         call = f"vlad_places({n}L, {m}L, {are_reals}, {given} + at + i, {output} + at + i, room, &vlad_stop);"
-        room = f"unsigned long *room = vlad_array({ROOM * n}L);"
-        return ["{", room, parts, f"for (long i = 0; i < {m}; i++) {{", call, f"if ({STOP}", "}", "}", "}"]
+        room = f"unsigned long *room = {needs.room(ROOM * n)};"
+        return ["{", room, parts, f"for (long i = 0; i < {m}; i++) {{", call, needs.stop(), "}", "}", "}"]
     if routine.transposed:
         first, rest, before = (
             f"i = {n * m - 1}L; i >= {n * m - m}L; i--",
@@ -73,7 +76,7 @@ def _along_an_axis(routine: Routine, operand: str, output: str, count: int) -> l
         first, rest, before = f"i = 0; i < {m}L; i++", f"i = {m}L; i < {n * m}L; i++", f"- {m}L"
     wrapping = "(unsigned long)" if is_whole(routine.kind) else ""
     return [
-        parts, f"if ({STOP}", f"for (long {first}) {output}[at + i] = {given}[at + i];",
+        parts, needs.stop(), f"for (long {first}) {output}[at + i] = {given}[at + i];",
         f"for (long {rest}) {output}[at + i] = {wrapping}{output}[at + i {before}] + {given}[at + i];", "}",
     ]  # fmt: skip
 

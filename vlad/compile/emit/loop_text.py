@@ -11,7 +11,6 @@ from vlad.core.loop_nests import SHORT, Access, Kernel, Step, Write, is_whole
 from vlad.core.types import is_of_reals
 
 SIMD = "#pragma omp simd"
-STOP = "__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
 C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}
 
 

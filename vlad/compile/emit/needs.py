@@ -1,0 +1,37 @@
+"""What the C functions of a unit need of the run-time and of the host, noted where they are written.
+
+In: notes of those that write C.  Out: what the unit declares (c_unit.py), and what its caller must know (calling/interface.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from vlad.core.loop_nests import Output, words
+
+WORD = 8  # bytes
+
+
+@dataclass(slots=True)
+class Needs:
+    """`expressions`: the C whose functions are to be declared; `stops`: there are places where a call looks whether it is to
+    stop; `vectors`: functions of vectors that the host hands over; `largest`: bytes of the largest array that is made."""
+
+    expressions: list[str] = field(default_factory=list)
+    stops: bool = False
+    vectors: bool = False
+    largest: int = 0
+
+    def stop(self, condition: str = "") -> str:
+        """A statement that ends the call where it is told to stop. `condition`: C that says when to look, and ends in `&& `."""
+        self.stops = True
+        return f"if ({condition}__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
+
+    def array(self, output: Output) -> str:
+        """A new array for an output of a loop nest."""
+        return self.room(words(output.size or 0, output.kind))
+
+    def room(self, count: int) -> str:
+        """So many words."""
+        self.largest = max(self.largest, WORD * count)
+        return f"vlad_array({count}L)"
