@@ -41,8 +41,8 @@ ROOMS = (
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
-        "boxes scalar_replacement optimize peel_invariants fuse_derivatives matrix_products reindex "
-        "fuse_loops sparse uniqueness buffer_reuse triangles",
+        "scalar_replacement reboxing rematerialization optimize peel_invariants fuse_derivatives matrix_products "
+        "reindex fuse_loops sparse uniqueness buffer_reuse triangles",
     ),
     ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),
     (

@@ -57,7 +57,8 @@ from vlad.compile.ir.rewriting import (
     same_operands,
     substitute,
 )
-from vlad.compile.passes.boxes import gather, reuse, thin
+from vlad.compile.passes.reboxing import keep_boxed, reuse_boxes
+from vlad.compile.passes.rematerialization import rematerialize
 from vlad.compile.passes.scalar_replacement import dissolve
 from vlad.control.gil_yield import make_way
 from vlad.data.values import TRUE, Boolean
@@ -83,7 +84,7 @@ def optimize(program: Program) -> Program:
 
 def finish(program: Program) -> Program:
     """What would hinder the rest, had it been done before."""
-    for last in (gather, thin, share_all, drop_dead, reuse, take_together):
+    for last in (keep_boxed, rematerialize, share_all, drop_dead, reuse_boxes, take_together):
         last(program)
         make_way()
         if CHECKING:
