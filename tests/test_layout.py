@@ -41,8 +41,9 @@ ROOMS = (
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
-        "scalar_replacement reboxing rematerialization optimize peel_invariants fuse_derivatives matrix_products "
-        "reindex fuse_loops sparse uniqueness buffer_reuse triangles",
+        "effects dead_code merge_functions inlining common_subexpressions scalar_replacement reboxing "
+        "rematerialization step_counts optimize peel_invariants fuse_derivatives matrix_products reindex "
+        "fuse_loops sparse uniqueness buffer_reuse triangles",
     ),
     ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),
     (

@@ -43,7 +43,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.compile.ir.rewriting import callees, leaf_kind
-from vlad.compile.passes.optimize import returning_functions
+from vlad.compile.passes.effects import returning_functions
 from vlad.control.frame_stack import with_room
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
