@@ -52,7 +52,7 @@ ROOMS = (
         "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
     ),
     ("vlad.compile.calling", "cache_key interface fast_call pipeline executable background policy"),
-    ("vlad.compile.programs", "whole"),
+    ("vlad.compile.programs", "whole check build export"),
     (
         "vlad.python",
         "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "
