@@ -41,7 +41,8 @@ ROOMS = (
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
-        "boxes scalar_replacement optimize peel_invariants fuse_derivatives matrix_products reindex "
+        "effects dead_code merge_functions inlining common_subexpressions scalar_replacement reboxing "
+        "rematerialization step_counts optimize peel_invariants fuse_derivatives matrix_products reindex "
         "fuse_loops sparse uniqueness buffer_reuse triangles",
     ),
     ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),
@@ -51,7 +52,7 @@ ROOMS = (
         "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
     ),
     ("vlad.compile.calling", "cache_key interface fast_call pipeline executable background policy"),
-    ("vlad.compile.programs", "whole"),
+    ("vlad.compile.programs", "whole check build export"),
     (
         "vlad.python",
         "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "

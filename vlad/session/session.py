@@ -750,7 +750,7 @@ class Session(Namespace):
     def check(self, path: Path) -> tuple[list[str], list[VladError]]:
         """The types of a file's definitions and expressions, a line each, and the type errors in it. Nothing is run; files
         that it reads are looked at, where they are there."""
-        from vlad.compile.programs.whole import check
+        from vlad.compile.programs.check import check
 
         with self._lock:
             source, steps = self._read_whole(path)
@@ -776,7 +776,8 @@ class Session(Namespace):
         from vlad.compile.emit.c_text import identifier
         from vlad.compile.ir.refusals import Unavailable
         from vlad.compile.native import toolchain
-        from vlad.compile.programs import whole
+        from vlad.compile.programs.build import program_text
+        from vlad.compile.programs.export import library_text
 
         output = os.fspath(output)
         with self._lock:
@@ -789,9 +790,9 @@ class Session(Namespace):
             if library:
                 base = identifier(os.path.basename(output).partition(".")[0])
                 wanted = [self._wanted(name, derivatives) for name, derivatives in (exports or {}).items()]
-                text, header = whole.library_text(self.machine, steps, wanted, base)
+                text, header = library_text(self.machine, steps, wanted, base)
             else:
-                text = whole.program_text(self.machine, steps)
+                text = program_text(self.machine, steps)
             written_to = [output]
             try:
                 toolchain.build_executable(
@@ -813,7 +814,7 @@ class Session(Namespace):
 
     def _wanted(self, name: str, derivatives: bool) -> Any:
         """A procedure that a library is to export, with the means to make others of it."""
-        from vlad.compile.programs.whole import Wanted
+        from vlad.compile.programs.export import Wanted
 
         cell = self.module.cells.get(name)
         value: Value = getattr(cell, "value", NIL)

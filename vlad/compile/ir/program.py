@@ -4,7 +4,7 @@
             bound once
     block   statements, then what ends them: an answer of the branch it is an arm of, of the function, or a tail call
 
-Made by specialize.py, improved by optimize.py, written out by c_unit.py. Compared by identity; statements may be changed
+Made by specialize.py, improved by the passes, written out by c_unit.py. Compared by identity; statements may be changed
 in place by passes, slots never.
 """
 

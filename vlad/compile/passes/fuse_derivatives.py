@@ -26,7 +26,8 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import callees, looping, put, reachable, same_operands, substitute
-from vlad.compile.passes.optimize import LARGEST, acting_functions, answers
+from vlad.compile.passes.effects import acting_functions, answers
+from vlad.compile.passes.inlining import LARGEST
 from vlad.core.types import Type
 from vlad.data.values import ZERO, Code
 

@@ -1,0 +1,177 @@
+"""First-order code → first-order code: common subexpression elimination; what is constant is folded on the way.
+
+In: a Program.  Out: the same, changed in place. Called by optimize.py. Everything is pure, so operations and calls on the same
+operands are done once where one dominates the others: what a block has done is known in the rest of it, blocks within it
+included. Operations on constants become constants, and a branch or switch whose arm is known becomes that arm.
+"""
+
+from __future__ import annotations
+
+from vlad.compile.ir.program import (
+    Block,
+    Box,
+    Branch,
+    Compute,
+    Each,
+    Fail,
+    Function,
+    Immediate,
+    Invoke,
+    Leaf,
+    Load,
+    Program,
+    Slot,
+    Statement,
+    Static,
+    Switch,
+    Unbox,
+    Yield,
+    inner_blocks,
+)
+from vlad.compile.ir.rewriting import replace_leaves, same_operands
+from vlad.compile.passes.effects import acting_functions
+from vlad.control.gil_yield import make_way
+from vlad.data.values import TRUE, Boolean
+
+
+def share(program: Program) -> None:
+    acting = acting_functions(program.functions)
+    for function in program.functions:
+        make_way()
+        _share(function, acting)
+
+
+def _share(function: Function, acting: set[Function]) -> None:
+    """Give each operation on the same operands one slot, within the reach of the first. What is done where a test has not failed
+    comes behind the test, not within it: there it reaches further."""
+    replaced: dict[Slot, Leaf] = {}
+
+    def new(leaf: Leaf) -> Leaf:
+        while type(leaf) is Slot and leaf in replaced:
+            leaf = replaced[leaf]
+        return leaf
+
+    def walk(block: Block, known: dict[object, tuple[Slot, ...]], own: set[Leaf]) -> None:
+        """`own`: the results of scalar operations of the block itself."""
+        kept: list[Statement] = []
+        for statement in block.statements:
+            replace_leaves(statement, new)
+            if type(statement) is Compute:
+                own.add(statement.slot)
+                constant = _folded(statement)
+                if constant is not None:
+                    replaced[statement.slot] = constant
+                    continue
+            key, slots = _operation(statement)
+            if type(statement) is Invoke and statement.function in acting:
+                key = None
+            found = known.get(key) if key is not None else None
+            if found is not None and len(found) == len(slots):
+                replaced.update(zip(slots, found, strict=True))
+                continue
+            if key is not None:
+                known[key] = slots
+            if type(statement) is Unbox and type(statement.pointer) is Slot:
+                made = boxes.get(statement.pointer)
+                if made is not None and made.member is statement.member:
+                    replaced.update(zip(statement.slots, made.leaves, strict=True))
+                    continue
+            if type(statement) is Box:
+                boxes[statement.slot] = statement
+            settled = _settled(statement, boxes)
+            if settled is not None:
+                walk(settled, known, own)
+                kept += settled.statements
+                if type(settled.end) is Yield:
+                    assert type(statement) in (Branch, Switch)
+                    replaced.update(zip(statement.slots, settled.end.leaves, strict=True))  # type: ignore[union-attr]
+                    continue
+                block.end = settled.end
+                break
+            guarded = _guarded(statement)
+            if guarded is not None:
+                assert type(statement) is Branch
+                guard, rest, holds = guarded
+                walk(guard.alternative if holds else guard.consequent, dict(known), set())
+                kept.append(guard)
+                if type(guard.test) is Slot and guard.test in own:
+                    replaced[guard.test] = holds
+                walk(rest, known, own)
+                kept += rest.statements
+                if type(rest.end) is Yield:
+                    replaced.update(zip(statement.slots, rest.end.leaves, strict=True))
+                    continue
+                block.end = rest.end
+                break
+            for inner in inner_blocks(statement):
+                walk(inner, dict(known), set())
+            kept.append(statement)
+        block.statements = kept
+        replace_leaves(block.end, new)
+
+    boxes: dict[Slot, Box] = {}
+    walk(function.body, {}, set())
+
+
+def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:
+    """Of a branch one arm of which is an error: that alone, the other arm, and for which answer to the test it is taken."""
+    if type(statement) is not Branch:
+        return None
+    arms = statement.consequent, statement.alternative
+    fails = [type(arm.end) is Fail for arm in arms]
+    if fails[0] == fails[1]:
+        return None
+    nothing = Block([], Yield(()))
+    rest = arms[fails.index(False)]
+    if fails[0]:
+        return Branch((), statement.test, arms[0], nothing, statement.span), rest, False
+    return Branch((), statement.test, nothing, arms[1], statement.span), rest, True
+
+
+def _folded(statement: Compute) -> Leaf | None:
+    """The result of an operation on constants; None where that is not known, or not to be."""
+    row = statement.row
+    if row.name == "unknown-real" or not all(type(leaf) in (float, bool) for leaf in statement.operands):
+        return None
+    if any(type(leaf) is bool for leaf in statement.operands):
+        first = statement.operands[0]
+        return not first if row.name == "not" else None
+    value = row.value(*statement.operands)
+    return value is TRUE if isinstance(value, Boolean) else float(value)
+
+
+def _operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
+    """What a statement does, if doing it once is enough, and its slots."""
+    match statement:
+        case Compute():
+            return ("compute", statement.row.name, *same_operands(statement.operands)), (statement.slot,)
+        case Each():
+            return ("each", statement.work, *same_operands(statement.operands)), statement.slots
+        case Invoke():
+            return ("invoke", statement.function, *same_operands(statement.operands)), statement.slots
+        case Unbox():
+            return ("unbox", statement.member, *same_operands((statement.pointer,))), statement.slots
+        case Load():
+            return ("load", id(statement.cell)), statement.slots
+        case Box():
+            return ("box", statement.member, *same_operands(statement.leaves)), (statement.slot,)
+    return None, ()
+
+
+def _settled(statement: Statement, boxes: dict[Slot, Box]) -> Block | None:
+    """The arm that a branch or switch is known to take."""
+    if type(statement) is Switch and type(statement.pointer) is Slot and statement.pointer in boxes:
+        made = boxes[statement.pointer].member
+        return next(block for member, block in statement.cases if member is made)
+    if type(statement) is Branch and type(statement.test) is bool:
+        return statement.consequent if statement.test else statement.alternative
+    if type(statement) is Switch and type(statement.pointer) in (Immediate, Static):
+        index = statement.pointer.member if type(statement.pointer) is Immediate else -1
+        for member, block in statement.cases:
+            if member.index == index or (
+                type(statement.pointer) is Static and member is statement.pointer.member
+            ):
+                return block
+    if type(statement) is Switch and len(statement.cases) == 1:
+        return statement.cases[0][1]
+    return None

@@ -1,0 +1,84 @@
+"""What a function may do besides answering: its effects, its failures, and whether it answers at all.
+
+In: the functions of a program.  Out: those of a kind; nothing is changed. Called by passes that drop, share, inline or move
+calls, and by programs/export.py.
+"""
+
+from __future__ import annotations
+
+from vlad.compile.ir.program import (
+    Block,
+    Branch,
+    Effect,
+    Fail,
+    Function,
+    Return,
+    Store,
+    Switch,
+    TailInvoke,
+    Unreachable,
+    blocks,
+    inner_blocks,
+    statements,
+)
+from vlad.compile.ir.rewriting import callees
+
+
+def answers(block: Block) -> bool:
+    """Does every path of a body end in an answer, rather than nowhere?"""
+    if type(block.end) is not Unreachable:
+        return True
+    last = block.statements[-1] if block.statements else None
+    return type(last) in (Branch, Switch) and all(answers(inner) for inner in inner_blocks(last))  # type: ignore[arg-type]
+
+
+def has_effect(function: Function) -> bool:
+    return any(type(statement) in (Effect, Store) for statement in statements(function.body))
+
+
+def acting_functions(functions: list[Function]) -> set[Function]:
+    """Those that the outside may notice."""
+    acting = {f for f in functions if has_effect(f)}
+    grown = bool(acting)
+    while grown:
+        more = {f for f in functions if f not in acting and not acting.isdisjoint(callees(f))}
+        acting |= more
+        grown = bool(more)
+    return acting
+
+
+def returning_functions(functions: list[Function]) -> set[Function]:
+    """Those of which some way leads to an answer; of an endless loop, none does."""
+    ends = {f: [block.end for block in blocks(f.body)] for f in functions}
+    returning = {f for f in functions if any(type(end) is Return for end in ends[f])}
+    grown = True
+    while grown:
+        more = {
+            f
+            for f in functions
+            if f not in returning
+            and any(type(end) is TailInvoke and end.function in returning for end in ends[f])
+        }
+        returning |= more
+        grown = bool(more)
+    return returning
+
+
+def total_functions(functions: list[Function]) -> set[Function]:
+    """Functions that do nothing but answer: no failure, no effect, no call of one that has them. Whether a loop ends that
+    answers at all is not asked: whose result nobody reads need not be waited for."""
+    returning = returning_functions(functions)
+    total = {
+        f
+        for f in functions
+        if not has_effect(f)
+        and f in returning
+        and answers(f.body)
+        and not any(type(block.end) is Fail for block in blocks(f.body))
+    }
+    shrunk = True
+    while shrunk:
+        less = {f for f in total if not total.issuperset(callees(f))}
+        total -= less
+        shrunk = bool(less)
+    return total

@@ -1,0 +1,145 @@
+"""First-order code → first-order code: what is in a box already is not put into one again.
+
+In: an optimised Program.  Out: the same, changed in place. Called by optimize.py once the rest is done.
+
+    keep_boxed   loops of backpropagators are handed the box in which the last turn left its values
+    reuse_boxes  a box of all that was in another one is that one
+"""
+
+from __future__ import annotations
+
+from vlad.compile.ir.program import (
+    Block,
+    Box,
+    Function,
+    Invoke,
+    Leaf,
+    Member,
+    Program,
+    Slot,
+    TailInvoke,
+    Unbox,
+    blocks,
+)
+from vlad.compile.ir.rewriting import substitute
+
+FEWEST = 3  # fields that a loop is to carry before it is given the box instead
+
+
+def keep_boxed(program: Program) -> None:
+    """A procedure that calls itself with what it has just taken out of a box is given the box instead. Backpropagators of
+    loops do so: what one turn left behind would be carried through the next one's parameters."""
+    sites: dict[Function, list[tuple[Function, Block, Invoke | TailInvoke]]] = {}
+    origins: dict[Slot, tuple[Unbox, int]] = {}
+    for function in program.functions:
+        for block in blocks(function.body):
+            for node in (*block.statements, block.end):
+                if type(node) is Unbox:
+                    origins.update({slot: (node, index) for index, slot in enumerate(node.slots)})
+                elif isinstance(node, Invoke | TailInvoke):
+                    sites.setdefault(node.function, []).append((function, block, node))
+    for function, calls in sites.items():
+        own = [call for caller, _, call in calls if caller is function]
+        found = _carried(function, own, origins) if own and function not in program.entries else None
+        if found is not None:
+            _leave_boxed(function, found[0], found[1], calls, origins)
+
+
+def _carried(
+    function: Function, own: list[Invoke | TailInvoke], origins: dict[Slot, tuple[Unbox, int]]
+) -> tuple[Member, dict[int, int]] | None:
+    """The member whose fields all of a function's calls of itself hand on, and which parameter takes which field."""
+    groups: dict[Unbox, dict[int, int]] = {}
+    for at, leaf in enumerate(own[0].operands):
+        if type(leaf) is Slot and leaf in origins:
+            unbox, index = origins[leaf]
+            groups.setdefault(unbox, {})[at] = index
+    for unbox, places in groups.items():
+        member = unbox.member
+        if len(places) < FEWEST or set(places.values()) != set(range(len(member.kinds))):
+            continue
+        if all(_pointer_behind(call, member, places, origins) is not None for call in own):
+            return member, places
+    return None
+
+
+def _pointer_behind(
+    call: Invoke | TailInvoke, member: Member, places: dict[int, int], origins: dict[Slot, tuple[Unbox, int]]
+) -> Leaf | None:
+    """The box out of which a call's operands at these places were taken, if they were."""
+    unboxes = set()
+    for at, index in places.items():
+        leaf = call.operands[at]
+        origin = origins.get(leaf) if type(leaf) is Slot else None
+        if origin is None or origin[1] != index or origin[0].member is not member:
+            return None
+        unboxes.add(origin[0])
+    return unboxes.pop().pointer if len(unboxes) == 1 else None
+
+
+def _leave_boxed(
+    function: Function,
+    member: Member,
+    places: dict[int, int],
+    calls: list[tuple[Function, Block, Invoke | TailInvoke]],
+    origins: dict[Slot, tuple[Unbox, int]],
+) -> None:
+    stay = [at for at in range(len(function.parameters)) if at not in places]
+    for _, block, call in calls:
+        pointer = _pointer_behind(call, member, places, origins)
+        if pointer is None:
+            leaves: dict[int, Leaf] = {index: call.operands[at] for at, index in places.items()}
+            made = Slot("p", member.name)
+            box = Box(made, member, tuple([leaves[index] for index in range(len(member.kinds))]))
+            place = block.statements.index(call) if type(call) is Invoke else len(block.statements)
+            block.statements.insert(place, box)
+            pointer = made
+        call.operands = (*[call.operands[at] for at in stay], pointer)
+    pointer_slot = Slot("p", member.name)
+    slots: dict[int, Slot] = {}
+    same: dict[Slot, Leaf] = {}
+    for at, index in places.items():
+        first = slots.setdefault(index, function.parameters[at])
+        if first is not function.parameters[at]:
+            same[function.parameters[at]] = first
+    function.parameters = [*[function.parameters[at] for at in stay], pointer_slot]
+    function.parameter_cells = [*[function.parameter_cells[at] for at in stay], member.cell]
+    taken = tuple([slots[index] for index in range(len(member.kinds))])
+    function.body.statements.insert(0, Unbox(taken, member, pointer_slot))
+    substitute(function.body, same)
+
+
+def reuse_boxes(program: Program) -> None:
+    """A box of all that was in another one of the same layout is that one. Comes last: narrowing a member changes its layout."""
+
+    def number(member: Member) -> int:
+        boxed = [other for other in program.members[member.cell] if other.boxed]
+        return boxed.index(member) if member.tagged else -1
+
+    for function in program.functions:
+        origins: dict[Slot, tuple[Unbox, int]] = {}
+        replaced: dict[Slot, Leaf] = {}
+        for block in blocks(function.body):
+            for statement in block.statements:
+                if type(statement) is Unbox:
+                    origins.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
+        for block in blocks(function.body):
+            for statement in list(block.statements):
+                if type(statement) is Box:
+                    leaves = [
+                        origins.get(leaf, (None, 0)) if type(leaf) is Slot else (None, 0)
+                        for leaf in statement.leaves
+                    ]
+                    unbox = leaves[0][0]
+                    if (
+                        unbox is not None
+                        and leaves == [(unbox, index) for index in range(len(unbox.slots))]
+                        and unbox.member.kinds == statement.member.kinds
+                        and number(unbox.member) == number(statement.member)
+                    ):
+                        pointer = unbox.pointer
+                        replaced[statement.slot] = (
+                            replaced.get(pointer, pointer) if type(pointer) is Slot else pointer
+                        )
+                        block.statements.remove(statement)
+        substitute(function.body, replaced)

@@ -1,0 +1,151 @@
+"""First-order code → first-order code: what is cheaply computed again is not in a box, such as a loop's tape.
+
+In: an optimised Program.  Out: the same, changed in place. Called by optimize.py once the rest is done.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vlad.compile.ir.program import Block, Box, Compute, Leaf, Member, Program, Slot, Statement, Unbox, blocks
+from vlad.compile.ir.rewriting import fixed_cells, substitute
+
+CHEAP = {"+", "-", "*", "negate"}
+MOST_OPERATIONS = 4  # to compute a field again
+
+
+def rematerialize(program: Program) -> None:
+    """Take out of boxes what is cheaply computed from the rest, by the very same operations: a loop's tape is mostly written
+    and read, so a word less counts for more than a multiplication."""
+    fixed = fixed_cells(program)
+    sites: dict[Member, list[Box]] = {}
+    unboxes: dict[Member, list[tuple[Block, Unbox]]] = {}
+    definitions: dict[Slot, Compute] = {}
+    for function in program.functions:
+        for block in blocks(function.body):
+            for statement in block.statements:
+                if type(statement) is Box and statement.member.cell not in fixed:
+                    sites.setdefault(statement.member, []).append(statement)
+                elif type(statement) is Unbox:
+                    unboxes.setdefault(statement.member, []).append((block, statement))
+                elif type(statement) is Compute:
+                    definitions[statement.slot] = statement
+    for member, boxes in sites.items():
+        plan = _Plan(member, boxes, definitions)
+        plan.make()
+        if not plan.dropped:
+            continue
+        for box in boxes:
+            box.leaves = tuple([box.leaves[i] for i in plan.kept])
+        for block, unbox in unboxes.get(member, ()):
+            plan.rebuild(block, unbox)
+        member.kinds = "".join([member.kinds[i] for i in plan.kept])  # pointers all stay
+        if not member.boxed:
+            raise AssertionError("a box without fields is no box")
+
+
+# How a field is had from others: a constant, the number of another field, or an operation on such.
+Recipe = tuple[str, Any]
+
+
+class _Plan:
+    """Which fields of a member stay, and how the others are had, the same way for all boxes."""
+
+    def __init__(self, member: Member, boxes: list[Box], definitions: dict[Slot, Compute]) -> None:
+        self.member = member
+        self.boxes = boxes
+        self.definitions = definitions
+        self.kept = list(range(len(member.kinds)))
+        self.dropped: dict[int, Recipe] = {}
+
+    def make(self) -> None:
+        order = sorted([i for i in self.kept if self.member.kinds[i] == "d"], key=self._height, reverse=True)
+        for index in order:
+            if len(self.kept) == 1:
+                return
+            places: dict[Leaf, int] = {}
+            for kept in self.kept:
+                if kept != index:
+                    places.setdefault(self.boxes[0].leaves[kept], kept)
+            recipe = self._recipe(self.boxes[0].leaves[index], places, [MOST_OPERATIONS])
+            if recipe is not None and all(
+                self._holds(recipe, box.leaves[index], box) for box in self.boxes[1:]
+            ):
+                self.dropped[index] = recipe
+                self.kept.remove(index)
+
+    def _height(self, index: int) -> int:
+        """How many operations stand above each other in the first box's field: what depends on others goes first."""
+        heights: dict[Leaf, int] = {}
+
+        def height(leaf: Leaf, limit: int) -> int:
+            made = self.definitions.get(leaf) if type(leaf) is Slot else None
+            if made is None or limit == 0:
+                return 0
+            if leaf not in heights:
+                heights[leaf] = 1 + max([height(operand, limit - 1) for operand in made.operands], default=0)
+            return heights[leaf]
+
+        return height(self.boxes[0].leaves[index], 200)
+
+    def _recipe(self, leaf: Leaf, places: dict[Leaf, int], budget: list[int]) -> Recipe | None:
+        if type(leaf) is float:
+            return "constant", leaf
+        if leaf in places:
+            return "field", places[leaf]
+        made = self.definitions.get(leaf) if type(leaf) is Slot else None
+        if made is None or made.row.name not in CHEAP or budget[0] == 0:
+            return None
+        budget[0] -= 1
+        operands = []
+        for operand in made.operands:
+            recipe = self._recipe(operand, places, budget)
+            if recipe is None:
+                return None
+            operands.append(recipe)
+        return "compute", (made, operands)
+
+    def _holds(self, recipe: Recipe, leaf: Leaf, box: Box) -> bool:
+        """Is the leaf had the same way in another box?"""
+        kind, what = recipe
+        if kind == "constant":
+            return type(leaf) is float and leaf.hex() == what.hex()
+        if kind == "field":
+            other = box.leaves[what]
+            return leaf is other or (
+                type(leaf) is float and type(other) is float and leaf.hex() == other.hex()
+            )
+        made, operands = what
+        own = self.definitions.get(leaf) if type(leaf) is Slot else None
+        return (
+            own is not None
+            and own.row is made.row
+            and all(self._holds(r, operand, box) for r, operand in zip(operands, own.operands, strict=True))
+        )
+
+    def rebuild(self, block: Block, unbox: Unbox) -> None:
+        slots = unbox.slots
+        unbox.slots = tuple([slots[i] for i in self.kept])
+        made: list[Statement] = []
+        same: dict[Slot, Leaf] = {}
+
+        def leaf(recipe: Recipe, slot: Slot | None) -> Leaf:
+            kind, what = recipe
+            if kind == "constant":
+                return float(what)
+            if kind == "field":
+                found = slots[what]
+                return same.get(found, found)
+            compute, operands = what
+            read = tuple([leaf(operand, None) for operand in operands])
+            target = slot or Slot("d", compute.slot.name)
+            made.append(Compute(target, compute.row, read, compute.span))
+            return target
+
+        for index in reversed(self.dropped):  # what was dropped last depends on none that was dropped before
+            answer = leaf(self.dropped[index], slots[index])
+            if answer is not slots[index]:
+                same[slots[index]] = answer
+        at = block.statements.index(unbox) + 1
+        block.statements[at:at] = made
+        substitute(block, same, at)

@@ -1,0 +1,28 @@
+"""First-order code → first-order code: the steps of a straight piece of code are counted all at once.
+
+In: a Program whose steps are counted, as fuel asks for.  Out: the same, changed in place. Called by optimize.py, last of all.
+"""
+
+from __future__ import annotations
+
+from vlad.compile.ir.program import Box, Compute, Each, Effect, Load, Program, Statement, Unbox, blocks
+
+
+def coalesce_steps(program: Program) -> None:
+    """The steps of a straight piece of code are counted at its beginning."""
+    for function in program.functions:
+        for block in blocks(function.body):
+            first: Effect | None = None
+            kept: list[Statement] = []
+            for statement in block.statements:
+                if type(statement) is Effect and statement.what == "step":
+                    if first is not None:
+                        (count,), (more,) = first.operands, statement.operands
+                        assert type(count) is type(more) is float
+                        first.operands = (count + more,)
+                        continue
+                    first = statement
+                elif type(statement) not in (Compute, Each, Box, Unbox, Load):
+                    first = None
+                kept.append(statement)
+            block.statements = kept

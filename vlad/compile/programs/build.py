@@ -1,0 +1,79 @@
+"""A program that stands alone, for `vlad build`; and what it has in common with a library.
+
+In: the steps of a program.  Out: its C text. Called by session.py, and by export.py for a library. Raises VladError where the
+program cannot stand alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vlad.compile.analysis.abstract_interpreter import Instance
+from vlad.compile.calling.pipeline import Fit, fitting, improved
+from vlad.compile.emit import c_unit
+from vlad.compile.ir.program import Fail, Function, Invoke, Program, TailInvoke, blocks
+from vlad.compile.ir.refusals import Unbounded
+from vlad.compile.programs.whole import Steps, Whole, check_order, refusal
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_library
+
+
+def program_text(machine: Any, steps: Steps) -> str:
+    """The C text of a program that stands alone. Raises VladError."""
+
+    def text(distinct: int) -> tuple[str, Fit]:
+        whole = Whole.of(machine, steps, distinct=distinct)
+        program = standalone(whole)
+        return c_unit.emit_program(program, error_text), Fit(program, whole.analysis.types)
+
+    return fitting(text, VladError)
+
+
+def standalone(whole: Whole, *others: Instance) -> Program:
+    """Optimised first-order code: the steps, then the other entries. Raises VladError."""
+    program = whole.program(*others)
+    check_order(program)
+    _name_places(program)
+    try:
+        return improved(program, whole.layout)
+    except Unbounded as unbounded:
+        raise refusal(unbounded.reason, unbounded.span, None) from None
+
+
+def error_text(fail: Fail) -> str:
+    """An error as the program will say it, with a character 1 where its own words go."""
+    if fail.what == "error":
+        return str(VladError("user-error", "\1", fail.span))
+    hint = "read-real takes a number" if fail.what == "Value read is not real" else None
+    return str(VladError("failed", fail.what, fail.span, hint=hint))
+
+
+def _name_places(program: Program) -> None:
+    """Give the errors in the library's procedures, and in primitives that are called as values, the place in the program from
+    which they are come to, where there is but one."""
+    calls: dict[Function, dict[str, tuple[Function, Span | None]]] = {}
+    for function in program.functions:
+        for block in blocks(function.body):
+            for node in (*block.statements, block.end):
+                if isinstance(node, Invoke | TailInvoke):
+                    calls.setdefault(node.function, {})[str(node.span)] = function, node.span
+    for function in program.functions:
+        for block in blocks(function.body):
+            if type(block.end) is Fail:
+                block.end.span = _only_place(function, block.end.span, calls)
+
+
+def _only_place(
+    function: Function,
+    span: Span | None,
+    calls: Mapping[Function, Mapping[str, tuple[Function, Span | None]]],
+) -> Span | None:
+    own, seen = span, {function}
+    while own is None or in_library(own):
+        found = [*calls.get(function, {}).values()]
+        if len(found) != 1 or found[0][0] in seen:
+            return span
+        function, own = found[0]
+        seen.add(function)
+    return own

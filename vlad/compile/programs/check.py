@@ -1,0 +1,417 @@
+"""What `vlad check` reports of a program: the types of its definitions and expressions, and what is wrong with it.
+
+In: the steps of a program.  Out: a Report. Called by session.py. Nothing is run: the program is analysed, and its first-order
+code, not yet optimised, is searched for errors that happen wherever it comes to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vlad.compile.analysis.abstract_interpreter import Instance
+from vlad.compile.analysis.specialize import UNSOLVED
+from vlad.compile.calling.pipeline import UNLIKE
+from vlad.compile.ir.program import (
+    Block,
+    Box,
+    Branch,
+    Compute,
+    Effect,
+    End,
+    Fail,
+    Function,
+    Invoke,
+    Leaf,
+    Program,
+    Statement,
+    Switch,
+    TailInvoke,
+    Unreachable,
+    Yield,
+    blocks,
+    inner_blocks,
+    statements,
+)
+from vlad.compile.ir.rewriting import leaf_kind
+from vlad.compile.programs.whole import UNBOUND, Defined, Refused, Step, Steps, Whole, check_order
+from vlad.core.names import operands, sub_bodies
+from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
+from vlad.core.nodes import Result as CoreResult
+from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, Type, described
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_library
+from vlad.data.values import NIL, UNSPECIFIED, Code
+from vlad.data.write import real_text
+from vlad.primitives.control import SHOWING
+from vlad.primitives.files import Files
+from vlad.primitives.indexing import OUT_OF_RANGE
+from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
+from vlad.primitives.random import NO_KEY, NO_RANGE
+from vlad.primitives.strings import BEYOND, OUTSIDE
+from vlad.primitives.tensors import NO_INTEGER
+
+# Failures that are no mistake in the types: what the program itself says, or depends on a value.
+CHECKED = (
+    "error", "Argument is not an equivalent value", UNSOLVED, OUTSIDE, BEYOND, *OUT_OF_RANGE.values(), *NO_KEY.values(),
+    NO_RANGE.format("uniform"), *SINGULAR.values(), NOT_DEFINITE, *[NO_INTEGER.format(kind) for kind in ("int64", "int32")],
+)  # fmt: skip
+
+UNKNOWN = "…"  # of what an error says: what only the running program knows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """What `vlad check` says: a line for each definition and expression, and what is wrong."""
+
+    lines: list[str]
+    errors: list[VladError]
+    left_out: frozenset[Step]
+
+
+def check(machine: Any, steps: Steps) -> Report:
+    """The types of a program's definitions and expressions, and the errors that will happen wherever it comes to them. Steps
+    whose analysis has no end are left out."""
+    files = Files()
+    while True:
+        report, may_differ = _checked(machine, steps, FROM_NOTHING, files)
+        if files.is_consistent():
+            break
+        files.found.clear()  # what the program writes is known now
+    for distinct in (FROM_STRUCTURES, FROM_ALL):
+        if may_differ:
+            other, may_differ = _checked(machine, steps, distinct, files)
+            if other.left_out <= report.left_out:
+                report = other
+    return report
+
+
+def _checked(machine: Any, steps: Steps, distinct: int, files: Files) -> tuple[Report, bool]:
+    """And whether more may answer where zeros are taken for fewer others (`Types.keep_zeros_distinct`)."""
+    at: list[tuple[Span, str]] = []
+    bounded, left_out = list(steps.steps), list[Step]()
+    while True:
+        try:
+            whole = Whole.of(machine, Steps(bounded, steps.defined), left_out, distinct, files)
+            break
+        except Refused as refused:
+            assert refused.step is not None
+            bounded.remove(refused.step)
+            left_out.append(refused.step)
+            at.append((refused.step.span, f"{_name(refused.step)} : not known, for {refused.reason}"))
+    program = whole.program()
+    errors = _each_once([*_unbound(machine, steps), *_mistakes(program)])
+    types = whole.analysis.types
+    instances = {step: whole.analysis.find(step.thunk[0], (), (types.constant(NIL),)) for step in bounded}
+    if not errors:
+        # of what has no value, for it is not known or never answers, nothing more is reported
+        valueless = [*left_out, *[step for step in bounded if instances[step].result is None]]
+        try:
+            check_order(program, [step.cell for step in valueless if step.cell is not None])
+        except VladError as error:
+            errors.append(error)
+    origins = {function.origin: function for function in program.functions}
+    for step, instance in instances.items():
+        if instance.result is None:
+            endless, failures = _endings(origins[instance])
+            result = f"never answers{_why_never(endless, failures)}"
+            errors += [] if endless else _certain(failures)
+        elif step.cell is None and not step.shown:
+            continue
+        else:
+            result = described(types.canonical(instance.result))
+        is_reported = step.cell is not None or step.shown
+        if is_reported and (instance.result is None or instance.result.of is not UNSPECIFIED or step.cell):
+            at.append((step.span, f"{_name(step)} : {result}"))
+    used = [instance for instance in whole.analysis.instances if instance in origins]
+    for defined in steps.defined:
+        at += [(defined.span, text) for text in _signatures(whole, defined, used)]
+    spans = [step.span for step in steps.steps] + [defined.span for defined in steps.defined]
+    order = {span.source: index for index, span in reversed(list(enumerate(spans)))}
+    at.sort(key=lambda one: (order[one[0].source], one[0].start))
+    errors = _each_once(errors)
+    errors.sort(
+        key=lambda one: (order.get(one.span.source, len(order)), one.span.start) if one.span else (0, 0)
+    )
+    is_short = bool(errors) or any(instance.result is None for instance in instances.values())
+    is_taken = types.filled or (types.taken and any(error.message.endswith(UNLIKE) for error in errors))
+    return Report([text for _, text in at], errors, frozenset(left_out)), is_short and is_taken
+
+
+def _each_once(errors: Iterable[VladError]) -> list[VladError]:
+    """Of those that say the same of the same place, the first."""
+    return [*{(error.message, str(error.span)): error for error in reversed([*errors])}.values()][::-1]
+
+
+def _name(step: Step) -> str:
+    """What a step is called in a report: the name it defines, or its place."""
+    return step.cell.name if step.cell is not None else f"{step.span.line}:{step.span.column}"
+
+
+def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterator[str]:
+    """How a procedure is used, a line for each choice of types; or that it is not."""
+    code: Code = defined.value[0]
+    types = whole.analysis.types
+    found = [instance for instance in used if instance.callee is code]
+    texts: dict[str, None] = {}
+    for instance in found:
+        takes = " ".join([_short(types.canonical(types.general(operand))) for operand in instance.operands])
+        result = (
+            "never answers"
+            if instance.result is None
+            else described(types.canonical(types.general(instance.result)))
+        )
+        texts[f"{defined.cell.name} : {takes} -> {result}"] = None
+    if not found:
+        derived = any(type(i.callee) is Code and i.callee is not code and i.callee.base is code for i in used)
+        names = " ".join([parameter.name for parameter in whole.machine.core_of(code).parameters])
+        texts[
+            f"{defined.cell.name} : {names} -> {'only its derivatives are used' if derived else 'not used'}"
+        ] = None
+    yield from texts
+
+
+def _short(type_: Type) -> str:
+    text = described(type_)
+    return f"({text})" if "  where  " in text else text
+
+
+def _unbound(machine: Any, steps: Steps) -> Iterator[VladError]:
+    """Names in the text that nothing bears: that much is known of a procedure that nobody calls, too."""
+    known = {step.cell for step in steps.steps}
+    lambdas = [machine.core_of(one.value[0]) for one in steps.defined]
+    work: list[Body] = [
+        one.body for one in (*lambdas, *[machine.core_of(step.thunk[0]) for step in steps.steps])
+    ]
+    for body in work:  # grows
+        found: list[Rhs | CoreResult] = [body.result]
+        for binding in body.bindings:
+            if type(binding) is Letrec:
+                found += [member for _, member in binding.members]
+            else:
+                assert type(binding) is Binding
+                found.append(binding.rhs)
+        for rhs in found:
+            if type(rhs) is Lambda:
+                work.append(rhs.body)
+                continue
+            work += sub_bodies(rhs)
+            for atom in operands(rhs):
+                if (
+                    type(atom) is GlobalReference
+                    and not hasattr(atom.cell, "value")
+                    and atom.cell not in known
+                ):
+                    yield VladError("unbound-variable", f"{UNBOUND}{atom.cell.name}", atom.span)
+
+
+def _mistakes(program: Program) -> Iterator[VladError]:
+    """Errors that happen whenever the program comes to them, whichever members the unions on the way have. Some conditions are
+    followed, and the errors behind them say so: by how reals compare, and that there is more of a list of unknown length. A loop
+    is followed into its first turn only: in a later one something else may have come to its end, which keeps step with what
+    the condition asks about, as two lists do."""
+    callers: _Callers = {}
+    ways: dict[Function, _Way] = {}
+    reached = list(program.entries)
+    reported: set[tuple[str, str]] = set()
+    for conditional in (False, True):  # first what is sure to be reached
+        for function in reached:  # grows
+            way = ways.setdefault(function, _Way(frozenset([_loop(function)]), frozenset()))
+            for node, is_behind in _reached(function, conditional):
+                if isinstance(node, Invoke | TailInvoke):
+                    callee, before = node.function, way.entered if is_behind else way.before
+                    if callee not in ways and _loop(callee) not in before:
+                        callers[callee] = function, node.span
+                        entered = way.entered if conditional else frozenset[object]()
+                        ways[callee] = _Way(entered | {_loop(callee)}, before)
+                        reached.append(callee)
+                elif type(node) is Fail and node.what not in CHECKED:
+                    span = _own(function, node.span, callers)
+                    if (node.what, str(span)) not in reported:
+                        reported.add((node.what, str(span)))
+                        hint = _where(node, span, conditional)
+                        if node.what.startswith(UNBOUND):
+                            yield VladError("unbound-variable", node.what, span, hint=hint)
+                        else:
+                            yield VladError("type-error", node.what, span, hint=hint)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """How one comes to a function: what has been `entered`, and of that, what `before` the last condition. (What is sure to be
+    entered before the first condition is left out, but for the last: there may be many turns of a loop.)"""
+
+    entered: frozenset[object]
+    before: frozenset[object]
+
+
+def _loop(function: Function) -> object:
+    """What another turn has in common with this one: the procedure, and the procedures that it is given."""
+    origin: Instance = function.origin
+    types = (*origin.fields, *origin.operands)
+    return origin.callee, tuple([(i, one.of) for i, one in enumerate(types) if one.kind == "closure"])
+
+
+def _where(fail: Fail, span: Span | None, conditional: bool) -> str | None:
+    hints = []
+    if span is not fail.span and fail.span is not None:
+        hints.append(f"it happens in the library, at {fail.span}")
+    if conditional:
+        hints.append("whether the program comes there depends on values")
+    return "; ".join(hints) or None
+
+
+_Callers = dict[Function, tuple[Function, Span | None]]
+
+
+def _reached(function: Function, conditional: bool) -> Iterator[tuple[Statement | End, bool]]:
+    """The statements and ends that do not depend on a union's member; with those behind conditions that are followed, or without.
+    And whether each is behind one. What an error alone keeps it from is not: it ends with one in either case."""
+    work = [(function.body, False)]
+    compared: set[Leaf] = set()
+    has_more: dict[Leaf, Leaf] = {}  # what a test answers if there is more of a list
+    for block, is_behind in work:  # grows
+        for node in (*block.statements, block.end):
+            yield node, is_behind
+            if type(node) is Compute:
+                if all(leaf in compared or leaf_kind(leaf) == "d" for leaf in node.operands):
+                    compared.add(node.slot)
+            elif type(node) is Switch:
+                has_more.update(_if_more(node))
+            elif type(node) is Branch:
+                arms = {True: node.consequent, False: node.alternative}
+                for answer, arm in arms.items():
+                    if type(arms[not answer].end) is Fail:
+                        work.append((arm, is_behind))
+                    elif conditional and (node.test in compared or has_more.get(node.test) is answer):
+                        work.append((arm, True))
+
+
+def _if_more(switch: Switch) -> Iterator[tuple[Leaf, Leaf]]:
+    """Where this is about a list, which has an end or more: what it yields if there is more."""
+    cases = {member.name: block.end for member, block in switch.cases}
+    if cases.keys() == {"empty", "pair"}:
+        end = cases["pair"]
+        yield from zip(switch.slots, end.leaves, strict=True) if type(end) is Yield else ()
+
+
+def _own(function: Function, span: Span | None, callers: _Callers) -> Span | None:
+    """The place in the user's own text from which a place in the library was come to."""
+    own = span
+    while (own is None or in_library(own)) and function in callers:
+        function, own = callers[function]
+    return span if own is None or in_library(own) else own
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Failure:
+    """An error in which something ends that never answers: what it says, and where in the user's own text it happens."""
+
+    fail: Fail
+    words: str
+    span: Span | None
+
+
+def _endings(function: Function) -> tuple[Function | None, list[_Failure]]:
+    """How something ends that never answers: one of the functions that call themselves without end, if there is one, and the
+    errors that may happen; if there is none, those in one of which it ends."""
+    callers: _Callers = {}
+    onward: dict[Function, list[Function]] = {}
+    work = [function]
+    for one in work:  # grows
+        calls = [call for call in _calls(one) if call.function.origin.result is None]
+        onward[one] = [call.function for call in calls]
+        for call in calls:
+            if call.function not in onward and call.function not in callers:
+                callers[call.function] = one, call.span
+                work.append(call.function)
+    endless = _on_a_cycle(onward)
+    ends = [(one, block) for one in work for block in blocks(one.body)] if endless else _last_blocks(function)
+    failures = []
+    for one, block in ends:
+        fail = block.end
+        if type(fail) is Fail:
+            words = _words(block) if fail.what == "error" else fail.what
+            failures.append(_Failure(fail, words, _own(one, fail.span, callers)))
+    # what is wrong with the types comes first: an index, say, may be out of range only where shapes fit
+    return endless, failures if endless else sorted(failures, key=lambda one: one.fail.what in CHECKED)
+
+
+def _last_blocks(function: Function) -> list[tuple[Function, Block]]:
+    """The blocks with which a function ends that never answers and does not go on without end."""
+    found: list[tuple[Function, Block]] = []
+    work, entered = [(function, function.body)], {function}
+    for one, block in work:  # grows
+        last = (
+            block.end if type(block.end) is not Unreachable or not block.statements else block.statements[-1]
+        )
+        if isinstance(last, Invoke | TailInvoke):
+            if last.function not in entered:
+                entered.add(last.function)
+                work.append((last.function, last.function.body))
+        elif isinstance(last, Branch | Switch):
+            work += [(one, inner) for inner in inner_blocks(last)]
+        else:
+            found.append((one, block))
+    return found
+
+
+def _words(block: Block) -> str:
+    """What an error says, as its block has put it into the line; `…` for what only the running program knows."""
+    words: list[str] = []
+    for statement in reversed(block.statements):
+        if type(statement) is Invoke and statement.function.origin.callee in SHOWING:
+            words.append(UNKNOWN)
+        elif type(statement) is Effect and statement.what == "text":
+            words.append(statement.text)
+        elif type(statement) is Effect and statement.what in ("real", "boolean"):
+            (leaf,) = statement.operands
+            known = real_text(leaf) if type(leaf) is float else UNKNOWN
+            words.append(("#f", "#t")[leaf] if type(leaf) is bool else known)
+        elif type(statement) is Effect and statement.what == "tensor":
+            words.append(f"[{UNKNOWN}]")
+        elif type(statement) is not Box:
+            break
+    return "".join(reversed(words))
+
+
+def _certain(failures: list[_Failure]) -> Iterator[VladError]:
+    """The errors in one of which something ends; where mistakes in the types are among them, only these."""
+    is_one_of_several = len({(one.words, str(one.span)) for one in failures}) > 1
+    for one in failures:
+        what, hint = one.fail.what, _where(one.fail, one.span, is_one_of_several)
+        if what == UNSOLVED or (what in CHECKED) != (failures[0].fail.what in CHECKED):
+            continue
+        if what == "error":
+            yield VladError("user-error", one.words, one.span, hint=hint)
+        else:
+            yield VladError("type-error", what, one.span, hint=hint)
+
+
+def _why_never(endless: Function | None, failures: list[_Failure]) -> str:
+    """What stands behind `never answers` in the line of a step."""
+    reasons = [f"{endless.origin.callee.name or 'a procedure'} calls itself without end"] if endless else []
+    for failure in failures[:1]:
+        span = failure.span
+        place = f", at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
+        raises = "it raises an error: " if failure.fail.what == "error" else ""
+        reasons.append(f"{raises}{failure.words}{place}")
+    return ": " * bool(reasons) + ", or ".join(reasons)
+
+
+def _calls(function: Function) -> list[Invoke | TailInvoke]:
+    ends = [block.end for block in blocks(function.body)]
+    return [node for node in [*statements(function.body), *ends] if isinstance(node, Invoke | TailInvoke)]
+
+
+def _on_a_cycle(onward: dict[Function, list[Function]]) -> Function | None:
+    """The first of these functions from which one comes back to it."""
+    for function, following in onward.items():
+        reached, work = set(following), list(following)
+        for one in work:  # grows
+            work += [other for other in onward[one] if other not in reached]
+            reached.update(onward[one])
+        if function in reached:
+            return function
+    return None
