@@ -50,7 +50,10 @@ ROOMS = (
         "functions multiple_accumulators loop_text c_rules scaling quotients vectorize blas_calls c_loops "
         "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
     ),
-    ("vlad.compile.calling", "cache_key interface marshal fast_call pipeline executable background policy"),
+    (
+        "vlad.compile.calling",
+        "cache_key interface marshal fast_call pipeline executable background variants preemption effects policy",
+    ),
     ("vlad.compile.programs", "whole"),
     (
         "vlad.python",

@@ -1,7 +1,7 @@
 """Where an evaluation may be cut short, for its answer to be had in another way.
 
 In: the frame in which the thread that evaluates is, between two steps.  Out: is that a step of emitted code itself, and if not,
-what it waits for. Called by policy.py.
+what it waits for. Called by preemption.py.
 
 At such a step nothing is half done but the evaluation. Anywhere else may be what is to get to its end: the handler of a signal, a
 finalizer, Python's import, a function of the user's. Any of them may also evaluate: emitted code runs then, but not that of the

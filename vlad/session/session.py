@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
-from vlad.compile.calling.policy import POLICIES, Options, Tiers
+from vlad.compile.calling.policy import POLICIES, Tiers
+from vlad.compile.calling.variants import Options
 from vlad.control.frame_stack import with_room
 from vlad.control.standard_streams import read_line
 from vlad.core.names import make_lambda
@@ -490,7 +491,7 @@ class Session(Namespace):
                 raise
 
     def _replayed(self, procedure: Value, argument: Value, words: dict[int, str]) -> Value:
-        """What an evaluation answered that was made before, evaluated again without its effects (compile/calling/policy.py)."""
+        """What an evaluation answered that was made before, evaluated again without its effects (compile/calling/effects.py)."""
         with self._lock:
             return self._suggesting(lambda: self.tiers.replayed(procedure, argument, words))
 
