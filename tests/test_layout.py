@@ -36,7 +36,7 @@ ROOMS = (
     ),
     ("vlad.evaluate", "limits emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
-    ("vlad.evaluate", "machine overtaking"),
+    ("vlad.evaluate", "entries system_procedures machine overtaking"),
     ("vlad.compile.ir", "refusals program representation rewriting"),
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (

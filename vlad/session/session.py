@@ -88,9 +88,9 @@ class Calls:
             return self._host.procedure(function)
 
     def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
-        """A primitive as a procedure of operands with names, too (Machine.with_names)."""
+        """A primitive as a procedure of operands with names, too (SystemProcedures.with_names)."""
         with self.session._lock:
-            return self.session.machine.with_names(row, named)
+            return self.session.machine.system.with_names(row, named)
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
         return self.session.apply(procedure, argument, options)
@@ -337,14 +337,14 @@ class Session(Namespace):
         row = TABLE.get(name)
         if row is not None and not row.hidden:
             cell = self.basis.define(name)
-            cell.value, cell.primitive = self.machine.primitive_value(row), row
+            cell.value, cell.primitive = self.machine.system.primitive_value(row), row
             return True
         if name == "J":
             cell = self.basis.define(name)
-            cell.value, cell.primitive = self.machine.primitive_value(TABLE["*j"]), TABLE["*j"]
+            cell.value, cell.primitive = self.machine.system.primitive_value(TABLE["*j"]), TABLE["*j"]
             return True
         if name in PROCEDURES:
-            self.basis.define(name).value = self.machine.procedure_value(name)
+            self.basis.define(name).value = self.machine.system.procedure_value(name)
             return True
         return False
 
@@ -373,7 +373,7 @@ class Session(Namespace):
         if row is None or not row.hidden:
             return False
         cell = self.library.define(name)
-        cell.value, cell.primitive = self.machine.primitive_value(row), row
+        cell.value, cell.primitive = self.machine.system.primitive_value(row), row
         return True
 
     # Evaluating.
