@@ -68,9 +68,9 @@ class Tiers:
         self.entries: dict[Any, Entry] = {}  # by the id of a procedure, or that and options
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
         self.closed = False
-        self.lock = threading.RLock()
+        self.lock = threading.RLock()  # of entries, and of `job`, in both threads
         self._meanings = 0  # how often a global's value changed
-        self.job: Job | None = None
+        self.job: Job | None = None  # the outermost call, while it runs on tier 0 and may be overtaken
         self._effects = Effects()
         self._depth = 0
         self._are_effects_kept = False
