@@ -36,7 +36,7 @@ ROOMS = (
     ),
     ("vlad.evaluate", "limits emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
-    ("vlad.evaluate", "machine overtaking"),
+    ("vlad.evaluate", "entries system_procedures machine overtaking"),
     ("vlad.compile.ir", "refusals program representation rewriting"),
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
@@ -51,7 +51,10 @@ ROOMS = (
         "functions needs multiple_accumulators loop_text c_rules scaling quotients vectorize blas_calls c_loops "
         "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
     ),
-    ("vlad.compile.calling", "cache_key interface fast_call pipeline executable background policy"),
+    (
+        "vlad.compile.calling",
+        "cache_key interface marshal fast_call pipeline executable background variants preemption effects policy",
+    ),
     ("vlad.compile.programs", "whole check build export"),
     (
         "vlad.python",

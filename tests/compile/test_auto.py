@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import sampled_from
 
 import vlad
-from vlad.compile.calling import executable, policy
+from vlad.compile.calling import executable, policy, preemption
 from vlad.compile.calling.background import BESIDE, TURN, Abandoned
 from vlad.compile.ir.refusals import Unbounded
 from vlad.control import gil_yield
@@ -149,11 +149,11 @@ def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
 
     def tell() -> None:
         told.wait()
-        job, watch = session.tiers._job, session.machine.watch
+        job, watch = session.tiers.job, session.machine.watch
         assert job is not None
         job.compiled = object()  # there is something to start instead
         watch.interrupt(out_of_time(1), job.thread)
-        session.tiers.give(job)
+        job.give()
         done.set()
 
     def wait() -> None:
@@ -219,7 +219,7 @@ def test_what_takes_over_does_not_cut_short_what_the_program_calls(
     meanwhile: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It comes when that has ended, at once: it is asked for a single time."""
-    monkeypatch.setattr(policy, "AGAIN_SECONDS", 1000.0)
+    monkeypatch.setattr(preemption, "AGAIN_SECONDS", 1000.0)
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     for _ in range(5):
         session = vlad.Session(tier="auto")
@@ -246,12 +246,12 @@ def give_way() -> None:
         session = vlad.Session(tier="auto")
         f = session.eval("(define (depth n) (if (= n 0) 0 (+ 1 (depth (- n 1))))) depth")
         assert [f(float(depth)) for _ in range(3)] == [depth] * 3
-        assert session.tiers._job is None
+        assert session.tiers.job is None
         session.close()
 
 
 def test_who_gives_way_may_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(preemption, "AGAIN_SECONDS", 0.001)
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     give_way()
 
@@ -260,7 +260,7 @@ def test_who_gives_way_in_another_thread_is_not_told_again(monkeypatch: pytest.M
     """It would be told right where it tidies up."""
     # what arrives in a finalizer is dropped; while pytest reports that, the next may arrive
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
-    monkeypatch.setattr(policy, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(preemption, "AGAIN_SECONDS", 0.001)
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     failed: list[BaseException] = []
 

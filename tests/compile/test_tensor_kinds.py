@@ -49,7 +49,7 @@ ANYTHING = {
 def test_what_undoes_broadcasting_is_the_same_on_both_tiers(row: str, x: str) -> None:
     """To the known zero, for a backpropagator that is compiled may be called on tier 0."""
     machine = vlad.Session(tier="evaluate").machine
-    f = machine.system_procedure(f"(lambda (x like) ({row} x like))", "f", 2)
+    f = machine.system.procedure(f"(lambda (x like) ({row} x like))", "f", 2)
     for like, value in ANYTHING.items():
         operands = (ANYTHING[x], value)
         try:

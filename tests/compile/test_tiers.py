@@ -22,7 +22,7 @@ from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers
 
 import vlad
-from vlad.compile.calling import executable, policy
+from vlad.compile.calling import executable, policy, preemption
 from vlad.compile.calling.background import BESIDE
 from vlad.compile.calling.executable import compile_call
 from vlad.compile.ir.refusals import MOST_VARIANTS, Mismatch, Unbounded
@@ -590,9 +590,9 @@ class TestPolicy:
                 try:
                     raise on_its_way
                 finally:
-                    raise policy.Switch  # as another thread does, at any moment
-            except policy.Switch as switch:
-                policy._give_way(switch)
+                    raise preemption.Switch  # as another thread does, at any moment
+            except preemption.Switch as switch:
+                preemption.give_way(switch)
 
     def test_an_interrupt_that_was_caught_before_does_not_go_on(self) -> None:
         session = vlad.Session(tier="auto")

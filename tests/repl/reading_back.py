@@ -21,6 +21,7 @@ from vlad.core.nodes import Lambda
 from vlad.core.text import Printer, read_core
 from vlad.data.values import Code, Global, Value
 from vlad.data.write import written
+from vlad.evaluate.entries import await_first_call
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions, points
@@ -51,7 +52,7 @@ def put(session: Session, code: Code, lambda_: Lambda) -> None:
     """Let a code evaluate another lambda."""
     code.lambda_ = lambda_
     code.family.codes[lambda_] = code
-    session.machine.await_first_call(code)
+    await_first_call(code)
 
 
 def read_back(session: Session, lambda_: Lambda) -> Lambda:

@@ -1,4 +1,4 @@
-"""Free variables and renaming. Constructors that compute `free`, which the nodes store."""
+"""Free variables, and what stands inside a body. Constructors that compute `free`, which the nodes store."""
 
 from __future__ import annotations
 
@@ -85,3 +85,20 @@ def sub_bodies(rhs: Rhs | Result) -> Iterator[Body]:
     if type(rhs) is If:
         yield rhs.consequent
         yield rhs.alternative
+
+
+def lambdas_within(body: Body) -> list[Lambda]:
+    """The lambdas that a body binds, those in its branches included, those inside other lambdas not."""
+    found: list[Lambda] = []
+    work = [body]
+    while work:
+        current = work.pop()
+        for binding in current.bindings:
+            if isinstance(binding, Letrec):
+                found += [lambda_ for _, lambda_ in binding.members]
+            elif isinstance(binding.rhs, Lambda):
+                found.append(binding.rhs)
+            else:
+                work += sub_bodies(binding.rhs)
+        work += sub_bodies(current.result)
+    return found

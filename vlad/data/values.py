@@ -349,7 +349,7 @@ class Code:
         "__weakref__",
     )
 
-    machine: Any  # the evaluate.calls.Machine it belongs to
+    machine: Any  # the evaluate.machine.Machine it belongs to
     family: Any  # what the codes of one top-level form share: evaluate.emit_python.Family
     lambda_: Any  # core.nodes.Lambda; None until first needed, then `make_lambda` makes it
     make_lambda: Callable[[], Any] | None

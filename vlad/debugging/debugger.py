@@ -119,12 +119,12 @@ class Debugger(Instrument):
                 self._expect_written(name)
             return None
         value = look(self.session.module.cell(name).value)
-        if later and not (is_procedure(value) and self.machine.origin(value[0].base) is None):
+        if later and not (is_procedure(value) and self.machine.system.origin(value[0].base) is None):
             return None
         if not is_procedure(value):
             raise VladError("not-a-procedure", f"{name} is no procedure", irritants=(value,))
         code: Code = value[0].base
-        if self.machine.origin(code) is not None:
+        if self.machine.system.origin(code) is not None:
             hint = "a procedure that is written in the language, in your program or in the library, can be watched"
             raise VladError(
                 "not-to-be-watched", f"{name} is built in, or what J made of a procedure", hint=hint

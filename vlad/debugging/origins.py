@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from vlad.core.names import sub_bodies
+from vlad.core.names import lambdas_within, sub_bodies
 from vlad.core.nodes import Apply, Binding, Body, Lambda, Variable
 from vlad.core.simplify import bound_in
 from vlad.data.source import Span
 from vlad.data.values import Code
-from vlad.evaluate.machine import lambdas_within
 from vlad.expand.patterns import ProcedureSpan
 
 DEEPEST = 6  # transforms of transforms that are told apart

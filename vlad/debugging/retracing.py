@@ -1,7 +1,7 @@
 """By which tail calls an error was reached: their frames are gone, and while a program runs nothing is noted.
 
 In: an evaluation that failed.  Out: the places of the last tail calls on the way there. Programs are pure, so the
-evaluation is run once more, watched, to the same error; it repeats no effects (compile/calling/policy.py). Where
+evaluation is run once more, watched, to the same error; it repeats no effects (compile/calling/effects.py). Where
 it writes files or calls Python functions, which has to be done or left, it is given up. What was compiled stays so. All that
 costs as much time as the evaluation took, and more: whoever asks sets a limit.
 """

@@ -1,12 +1,12 @@
 """Core → Python: one lambda becomes one Python function, when it is first called.
 
 In: a Code, whose lambda is core.  Out: its native function, which takes the closure (for its environment) and the parameters.
-Called by calls.py, which owns entries, tail calls and errors; knows nothing of derivatives.
+Called by entries.py, which has entries and tail calls; knows nothing of derivatives.
 
 How core is laid out in Python:
 - variables are Python locals; those of the environment are loaded from the closure's tuple at the head;
 - arithmetic is Python's own, without checks where a wrong kind makes Python itself raise: `Site`s say which core
-  operations a line stands for, and calls.py asks the rows' complete rules what the error is. Lists and tuples would
+  operations a line stands for, and errors/explain.py asks the rows' complete rules what the error is. Lists and tuples would
   add and compare, so `+` and `<` test one operand, unless one is known to be real;
 - an operation whose value is used once is written into the expression that uses it, never across an effect;
 - a call in tail position to the procedure itself is a `while` loop; any other stores what to do in the machine's

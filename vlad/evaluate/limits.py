@@ -1,6 +1,6 @@
 """What may end an evaluation from outside: fuel, time, memory, depth, output. Off, they cost nothing.
 
-Called by calls.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
+Called by machine.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
 operations that cannot be interrupted ask beforehand (budget.py). Depth is Python's own recursion limit, for emitted code calls
 Python functions from Python functions and so does not use the C stack; fuel is counted at procedure entry and at loops, by code
 that is emitted only when it is asked for.

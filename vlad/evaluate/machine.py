@@ -1,11 +1,11 @@
-"""The machine: applying procedures. Entries, tuples, tail calls, depth.
+"""The machine: codes, their transforms, and applying procedures.
 
-The one place that knows both code and J: it makes the entries of transformed code when they are asked for, out of what `ad/`
-answers, once a code. Called by session.py; rows that call procedures are handed this machine.
+In: core, and a procedure and its argument.  Out: codes and closures; the answer, under the limits and with errors explained. The
+one place that knows both code and J: it makes the code of a transform when it is asked for, out of what `ad/` answers, once a
+code. Called by session.py; rows that call procedures are handed this machine. How a code is entered is in entries.py.
 
-Tail calls: a procedure that ends in a call to another stores it in the register T and returns T; whoever called it in
-other than tail position goes on with `bounce`. Depth: emitted functions call each other directly, Python to Python, which
-takes no C stack, so depth is bounded by memory and by the limit of limits.py.
+Depth: emitted functions call each other directly, Python to Python, which takes no C stack, so depth is bounded by memory and by
+the limit of limits.py.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from weakref import WeakSet
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
-from vlad.core.names import sub_bodies
-from vlad.core.nodes import Body, Lambda, Letrec, Variable
+from vlad.core.names import lambdas_within
+from vlad.core.nodes import Lambda, Variable
 from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
-from vlad.core.text import constant_text, read_expression
 from vlad.data.errors import LimitExceeded, VladError
 from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
     FALSE,
     TRUE,
-    UNSPECIFIED,
     ZERO,
     Code,
     Global,
@@ -42,94 +40,12 @@ from vlad.data.values import (
     list_of,
     look,
 )
-from vlad.evaluate.emit_python import Family, emit
+from vlad.evaluate.emit_python import Family
+from vlad.evaluate.entries import NOTHING, Register, await_first_call, emptied, make_bounce
 from vlad.evaluate.errors.explain import explained, located
 from vlad.evaluate.errors.replay import Beginning, Frames, emitted_frames, not_a_procedure
 from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
-
-NOTHING = (None,) * 7
-
-
-class Register:
-    """T: a tail call on its way to whoever called in other than tail position. `e` is the function, `f` the closure, the
-    rest `n` operands."""
-
-    __slots__ = ("e", "f", "a", "b", "c", "d", "n")
-
-    e: Callable[..., Value]
-    f: Value
-    a: Value
-    b: Value
-    c: Value
-    d: Value
-    n: int
-
-    def __init__(self) -> None:
-        self.take_back(NOTHING)
-
-    def kept(self) -> tuple[Any, ...]:
-        """What is on its way, for `take_back`."""
-        return self.e, self.f, self.a, self.b, self.c, self.d, self.n
-
-    def take_back(self, kept: tuple[Any, ...]) -> None:
-        self.e, self.f, self.a, self.b, self.c, self.d, self.n = kept
-
-
-def make_bounce(T: Register) -> Callable[[], Value]:
-    def bounce() -> Value:
-        """Go on with the tail call in T until there is a value."""
-        while True:
-            e, n = T.e, T.n
-            if n == 2:
-                r = e(T.f, T.a, T.b)
-            elif n == 1:
-                r = e(T.f, T.a)
-            elif n == 3:
-                r = e(T.f, T.a, T.b, T.c)
-            else:
-                r = e(T.f, T.a, T.b, T.c, T.d)
-            if r is not T:
-                return r
-
-    return bounce
-
-
-_adapters: dict[int, Callable[[Code], None]] = {}
-
-
-def install(code: Code, native: Callable[..., Value]) -> None:
-    """Make `native` the code's function, and its entries: adapters by the tuple rule where the count differs."""
-    code.native = native
-    make = _adapters.get(code.arity)
-    if make is None:
-        names: dict[str, Any] = {}
-        exec(compile(_adapters_text(code.arity), "<vlad adapter>", "exec"), names)
-        make = _adapters[code.arity] = names["make"]
-    make(code)
-
-
-def _adapters_text(arity: int) -> str:
-    """Python for the entries of a procedure of so many parameters: `(f . (a . b))` takes its last operand apart,
-    operands too many are packed into the last parameter."""
-    lines = ["def make(code):", " native = code.native"]
-    for count in range(1, 5):
-        if count == arity:
-            lines.append(f" code.entry{count} = native")
-            continue
-        given = [f"x{i}" for i in range(count)]
-        lines.append(f" def entry{count}(self, {', '.join(given)}):")
-        if count < arity:
-            passed = [f"x{i}" for i in range(arity)]
-            for i in range(count - 1, arity - 1):
-                lines.append(f"  x{i}, x{i + 1} = x{i}")
-        else:
-            packed = given[-1]
-            for name in reversed(given[arity - 1 : -1]):
-                packed = f"({name}, {packed})"
-            passed = [*given[: arity - 1], packed]
-        lines.append(f"  return native(self, {', '.join(passed)})")
-        lines.append(f" code.entry{count} = entry{count}")
-    return "\n".join(lines)
+from vlad.evaluate.system_procedures import SystemCodes, SystemProcedures
 
 
 class Overtaken(Protocol):
@@ -177,10 +93,6 @@ class Machine:
         self._pending_words: list[str] = []
         self._bound: dict[str, Callable[..., Value]] = {}
         self._counted: dict[str, Callable[..., Value]] = {}
-        self._primitives: dict[str, Value] = {}
-        self._with_names: dict[str, Value] = {}
-        self._procedure_texts = procedures
-        self._code_texts = codes
         self.making = threading.RLock()  # codes are made once, though a compiler reads them in another thread
         self.T = Register()
         self.bounce = make_bounce(self.T)
@@ -196,7 +108,8 @@ class Machine:
             "S": self.steps,
             "exhausted": self._exhausted,
         }
-        self.codes: Mapping[str, Code] = _SystemCodes(self)
+        self.system = SystemProcedures(self, procedures, codes)
+        self.codes: Mapping[str, Code] = SystemCodes(self)
         self.closure_makers = {"tail": self.tail_closure, "forward": self.forward_closure}
         self.makers = {"tail": self.tail_code, "forward": self.forward_code}
         self._ad: tuple[Basis, Rules] | None = None
@@ -231,40 +144,9 @@ class Machine:
         code.base, code.primitive, code.derived = base or code, None, derived
         code.tail = code.forward = None
         code.closed = None if environment else (code,)
-        self.await_first_call(code)
+        await_first_call(code)
         self._made.add(code)
         return code
-
-    def await_first_call(self, code: Code) -> None:
-        """Entries that compile the code and call again."""
-
-        def native(*operands: Value) -> Value:
-            compile_code(code)
-            return code.native(*operands)
-
-        def entry1(f: Value, a: Value) -> Value:
-            compile_code(code)
-            return code.entry1(f, a)
-
-        def entry2(f: Value, a: Value, b: Value) -> Value:
-            compile_code(code)
-            return code.entry2(f, a, b)
-
-        def entry3(f: Value, a: Value, b: Value, c: Value) -> Value:
-            compile_code(code)
-            return code.entry3(f, a, b, c)
-
-        def entry4(f: Value, a: Value, b: Value, c: Value, d: Value) -> Value:
-            compile_code(code)
-            return code.entry4(f, a, b, c, d)
-
-        code.native, code.entry1, code.entry2, code.entry3, code.entry4 = (
-            native,
-            entry1,
-            entry2,
-            entry3,
-            entry4,
-        )
 
     def code_of(
         self,
@@ -315,7 +197,7 @@ class Machine:
         for code in cell.dependents or ():
             code.lambda_ = code.tail = code.forward = None
             code.family = self.family()
-            self.await_first_call(code)
+            await_first_call(code)
         cell.dependents = None
 
     def core_of(self, code: Code) -> Lambda:
@@ -389,81 +271,7 @@ class Machine:
             raise not_a_procedure(seen)
         return (derive(seen[0]), *seen[1:])
 
-    # Primitives as values, and the system's own procedures.
-
-    def primitive_value(self, row: Primitive) -> Value:
-        """The first-class value of a primitive: a closure whose lambda applies it."""
-        value = self._primitives.get(row.name)
-        if value is None:
-            arity = 1 if row.variadic else len(row.operands) - len(row.keywords)
-            value = self._primitives[row.name] = self.system_procedure(closed_form(row), row.name, arity)
-            value[0].primitive = row
-        return value
-
-    def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
-        """The same as a procedure, where operands with names have these values; it takes those that are UNSPECIFIED here last."""
-        text = _by_place(row, {**row.keywords, **named})
-        value = self._with_names.get(text)
-        if value is None:
-            arity = text[: text.index(")")].count(" ")
-            value = self._with_names[text] = self.system_procedure(text, row.name, arity)
-        return value
-
-    def procedure_value(self, name: str) -> Value:
-        """A procedure of the basis that is written in the language."""
-        value = self._primitives.get(name)
-        if value is None:
-            text = self._procedure_texts[name]
-            while text.startswith(";"):  # a doc comment
-                text = text.partition("\n")[2].lstrip()
-            arity = len(text[len("(lambda (") : text.index(")")].split())
-            value = self._primitives[name] = self.system_procedure(text, name, arity)
-        return value
-
-    def origin(self, code: Code) -> tuple[str, str] | None:
-        """How a code that every machine has is called, by kind and name (dump.py); None for one that a program made."""
-        row = code.primitive
-        if row is not None:
-            return ("primitive", row.name) if self.table.get(row.name) is row else None
-        own = self._primitives.get(code.name)
-        if own is not None and own[0] is code:
-            return "basis", code.name
-        return ("system", code.name) if self.codes.get(code.name) is code else None
-
-    def original(self, kind: str, name: str) -> Code | None:
-        """The code of that origin; None where there is none."""
-        if kind == "primitive" and name in self.table:
-            return self.primitive_value(self.table[name])[0]
-        if kind == "basis" and name in self._procedure_texts:
-            return self.procedure_value(name)[0]
-        return self.codes[name] if kind == "system" and name in self._code_texts else None
-
-    def system_procedure(self, text: str, name: str, arity: int) -> Value:
-        return self.make_code(
-            self.family(), arity, lambda: self.system_lambdas((text,), "")[0][0], name=name
-        ).closed
-
-    def system_lambdas(
-        self, texts: tuple[str, ...], captured: str
-    ) -> tuple[list[Lambda], tuple[Variable, ...]]:
-        """The system's own texts: lambdas that are closed over the same names."""
-        environment = {name: Variable(name) for name in captured.split()}
-        lambdas = []
-        for text in texts:
-            body = read_expression(text, environment, self.table, self._system_cell)
-            (binding,) = body.bindings
-            assert not isinstance(binding, Letrec) and isinstance(binding.rhs, Lambda)
-            read = binding.rhs
-            lambdas.append(
-                Lambda(read.parameters, read.body, tuple(environment.values()), read.name, read.span)
-            )
-        return lambdas, tuple(environment.values())
-
-    def _system_cell(self, name: str) -> Global:
-        """What the system's own texts call: the identity, and procedures of the basis."""
-        cell = Global(name)
-        cell.value = closure(self.codes[name]) if name == "identity" else self.procedure_value(name)
-        return cell
+    # The rules of rows.
 
     def bound(self, row: Primitive) -> Callable[..., Value]:
         """The value rule of a row that is handed the machine, with the machine in place. One object a row."""
@@ -559,7 +367,7 @@ class Machine:
     def emit_again(self) -> None:
         """What was emitted is emitted again when it is called next."""
         for code in list(self._made):
-            self.await_first_call(code)
+            await_first_call(code)
 
     @contextmanager
     def metering(self) -> Iterator[None]:
@@ -578,7 +386,7 @@ class Machine:
         """Let go of everything. It is full of cycles, for a code knows its machine, and a function its globals; nobody is to wait
         for Python's collector. Procedures that somebody holds call `refuse` from here on."""
         for code in list(self._made):
-            _emptied(code, refuse)
+            emptied(code, refuse)
         watch = self.watch
         vars(self).clear()
         self.watch = watch  # contexts end in it that were begun before (`limited`)
@@ -654,57 +462,11 @@ class Machine:
         return found
 
 
-def _emptied(code: Code, refuse: Callable[..., NoReturn]) -> None:
-    """Nothing is left of a code but its name, for whoever holds it."""
-    if code.family is not None:
-        code.family.close()
-    code.native = code.entry1 = code.entry2 = code.entry3 = code.entry4 = refuse
-    code.machine = code.family = code.lambda_ = code.make_lambda = code.tail = code.forward = code.closed = (
-        None
-    )
-    code.name, code.group = code.name or "λ", ()
-    del code.base
-
-
 def _heed(watch: Watch, late: BaseException) -> None:
     """What was raised while an evaluation was left: Ctrl-C goes on; what its thread was told, if it still matters."""
     if not isinstance(late, Told):
         raise late
     watch.heed()
-
-
-class _SystemCodes(dict[str, Code]):
-    """The codes of AD values, read from their texts when first needed."""
-
-    def __init__(self, machine: Machine) -> None:
-        super().__init__()
-        self.machine = machine
-
-    def __missing__(self, name: str) -> Code:
-        with self.machine.making:
-            return self[name] if name in self else self._make(name)
-
-    def _make(self, name: str) -> Code:
-        machine = self.machine
-        derived, captured, texts = machine._code_texts[name]
-        lambdas, environment = machine.system_lambdas(texts, captured)
-        family = machine.family()
-        main = lambdas[0]
-        code = machine.make_code(
-            family, len(main.parameters), _constant(main), name=name, environment=environment, derived=derived
-        )
-        family.codes[main] = code
-        self[name] = code
-        for kind, entry in zip(("tail", "forward"), lambdas[1:], strict=False):
-            derived_code = machine.make_code(
-                family, len(entry.parameters), _constant(entry), name=name, environment=environment, base=code
-            )
-            setattr(code, kind, derived_code)
-        return code
-
-
-def _constant(lambda_: Lambda) -> Callable[[], Lambda]:
-    return lambda: lambda_
 
 
 def _bind(rule: Callable[..., Value], machine: Machine, count: int) -> Callable[..., Value]:
@@ -724,75 +486,3 @@ def _count(rule: Callable[..., Value], counts: dict[str, int], name: str) -> Cal
         return rule(*operands)
 
     return counted
-
-
-def _by_place(row: Primitive, named: Mapping[str, Value]) -> str:
-    """A primitive as a procedure: of the operands that have no names, and of those whose value is UNSPECIFIED here."""
-    operands = row.operands[: len(row.operands) - len(row.keywords)]
-    taken = [name for name, value in named.items() if value is UNSPECIFIED]
-    given = [name if value is UNSPECIFIED else constant_text(value) for name, value in named.items()]
-    return f"(lambda ({' '.join([*operands, *taken])}) ({' '.join([row.name, *operands, *given])}))"
-
-
-def closed_form(row: Primitive) -> str:
-    """A primitive as a procedure. A variadic one folds over its argument, whatever its length; operands with names of their
-    own have their defaults."""
-    if not row.variadic:
-        return _by_place(row, row.keywords)
-    name = row.name
-    alone = f"(let ((x t)) {row.unary})"
-    if row.nullary is not None:
-        alone = f"(if (null? t) {int(row.nullary)} {alone})"
-    if row.variadic == "left":
-        step, start, end = f"(turn ({name} so-far (car rest)) (cdr rest))", "(car t)", f"({name} so-far rest)"
-    else:
-        step = f"(turn (car rest) (cdr rest) (if ({name} so-far (car rest)) holds #f))"
-        start, end = "(car t)", f"(if ({name} so-far rest) holds #f)"
-        alone = (
-            "(let* ((x (real t))) #t)" if row.nullary is None else "(if (null? t) #t (let ((x (real t))) #t))"
-        )
-    parameters, first = ("so-far rest", "") if row.variadic == "left" else ("so-far rest holds", " #t")
-    return f"""(lambda (t)
-        (if (pair? t)
-            (letrec ((turn (lambda ({parameters}) (if (pair? rest) {step} {end}))))
-              (turn {start} (cdr t){first}))
-            {alone}))"""
-
-
-def compile_code(code: Code) -> None:
-    machine: Machine = code.machine
-    machine.core_of(code)
-    instrument = machine.instrument
-    install(code, emit(code) if instrument is None else instrument.emit(code))
-    if code.primitive is not None and code.primitive.variadic and instrument is None:
-        rule = machine.counted(code.primitive) if machine.metered else machine.rule(code.primitive)
-        add_fast_entry(code, machine.stepping(rule, 2) if machine.counting else rule)
-
-
-def add_fast_entry(code: Code, rule: Callable[..., Value]) -> None:
-    """A variadic primitive on two reals, as `fold` calls it, without packing them into a tuple."""
-    general = code.entry1
-
-    def entry2(f: Value, a: Value, b: Value) -> Value:
-        if type(a) is float and type(b) is float:
-            return rule(a, b)
-        return general(f, (a, b))
-
-    code.entry2 = entry2
-
-
-def lambdas_within(body: Body) -> Iterable[Lambda]:
-    """The lambdas that a body binds, those in its branches included, those inside other lambdas not."""
-    found: list[Lambda] = []
-    work = [body]
-    while work:
-        current = work.pop()
-        for binding in current.bindings:
-            if isinstance(binding, Letrec):
-                found += [lambda_ for _, lambda_ in binding.members]
-            elif isinstance(binding.rhs, Lambda):
-                found.append(binding.rhs)
-            else:
-                work += sub_bodies(binding.rhs)
-        work += sub_bodies(current.result)
-    return found

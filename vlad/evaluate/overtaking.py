@@ -1,7 +1,7 @@
 """Where an evaluation may be cut short, for its answer to be had in another way.
 
 In: the frame in which the thread that evaluates is, between two steps.  Out: is that a step of emitted code itself, and if not,
-what it waits for. Called by policy.py.
+what it waits for. Called by preemption.py.
 
 At such a step nothing is half done but the evaluation. Anywhere else may be what is to get to its end: the handler of a signal, a
 finalizer, Python's import, a function of the user's. Any of them may also evaluate: emitted code runs then, but not that of the
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from types import FrameType
 
-from vlad.evaluate.machine import make_bounce
+from vlad.evaluate.entries import make_bounce
 
 MOST_FRAMES = 1000  # that are looked through: data that nest deep are walked through by calls
 _EMITTED = ("<vlad>", "<vlad adapter>")
-_CALLS = make_bounce.__code__.co_filename
+_ENTRIES = make_bounce.__code__.co_filename
 _BETWEEN = (
     "bounce",
     "native",
@@ -24,13 +24,13 @@ _BETWEEN = (
     "entry2",
     "entry3",
     "entry4",
-)  # in calls.py: from one emitted function to another
+)  # of entries.py: from one emitted function to another
 
 
 def is_own_step(frame: FrameType) -> bool:
     """Is the frame one of emitted code, or between such?"""
     code = frame.f_code
-    return code.co_filename in _EMITTED or (code.co_filename == _CALLS and code.co_name in _BETWEEN)
+    return code.co_filename in _EMITTED or (code.co_filename == _ENTRIES and code.co_name in _BETWEEN)
 
 
 def called(frame: FrameType | None) -> FrameType | None:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import is_not
 from typing import Any, Protocol, TypeVar
 
-from vlad.compile.calling.policy import Options
+from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.source import Span
 from vlad.data.tensors import SORT, Tensor, frozen, is_array, made

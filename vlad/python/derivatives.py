@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from vlad.compile.calling.policy import Options
+from vlad.compile.calling.variants import Options
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_stdlib
 from vlad.data.tensors import Tensor, is_array

@@ -204,7 +204,7 @@ class _Survey:
 
     def _name(self, code: Code) -> bool:
         """Note how every session calls a code; False where only this one has it."""
-        found = code.machine.origin(code)
+        found = code.machine.system.origin(code)
         if found is None and code.closed is not None:
             cell = self.session.library.cells.get(code.name)
             if cell is not None and getattr(cell, "value", None) is code.closed:

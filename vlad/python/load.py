@@ -421,7 +421,7 @@ class _Reader:
             if type(value) is tuple and value and len(value) != 2 and value[0].closed is value:
                 code = value[0]
         else:
-            code = self.machine.original(kind, word)
+            code = self.machine.system.original(kind, word)
         if code is None:
             raise _wrong(f"there is no ({kind} {word})", syntax, "another version of vlad may have it")
         return code

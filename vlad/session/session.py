@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
-from vlad.compile.calling.policy import POLICIES, Options, Tiers
+from vlad.compile.calling.policy import POLICIES, Tiers
+from vlad.compile.calling.variants import Options
 from vlad.control.frame_stack import with_room
 from vlad.control.standard_streams import read_line
 from vlad.core.names import make_lambda
@@ -87,9 +88,9 @@ class Calls:
             return self._host.procedure(function)
 
     def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
-        """A primitive as a procedure of operands with names, too (Machine.with_names)."""
+        """A primitive as a procedure of operands with names, too (SystemProcedures.with_names)."""
         with self.session._lock:
-            return self.session.machine.with_names(row, named)
+            return self.session.machine.system.with_names(row, named)
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
         return self.session.apply(procedure, argument, options)
@@ -336,14 +337,14 @@ class Session(Namespace):
         row = TABLE.get(name)
         if row is not None and not row.hidden:
             cell = self.basis.define(name)
-            cell.value, cell.primitive = self.machine.primitive_value(row), row
+            cell.value, cell.primitive = self.machine.system.primitive_value(row), row
             return True
         if name == "J":
             cell = self.basis.define(name)
-            cell.value, cell.primitive = self.machine.primitive_value(TABLE["*j"]), TABLE["*j"]
+            cell.value, cell.primitive = self.machine.system.primitive_value(TABLE["*j"]), TABLE["*j"]
             return True
         if name in PROCEDURES:
-            self.basis.define(name).value = self.machine.procedure_value(name)
+            self.basis.define(name).value = self.machine.system.procedure_value(name)
             return True
         return False
 
@@ -372,7 +373,7 @@ class Session(Namespace):
         if row is None or not row.hidden:
             return False
         cell = self.library.define(name)
-        cell.value, cell.primitive = self.machine.primitive_value(row), row
+        cell.value, cell.primitive = self.machine.system.primitive_value(row), row
         return True
 
     # Evaluating.
@@ -490,7 +491,7 @@ class Session(Namespace):
                 raise
 
     def _replayed(self, procedure: Value, argument: Value, words: dict[int, str]) -> Value:
-        """What an evaluation answered that was made before, evaluated again without its effects (compile/calling/policy.py)."""
+        """What an evaluation answered that was made before, evaluated again without its effects (compile/calling/effects.py)."""
         with self._lock:
             return self._suggesting(lambda: self.tiers.replayed(procedure, argument, words))
 

@@ -1,4 +1,4 @@
-"""A compiled procedure as something to call: values → words, words → values, statuses → what they mean.
+"""A compiled procedure as something to call: its limits, its statuses and what they mean, and where it comes from.
 
 In: a procedure and operands.  Out: `Compiled`, from the cache where the same call was compiled before, else from the
 compiler, which is loaded only then. Who compiles when is decided by policy.py; an error of the program itself is not
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
@@ -19,35 +18,25 @@ from vlad.compile.analysis.static_operands import Places, needed, whole_numbers,
 from vlad.compile.calling.cache_key import Nameless, identity
 from vlad.compile.calling.fast_call import Quick, arguments_of, is_fixed, quick
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
-from vlad.compile.ir.program import Member
+from vlad.compile.calling.marshal import Crossing, is_tensor_of
 from vlad.compile.ir.refusals import MOST_LENGTHS, Failed, Mismatch, Narrow, Unbounded
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.native.reserve import is_narrow
-from vlad.control.budget import expect_bytes, has_room, room
+from vlad.control.budget import has_room, room
 from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import whole
-from vlad.core.loop_nests import SIZES
 from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor
 from vlad.data.devices import device_named
 from vlad.data.errors import LimitExceeded, VladError
-from vlad.data.tensors import (
-    Tensor,
-    entries,
-    entries_there,
-    from_entries,
-    is_on_host,
-    kind_name,
-    namespace,
-)
-from vlad.data.values import FALSE, TRUE, Deferred, Global, String, Value, character_list, look, text_of
+from vlad.data.tensors import Tensor, entries, entries_there, namespace
+from vlad.data.values import Global, Value, look
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, out_of_memory, too_deep
 from vlad.primitives.control import read_real
 
 UNLIMITED = 1 << 60  # steps
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 LEAST_ROOM = 24 << 20  # bytes, in which a loop can be collected
-BYTES_A_CHARACTER = 160  # in a list, and in boxes
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack: what a limit of depth leaves
 
 
@@ -96,223 +85,6 @@ def outside_of(machine: Any) -> Outside:
     if outside is None:
         outside = _outsides[machine] = Outside(machine)
     return outside
-
-
-class Crossing:
-    """How values of known types become leaves, and leaves values. `fixed`: the places of the numbers that are constants to it."""
-
-    fixed: Places = ()
-
-    def __init__(self, interface: Interface) -> None:
-        self.interface = interface
-        self.lock = threading.RLock()
-        self.layout, self.types = interface.layout, interface.layout.types
-        # what is shared is written, and read, once a call: boxes by value, values by address
-        self._made: dict[tuple[int, Type], Any] = {}
-        self._seen: dict[tuple[int, Type], Value] = {}
-
-    def takes(self, operands: tuple[Value, ...]) -> bool:
-        """Are these of the types it was compiled for?"""
-        with self.lock:
-            try:
-                for operand, type_ in zip(operands, self.interface.operands, strict=True):
-                    self._encode(operand, type_, [], [])
-                return True
-            except Mismatch:
-                return False
-            finally:
-                self._made.clear()
-                self._seen.clear()
-
-    # Values → words.
-
-    def _encode(self, value: Value, type_: Type, words: list[Any], kept: list[Any]) -> None:
-        """Append the leaves of a value, as (kind, word). Along the last part in a loop, for lists are long."""
-        while True:
-            type_ = self.types.canonical(type_)
-            if type(value) is Deferred:
-                value = value.force()
-            if type_.kind == "real":
-                if type(value) is not float:
-                    raise Mismatch
-                words.append(("d", value))
-                return
-            if type_.kind == "boolean":
-                if value is not TRUE and value is not FALSE:
-                    raise Mismatch
-                words.append(("b", value is TRUE))
-                return
-            if type_.kind == "union":
-                words.append(("p", self._boxed(value, type_, kept)))
-                return
-            if type_.kind == "string":
-                if type(value) is not String:
-                    raise Mismatch
-                if not has_room(BYTES_A_CHARACTER * len(value.text)):
-                    raise Narrow("there is no room for a string as a list of its characters")
-                characters = character_list(value.text)
-                kept.append(characters)  # so that its id in `_made` stays its own
-                words.append(("p", self._boxed(characters, self.types.characters, kept)))
-                return
-            if type_.kind == "constant":
-                if type(value) is Tensor or self.types.constant(value) is not type_:
-                    raise Mismatch
-                return
-            if type_.kind == "tensor":
-                words.append(("p", self._entries(value, type_.of, kept)))
-                return
-            parts = self._parts(value, type_)
-            for part, part_type in zip(parts[:-1], type_.parts[:-1], strict=True):
-                self._encode(part, part_type, words, kept)
-            if not parts:
-                return
-            value, type_ = parts[-1], type_.parts[-1]
-
-    def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
-        """The pointer to a tensor's entries in their order."""
-        if not is_tensor_of(value, layout) or not is_on_host(value):
-            raise Mismatch
-        array = entries(value)
-        buffer = ffi.from_buffer(array)
-        kept.append(buffer)
-        pointer = ffi.cast("void *", buffer)
-        if array is value.like:
-            self._seen[int(ffi.cast("long", pointer)), self.types.tensor(layout.shape, layout.kind)] = value
-        return pointer
-
-    def _tensor(self, pointer: Any, type_: Type) -> Value:
-        """The tensor whose entries are there."""
-        layout = type_.of
-        value = self._seen.get((int(ffi.cast("long", pointer)), type_))
-        if value is None:
-            expect_bytes(layout.size * SIZES[layout.kind])
-            given = ffi.buffer(pointer, layout.size * SIZES[layout.kind])
-            value = from_entries(given, layout.shape, layout.kind)
-        return value
-
-    def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
-        if type(value) is not tuple or not value:
-            raise Mismatch
-        if type_.kind == "pair":
-            if len(value) != 2:
-                raise Mismatch
-            return value
-        if len(value) == 2 or value[0] is not type_.of:
-            raise Mismatch
-        return value[1 : 1 + len(type_.parts)]
-
-    def _boxed(self, value: Value, union: Type, kept: list[Any]) -> Any:
-        """The pointer for a value of a union. Boxes live in `kept`; a long list is written from its end."""
-        pending: list[tuple[Member, list[Any]]] = []
-        given = value = look(value)
-        if (id(given), union) in self._made:
-            return self._made[id(given), union]
-        while True:
-            value = look(value)
-            member, member_type = self._member(value, union)
-            if not member.boxed:
-                pointer = ffi.cast("void *", member.index + 1)
-                break
-            last = self.types.canonical(member_type.parts[-1]) if member_type.parts else None
-            words: list[Any] = []
-            if last is union:
-                parts = self._parts(value, member_type)
-                for part, part_type in zip(parts[:-1], member_type.parts[:-1], strict=True):
-                    self._encode(part, part_type, words, kept)
-                pending.append((member, words))
-                value = parts[-1]
-                continue
-            self._encode(value, member_type, words, kept)
-            pointer = self._box(member, words, kept)
-            break
-        for member, words in reversed(pending):
-            pointer = self._box(member, [*words, ("p", pointer)], kept)
-        if type(given) is tuple:
-            self._made[id(given), union] = pointer
-        return pointer
-
-    def _box(self, member: Member, words: list[Any], kept: list[Any]) -> Any:
-        box = ffi.new("union vlad_word[]", len(words) + member.tagged)
-        if member.tagged:
-            box[0].i = [m for m in self.layout.members[member.cell] if m.boxed].index(member)
-        for index, (kind, word) in enumerate(words):
-            setattr(box[index + member.tagged], "i" if kind == "b" else kind, word)
-        kept.append(box)
-        return ffi.cast("void *", box)
-
-    def _member(self, value: Value, union: Type) -> tuple[Member, Type]:
-        members = self.layout.members_of(union)
-        for member, type_ in members:
-            if type(value) is tuple and value:
-                if type_.head == ("pair" if len(value) == 2 else value[0]):
-                    return member, type_
-            elif type(value) is Tensor:
-                if type_.head == ("tensor", value.shape, kind_name(value.like.dtype)):
-                    return member, type_
-            elif type_.head == self.types.constant(value).head:
-                return member, type_
-        raise Mismatch
-
-    # Words → values.
-
-    def _decode(self, type_: Type, leaves: list[Any]) -> Value:
-        """The value of a type whose leaves come first in the list; they are taken off it."""
-        spine: list[tuple[Type, list[Value]] | tuple[Type, int]] = []
-        while True:
-            type_ = self.types.canonical(type_)
-            if type_.kind == "real":
-                value: Value = leaves.pop(0)
-                break
-            if type_.kind == "boolean":
-                value = TRUE if leaves.pop(0) else FALSE
-                break
-            if type_.kind == "constant":
-                value = type_.of
-                break
-            if type_.kind == "tensor":
-                value = self._tensor(leaves.pop(0), type_)
-                break
-            if type_.kind == "string":
-                characters = self._decode(self.types.characters, [leaves.pop(0)])
-                value = String(text_of(characters))
-                break
-            if type_.kind == "union":
-                address = int(ffi.cast("long", leaves.pop(0)))
-                if (address, type_) in self._seen:
-                    value = self._seen[address, type_]
-                    break
-                spine.append((type_, address))
-                type_, inner = self._unboxed(address, type_)
-                if inner:
-                    leaves[:0] = inner
-                continue
-            if not type_.parts:
-                value = type_.of.closed or (type_.of,)
-                break
-            spine.append((type_, [self._decode(part, leaves) for part in type_.parts[:-1]]))
-            type_ = type_.parts[-1]
-        for outer, parts in reversed(spine):
-            if type(parts) is int:
-                self._seen[parts, outer] = value
-                continue
-            assert type(parts) is list
-            if outer.kind == "pair":
-                value = (parts[0], value)
-            else:
-                value = (outer.of, *parts, value) if parts else (outer.of, value, None)
-        return value
-
-    def _unboxed(self, address: int, union: Type) -> tuple[Type, list[Any]]:
-        members = self.layout.members_of(union)
-        if address < 4096:
-            return members[address - 1][1], []
-        boxed = [(member, type_) for member, type_ in members if member.boxed]
-        words = ffi.cast("union vlad_word *", address)
-        member, type_ = boxed[words[0].i if boxed[0][0].tagged else 0]
-        first = int(member.tagged)
-        return type_, [
-            getattr(words[first + i], "i" if kind == "b" else kind) for i, kind in enumerate(member.kinds)
-        ]
 
 
 class Compiled(Crossing):
@@ -548,11 +320,6 @@ class Launched(Crossing):
 
     def _tensor(self, leaf: Any, type_: Type) -> Value:
         return Tensor(self.xp.reshape(leaf, type_.of.shape))
-
-
-def is_tensor_of(value: Value, layout: Layout) -> bool:
-    """Has a value the shape and kind?"""
-    return type(value) is Tensor and (value.shape, kind_name(value.like.dtype)) == (layout.shape, layout.kind)
 
 
 def failure(status: int, failures: tuple[str, ...]) -> BaseException:

@@ -37,7 +37,7 @@ class Quick(NamedTuple):
 
 
 def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
-    """For a calls.Compiled, if there can be one. `words` and `answers` are what machine code reads and writes."""
+    """For an executable.Compiled, if there can be one. `words` and `answers` are what machine code reads and writes."""
     interface = compiled.interface
     if interface.acts or interface.counts or interface.result is None:
         return None

@@ -15,41 +15,36 @@ would. (Measured, too: what the examples have to leave to tier 0 took up to twic
 analysis cost more than the calls did.)
 
 An error of the program makes compiled code give up, and tier 0 runs the call again to say what it is: there is one place
-that words errors. Whoever runs a call again goes through the effects that it had already without having them: what
-was printed is not printed again, what was read is read from memory. So they happen once and in order.
+that words errors. How compiled code takes over is in preemption.py; that effects happen once though a call runs twice, in
+effects.py.
 """
 
 from __future__ import annotations
 
-import contextlib
-import math
 import sys
 import threading
 import time
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 from vlad.compile.analysis.static_operands import form
 from vlad.compile.calling.background import BESIDE
+from vlad.compile.calling.effects import Effects
+from vlad.compile.calling.preemption import Job, Switch, give_way
+from vlad.compile.calling.variants import Entry, Options
 from vlad.compile.ir.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
 from vlad.compile.native.interrupts import Interruptible
-from vlad.control.async_exceptions import ask, ask_after, ask_no_more
-from vlad.control.budget import NoTime, budget, on_behalf
+from vlad.control.budget import NoTime
 from vlad.control.safe_import import package_of, whole
 from vlad.control.standard_streams import say
 from vlad.data.errors import LimitExceeded, VladError
-from vlad.data.source import Span
 from vlad.data.values import Code, Global, Value, is_procedure, look
 from vlad.evaluate.errors.explain import tell
-from vlad.evaluate.limits import AGAIN_SECONDS, Told, too_deep
-from vlad.evaluate.overtaking import called, is_own_step
+from vlad.evaluate.limits import Told, too_deep
 from vlad.primitives.numerals import LONG
 from vlad.primitives.strings import BEYOND
 
-Options = tuple[int, bool]  # of the C compiler: how hard it tries, and whether it may reorder sums
 POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
 MOST_PROCEDURES = 512
@@ -58,147 +53,6 @@ NEVER = "it never answers for arguments of these types"
 LEFT_TO_TIER_0 = frozenset({BEYOND, LONG})  # errors of compiled code that say nothing of the types
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 RAISING = False  # on in the tests: a fault of the compiler itself is an error
-
-
-class Switch(Told):
-    """Raised in the evaluating thread when the compiled form is ready and may start instead."""
-
-
-class Entry:
-    """A procedure as it is called from outside: its compiled variants, and what it cost so far. `f` is kept, so that its id
-    stays its own. `options`: how hard the C compiler tries, and whether it may reorder sums."""
-
-    __slots__ = (
-        "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
-        "misses", "lasts",
-    )  # fmt: skip
-
-    def __init__(self, f: Value, options: Options) -> None:
-        self.f = f
-        self.options = options
-        self.variants: list[Any] = []
-        # which numbers among the operands have to be known, by the operands' form (static_operands.py)
-        self.fixed: dict[Any, tuple[int, ...]] = {}
-        self.reason: str | None = None  # why it is not compiled,
-        self.lasts = True  # whatever it is called with,
-        self.misses = 0  # or for want of a number that another call may have: how often
-        self.place: Span | None = None  # and where that is
-        self.disagrees = False  # did tier 0 know better?
-        self.seconds = 0.0
-        self.cells: set[Global] = set()
-        # Python's callables, by their ids, which call machine code themselves
-        self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        # what these may call now, of the variants (fast_call.py): they hold this very list
-        self.quicks: list[Any] = []
-
-    def add(self, compiled: Any) -> None:
-        """One more variant."""
-        self.cells.update(compiled.cells)
-        self.variants.append(compiled)
-
-    def connect(self, procedure: Any) -> None:
-        """Let a callable of Python's call the variants that it may, those that there will be as well."""
-        self.callables[id(procedure)] = procedure
-        procedure.connect(self.quicks)
-
-    def forgotten(self) -> None:
-        """What was compiled is out of date."""
-        for reference in self.callables.valuerefs():
-            procedure = reference()
-            if procedure is not None:
-                procedure.quicks = ()
-        self.callables.clear()
-        self.variants.clear()
-        self.quicks.clear()
-
-
-class Job:
-    """A call that runs on tier 0 and may be overtaken."""
-
-    __slots__ = (
-        "tiers", "entry", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
-        "budget", "nesting", "is_asked",
-    )  # fmt: skip
-
-    def __init__(
-        self, tiers: Tiers, entry: Entry, operands: tuple[Value, ...], steps: float, due: float
-    ) -> None:
-        self.tiers = tiers
-        self.entry = entry
-        self.steps = steps  # at its beginning
-        self.operands = operands
-        self.known = len(entry.variants)  # which did not fit
-        self.thread = threading.get_ident()
-        self.due = due
-        self.active = False  # may it be overtaken?
-        self.acting = False  # is it doing something to the outside, which is not to be cut short?
-        self.switching = False
-        self.is_asked = False  # to switch, or only told: async_exceptions.py
-        self.compiled: Any = None
-        self.budget = budget()  # what is done for it counts as its own
-        self.nesting: object = None
-
-    def look(self) -> float | None:
-        """It takes longer than a moment: compile it."""
-        if self.compiled is None:
-            with on_behalf(self.budget):
-                self.compiled = self._made_meanwhile() or self.tiers.compile(self.entry, self.operands)
-            if self.compiled is None:
-                return None
-        # again and again: what is raised while Python tidies up is lost
-        return AGAIN_SECONDS if self.tiers.give(self) else A_MOMENT
-
-    def _made_meanwhile(self) -> Any:
-        """A variant that was made for an earlier call, which had ended by then, and fits."""
-        fresh = self.entry.variants[self.known :]
-        return next((compiled for compiled in fresh if compiled.takes(self.operands)), None)
-
-    def begin(self) -> None:
-        """From here on Switch may be raised."""
-        self.nesting = self.tiers.machine.watch.nesting(self.thread)
-        self.active = True
-
-    def is_innermost(self) -> bool:
-        """Does no other evaluation go on inside it, by a signal's handler, a finalizer or a Python function?"""
-        return self.tiers.machine.watch.nesting(self.thread) == self.nesting
-
-    def asked(self, frame: FrameType) -> None:
-        """Of the thread that evaluates, in the frame to which it has come. Raises Switch where that cuts nothing short but the
-        evaluation."""
-        if not self.active or self.tiers.machine.watch.reason is not None:
-            return
-        if is_own_step(frame) and self.is_innermost():
-            raise Switch
-        waits_for = called(frame)
-        if waits_for is not None:
-            ask_after(waits_for)
-
-    def end(self) -> None:
-        """From here on nobody raises Switch: the answer is there."""
-        while self.active:
-            with contextlib.suppress(Switch):
-                self.tiers.keep(self)
-
-
-class Effects:
-    """What the outermost call has done to the outside, and how far it has come if it runs again."""
-
-    __slots__ = ("done", "at", "words")
-
-    def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
-        self.done: float = 0
-        self.at = 0
-        self.words: dict[int, str] = {}  # that were read, by their places among the effects
-
-    def again(self, at: int) -> None:
-        self.at = at
-
-    def replay(self, words: dict[int, str]) -> None:
-        """All effects from here on are those of a call that was made before."""
-        self.done, self.at, self.words = math.inf, 0, words
 
 
 class Tiers:
@@ -214,9 +68,9 @@ class Tiers:
         self.entries: dict[Any, Entry] = {}  # by the id of a procedure, or that and options
         self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
         self.closed = False
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()  # of entries, and of `job`, in both threads
         self._meanings = 0  # how often a global's value changed
-        self._job: Job | None = None
+        self.job: Job | None = None  # the outermost call, while it runs on tier 0 and may be overtaken
         self._effects = Effects()
         self._depth = 0
         self._are_effects_kept = False
@@ -233,8 +87,8 @@ class Tiers:
         """Know from now on what an evaluation has done to the outside, so that it can be run again without doing it."""
         if not self._are_effects_kept:
             self._are_effects_kept = True
-            self.machine.write = self._effect(self.machine.write)
-            self.machine.read_word = self._effect(self.machine.read_word, remembered=True)
+            self.machine.write = self._effects.once(self.machine.write, self)
+            self.machine.read_word = self._effects.once(self.machine.read_word, self, remembered=True)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -249,38 +103,6 @@ class Tiers:
     def _follow(self, policy: str) -> None:
         self.policy = policy
         self._open_all()
-
-    def _effect(self, act: Callable[..., Any], remembered: bool = False) -> Callable[..., Any]:
-        effects = self._effects
-
-        def effect(*operands: Any) -> Any:
-            if effects.at < effects.done:
-                effects.at += 1
-                return effects.words.get(effects.at, "")
-            job = self._job
-            if job is not None:
-                # a signal's handler, say, that is evaluated inside does not give way
-                gives_way = job.is_innermost()
-                with self._lock:
-                    if job.switching and gives_way:
-                        raise Switch
-                    acting, job.acting = job.acting, True
-            try:
-                answer = act(*operands)
-                effects.at += 1
-                effects.done += 1
-                if remembered:
-                    effects.words[effects.at] = answer
-            finally:
-                if job is not None:
-                    with self._lock:
-                        job.acting = acting
-                        switching = job.switching
-            if job is not None and switching and gives_way:
-                raise Switch
-            return answer
-
-        return effect
 
     def apply(self, f: Value, argument: Value, options: Options | None = None) -> Value:
         """As Machine.apply; with `options` by compiled code, or not at all. Raises VladError."""
@@ -392,8 +214,8 @@ class Tiers:
         return Entry(f, options or (self.optimize, self.fast_math))
 
     def compile(self, entry: Entry, operands: tuple[Value, ...], tell_where: bool = False) -> Any:
-        """A new variant (calls.Compiled) for operands like these; None where there is none, and `reason` says why (and `place`
-        where, if that is asked), or where a global was redefined meanwhile."""
+        """A new variant (executable.Compiled) for operands like these; None where there is none, and `reason` says why (and
+        `place` where, if that is asked), or where a global was redefined meanwhile."""
         try:
             whole("vlad.compile.calling.executable")  # 25 ms, only where something is worth compiling
         except ModuleNotFoundError as missing:
@@ -437,7 +259,7 @@ class Tiers:
             entry.reason = f"the compiler is at fault: {error!r}"
             warn_once(f"{entry.reason}; please report it. The program runs without compiling")
             return None
-        with self._lock:
+        with self.lock:
             if meanings != self._meanings:  # it may have read what a global was before
                 return None
             entry.add(compiled)
@@ -464,7 +286,7 @@ class Tiers:
             return
         entry = self.entries.get(self._key(procedure))
         if entry is not None:
-            with self._lock:
+            with self.lock:
                 entry.connect(procedure)
                 self._open(entry)
 
@@ -481,7 +303,7 @@ class Tiers:
             self._open_all()
 
     def _open_all(self) -> None:
-        with self._lock:
+        with self.lock:
             for entry in list(self.entries.values()):
                 self._open(entry)
 
@@ -527,7 +349,7 @@ class Tiers:
         if primitive:
             self.forget()
             return
-        with self._lock:
+        with self.lock:
             self._meanings += 1
         for key, entry in list(self.entries.items()):
             if cell in entry.cells or entry.reason is not None:
@@ -535,7 +357,7 @@ class Tiers:
 
     def forget(self) -> None:
         """Start anew: nothing that was compiled is right any longer."""
-        with self._lock:
+        with self.lock:
             self._meanings += 1
         for key in list(self.entries):
             self.entries.pop(key).forgotten()
@@ -557,7 +379,7 @@ class Tiers:
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there. Machine code that one of them ran is forgotten."""
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         for key, entry in list(self.entries.items()):
             if any(compiled.is_taken() for compiled in entry.variants):
                 self.entries.pop(key).forgotten()
@@ -609,7 +431,7 @@ class Tiers:
 
     def _watched(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
         """On tier 0, while the compiler has an eye on it."""
-        if self._job is not None:  # called from inside a call
+        if self.job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
         begun, effects = time.monotonic(), self._effects.at
         handled = sys.exception()  # by whoever evaluates: it is not on its way out
@@ -617,7 +439,7 @@ class Tiers:
         job = Job(self, entry, operands, self.machine.steps[0], begun + waiting)
         try:
             try:
-                self._job = job
+                self.job = job
                 BESIDE.add(job)
                 answer = self.machine.apply(f, argument, job)
             except LimitExceeded:
@@ -625,7 +447,7 @@ class Tiers:
                 raise
             finally:
                 job.active = False  # what is told from here on was on its way; a call is where it arrives
-                while self._job is job:
+                while self.job is job:
                     try:
                         self._finish(job)
                     except Told:
@@ -634,7 +456,7 @@ class Tiers:
             self.machine.watch.heed()
             return answer
         except Switch as switch:
-            _give_way(switch, handled)
+            give_way(switch, handled)
             self.machine.watch.heed()
             assert job.compiled is not None
             self._effects.again(effects)
@@ -648,41 +470,9 @@ class Tiers:
 
     def _finish(self, job: Job) -> None:
         """Nobody looks after a job any longer."""
-        self.keep(job)
+        job.keep()
         BESIDE.remove(job)
-        self._job = None
-
-    def keep(self, job: Job) -> None:
-        """It is too late to take over."""
-        with self._lock:
-            if job.switching:
-                if job.is_asked:
-                    ask_no_more(job.asked)
-                else:
-                    self.machine.watch.take_back(job.thread)
-            job.active = False
-
-    # In the compiler's thread.
-
-    def give(self, job: Job) -> bool:
-        """What was compiled takes over from tier 0; False where that has not begun."""
-        with self._lock:
-            if job.active:
-                job.switching, job.is_asked = True, job.thread == threading.main_thread().ident
-                if job.is_asked:
-                    ask(job.asked)
-                elif not job.acting:  # else it gives way itself, when it is done
-                    self.machine.watch.tell(job.thread, Switch)
-            return job.active
-
-
-def _give_way(switch: Switch, handled: BaseException | None = None) -> None:
-    """Where an interrupt or a limit was on its way out already, it goes on."""
-    context: BaseException | None = switch.__context__
-    while context is not None and context is not handled:
-        if isinstance(context, KeyboardInterrupt | LimitExceeded):
-            raise context
-        context = context.__context__
+        self.job = None
 
 
 def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:

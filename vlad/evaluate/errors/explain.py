@@ -1,6 +1,6 @@
 """What an error in emitted code means, and where: Python's exception → the language's error.
 
-In: an exception that left emitted code.  Out: a VladError with position and backtrace.  Called by calls.py at the border of an
+In: an exception that left emitted code.  Out: a VladError with position and backtrace.  Called by machine.py at the border of an
 evaluation, never before: checks cost nothing while nothing is wrong.
 """
 

@@ -1,0 +1,246 @@
+"""Values to machine words, and machine words to values.
+
+In: values and the types of an interface, or the words that machine code has answered.  Out: leaves, as pairs of kind and word,
+with the boxes that they point to; or a value. Mismatch where a value is not of its type. Called by executable.py: what it
+compiles is a `Crossing` that can be called.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from vlad.compile.analysis.static_operands import Places
+from vlad.compile.calling.interface import Interface
+from vlad.compile.ir.program import Member
+from vlad.compile.ir.refusals import Mismatch, Narrow
+from vlad.compile.native.abi import ffi
+from vlad.control.budget import expect_bytes, has_room
+from vlad.core.loop_nests import SIZES
+from vlad.core.types import Layout, Type
+from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_name
+from vlad.data.values import FALSE, TRUE, Deferred, String, Value, character_list, look, text_of
+
+BYTES_A_CHARACTER = 160  # in a list, and in boxes
+
+
+class Crossing:
+    """How values of known types become leaves, and leaves values. `fixed`: the places of the numbers that are constants to it."""
+
+    fixed: Places = ()
+
+    def __init__(self, interface: Interface) -> None:
+        self.interface = interface
+        self.lock = threading.RLock()
+        self.layout, self.types = interface.layout, interface.layout.types
+        # what is shared is written, and read, once a call: boxes by value, values by address
+        self._made: dict[tuple[int, Type], Any] = {}
+        self._seen: dict[tuple[int, Type], Value] = {}
+
+    def takes(self, operands: tuple[Value, ...]) -> bool:
+        """Are these of the types it was compiled for?"""
+        with self.lock:
+            try:
+                for operand, type_ in zip(operands, self.interface.operands, strict=True):
+                    self._encode(operand, type_, [], [])
+                return True
+            except Mismatch:
+                return False
+            finally:
+                self._made.clear()
+                self._seen.clear()
+
+    # Values → words.
+
+    def _encode(self, value: Value, type_: Type, words: list[Any], kept: list[Any]) -> None:
+        """Append the leaves of a value, as (kind, word). Along the last part in a loop, for lists are long."""
+        while True:
+            type_ = self.types.canonical(type_)
+            if type(value) is Deferred:
+                value = value.force()
+            if type_.kind == "real":
+                if type(value) is not float:
+                    raise Mismatch
+                words.append(("d", value))
+                return
+            if type_.kind == "boolean":
+                if value is not TRUE and value is not FALSE:
+                    raise Mismatch
+                words.append(("b", value is TRUE))
+                return
+            if type_.kind == "union":
+                words.append(("p", self._boxed(value, type_, kept)))
+                return
+            if type_.kind == "string":
+                if type(value) is not String:
+                    raise Mismatch
+                if not has_room(BYTES_A_CHARACTER * len(value.text)):
+                    raise Narrow("there is no room for a string as a list of its characters")
+                characters = character_list(value.text)
+                kept.append(characters)  # so that its id in `_made` stays its own
+                words.append(("p", self._boxed(characters, self.types.characters, kept)))
+                return
+            if type_.kind == "constant":
+                if type(value) is Tensor or self.types.constant(value) is not type_:
+                    raise Mismatch
+                return
+            if type_.kind == "tensor":
+                words.append(("p", self._entries(value, type_.of, kept)))
+                return
+            parts = self._parts(value, type_)
+            for part, part_type in zip(parts[:-1], type_.parts[:-1], strict=True):
+                self._encode(part, part_type, words, kept)
+            if not parts:
+                return
+            value, type_ = parts[-1], type_.parts[-1]
+
+    def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
+        """The pointer to a tensor's entries in their order."""
+        if not is_tensor_of(value, layout) or not is_on_host(value):
+            raise Mismatch
+        array = entries(value)
+        buffer = ffi.from_buffer(array)
+        kept.append(buffer)
+        pointer = ffi.cast("void *", buffer)
+        if array is value.like:
+            self._seen[int(ffi.cast("long", pointer)), self.types.tensor(layout.shape, layout.kind)] = value
+        return pointer
+
+    def _tensor(self, pointer: Any, type_: Type) -> Value:
+        """The tensor whose entries are there."""
+        layout = type_.of
+        value = self._seen.get((int(ffi.cast("long", pointer)), type_))
+        if value is None:
+            expect_bytes(layout.size * SIZES[layout.kind])
+            given = ffi.buffer(pointer, layout.size * SIZES[layout.kind])
+            value = from_entries(given, layout.shape, layout.kind)
+        return value
+
+    def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
+        if type(value) is not tuple or not value:
+            raise Mismatch
+        if type_.kind == "pair":
+            if len(value) != 2:
+                raise Mismatch
+            return value
+        if len(value) == 2 or value[0] is not type_.of:
+            raise Mismatch
+        return value[1 : 1 + len(type_.parts)]
+
+    def _boxed(self, value: Value, union: Type, kept: list[Any]) -> Any:
+        """The pointer for a value of a union. Boxes live in `kept`; a long list is written from its end."""
+        pending: list[tuple[Member, list[Any]]] = []
+        given = value = look(value)
+        if (id(given), union) in self._made:
+            return self._made[id(given), union]
+        while True:
+            value = look(value)
+            member, member_type = self._member(value, union)
+            if not member.boxed:
+                pointer = ffi.cast("void *", member.index + 1)
+                break
+            last = self.types.canonical(member_type.parts[-1]) if member_type.parts else None
+            words: list[Any] = []
+            if last is union:
+                parts = self._parts(value, member_type)
+                for part, part_type in zip(parts[:-1], member_type.parts[:-1], strict=True):
+                    self._encode(part, part_type, words, kept)
+                pending.append((member, words))
+                value = parts[-1]
+                continue
+            self._encode(value, member_type, words, kept)
+            pointer = self._box(member, words, kept)
+            break
+        for member, words in reversed(pending):
+            pointer = self._box(member, [*words, ("p", pointer)], kept)
+        if type(given) is tuple:
+            self._made[id(given), union] = pointer
+        return pointer
+
+    def _box(self, member: Member, words: list[Any], kept: list[Any]) -> Any:
+        box = ffi.new("union vlad_word[]", len(words) + member.tagged)
+        if member.tagged:
+            box[0].i = [m for m in self.layout.members[member.cell] if m.boxed].index(member)
+        for index, (kind, word) in enumerate(words):
+            setattr(box[index + member.tagged], "i" if kind == "b" else kind, word)
+        kept.append(box)
+        return ffi.cast("void *", box)
+
+    def _member(self, value: Value, union: Type) -> tuple[Member, Type]:
+        members = self.layout.members_of(union)
+        for member, type_ in members:
+            if type(value) is tuple and value:
+                if type_.head == ("pair" if len(value) == 2 else value[0]):
+                    return member, type_
+            elif type(value) is Tensor:
+                if type_.head == ("tensor", value.shape, kind_name(value.like.dtype)):
+                    return member, type_
+            elif type_.head == self.types.constant(value).head:
+                return member, type_
+        raise Mismatch
+
+    # Words → values.
+
+    def _decode(self, type_: Type, leaves: list[Any]) -> Value:
+        """The value of a type whose leaves come first in the list; they are taken off it."""
+        spine: list[tuple[Type, list[Value]] | tuple[Type, int]] = []
+        while True:
+            type_ = self.types.canonical(type_)
+            if type_.kind == "real":
+                value: Value = leaves.pop(0)
+                break
+            if type_.kind == "boolean":
+                value = TRUE if leaves.pop(0) else FALSE
+                break
+            if type_.kind == "constant":
+                value = type_.of
+                break
+            if type_.kind == "tensor":
+                value = self._tensor(leaves.pop(0), type_)
+                break
+            if type_.kind == "string":
+                characters = self._decode(self.types.characters, [leaves.pop(0)])
+                value = String(text_of(characters))
+                break
+            if type_.kind == "union":
+                address = int(ffi.cast("long", leaves.pop(0)))
+                if (address, type_) in self._seen:
+                    value = self._seen[address, type_]
+                    break
+                spine.append((type_, address))
+                type_, inner = self._unboxed(address, type_)
+                if inner:
+                    leaves[:0] = inner
+                continue
+            if not type_.parts:
+                value = type_.of.closed or (type_.of,)
+                break
+            spine.append((type_, [self._decode(part, leaves) for part in type_.parts[:-1]]))
+            type_ = type_.parts[-1]
+        for outer, parts in reversed(spine):
+            if type(parts) is int:
+                self._seen[parts, outer] = value
+                continue
+            assert type(parts) is list
+            if outer.kind == "pair":
+                value = (parts[0], value)
+            else:
+                value = (outer.of, *parts, value) if parts else (outer.of, value, None)
+        return value
+
+    def _unboxed(self, address: int, union: Type) -> tuple[Type, list[Any]]:
+        members = self.layout.members_of(union)
+        if address < 4096:
+            return members[address - 1][1], []
+        boxed = [(member, type_) for member, type_ in members if member.boxed]
+        words = ffi.cast("union vlad_word *", address)
+        member, type_ = boxed[words[0].i if boxed[0][0].tagged else 0]
+        first = int(member.tagged)
+        return type_, [
+            getattr(words[first + i], "i" if kind == "b" else kind) for i, kind in enumerate(member.kinds)
+        ]
+
+
+def is_tensor_of(value: Value, layout: Layout) -> bool:
+    """Has a value the shape and kind?"""
+    return type(value) is Tensor and (value.shape, kind_name(value.like.dtype)) == (layout.shape, layout.kind)

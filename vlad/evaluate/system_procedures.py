@@ -1,0 +1,168 @@
+"""Procedures that every machine has: primitives as values, those of the basis, the codes of AD values.
+
+In: rows of the table, and texts in the language.  Out: closures and codes of a machine, each made when it is first asked for; and
+by which name another process finds the same one (dump.py, load.py). Called by session.py; `machine.system` is this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vlad.core.nodes import Lambda, Letrec, Variable
+from vlad.core.text import constant_text, read_expression
+from vlad.data.values import UNSPECIFIED, Code, Global, Primitive, Value, closure
+
+
+class SystemProcedures:
+    def __init__(
+        self,
+        machine: Any,
+        texts: Mapping[str, str],
+        code_texts: Mapping[str, tuple[str, str, tuple[str, ...]]],
+    ) -> None:
+        """`texts`: of the procedures of the basis; `code_texts`: of the codes of AD values."""
+        self.machine = machine
+        self.texts = texts
+        self.code_texts = code_texts
+        self._primitives: dict[str, Value] = {}
+        self._with_names: dict[str, Value] = {}
+
+    def primitive_value(self, row: Primitive) -> Value:
+        """The first-class value of a primitive: a closure whose lambda applies it."""
+        value = self._primitives.get(row.name)
+        if value is None:
+            arity = 1 if row.variadic else len(row.operands) - len(row.keywords)
+            value = self._primitives[row.name] = self.procedure(_closed_form(row), row.name, arity)
+            value[0].primitive = row
+        return value
+
+    def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
+        """The same as a procedure, where operands with names have these values; it takes those that are UNSPECIFIED here last."""
+        text = _by_place(row, {**row.keywords, **named})
+        value = self._with_names.get(text)
+        if value is None:
+            arity = text[: text.index(")")].count(" ")
+            value = self._with_names[text] = self.procedure(text, row.name, arity)
+        return value
+
+    def procedure_value(self, name: str) -> Value:
+        """A procedure of the basis that is written in the language."""
+        value = self._primitives.get(name)
+        if value is None:
+            text = self.texts[name]
+            while text.startswith(";"):  # a doc comment
+                text = text.partition("\n")[2].lstrip()
+            arity = len(text[len("(lambda (") : text.index(")")].split())
+            value = self._primitives[name] = self.procedure(text, name, arity)
+        return value
+
+    def origin(self, code: Code) -> tuple[str, str] | None:
+        """How a code that every machine has is called, by kind and name (dump.py); None for one that a program made."""
+        row = code.primitive
+        if row is not None:
+            return ("primitive", row.name) if self.machine.table.get(row.name) is row else None
+        own = self._primitives.get(code.name)
+        if own is not None and own[0] is code:
+            return "basis", code.name
+        return ("system", code.name) if self.machine.codes.get(code.name) is code else None
+
+    def original(self, kind: str, name: str) -> Code | None:
+        """The code of that origin; None where there is none."""
+        if kind == "primitive" and name in self.machine.table:
+            return self.primitive_value(self.machine.table[name])[0]
+        if kind == "basis" and name in self.texts:
+            return self.procedure_value(name)[0]
+        return self.machine.codes[name] if kind == "system" and name in self.code_texts else None
+
+    def procedure(self, text: str, name: str, arity: int) -> Value:
+        return self.machine.make_code(
+            self.machine.family(), arity, lambda: self.lambdas((text,), "")[0][0], name=name
+        ).closed
+
+    def lambdas(self, texts: tuple[str, ...], captured: str) -> tuple[list[Lambda], tuple[Variable, ...]]:
+        """The system's own texts: lambdas that are closed over the same names."""
+        environment = {name: Variable(name) for name in captured.split()}
+        lambdas = []
+        for text in texts:
+            body = read_expression(text, environment, self.machine.table, self._cell)
+            (binding,) = body.bindings
+            assert not isinstance(binding, Letrec) and isinstance(binding.rhs, Lambda)
+            read = binding.rhs
+            lambdas.append(
+                Lambda(read.parameters, read.body, tuple(environment.values()), read.name, read.span)
+            )
+        return lambdas, tuple(environment.values())
+
+    def _cell(self, name: str) -> Global:
+        """What the system's own texts call: the identity, and procedures of the basis."""
+        cell = Global(name)
+        cell.value = closure(self.machine.codes[name]) if name == "identity" else self.procedure_value(name)
+        return cell
+
+
+class SystemCodes(dict[str, Code]):
+    """The codes of AD values, read from their texts when first needed."""
+
+    def __init__(self, machine: Any) -> None:
+        super().__init__()
+        self.machine = machine
+
+    def __missing__(self, name: str) -> Code:
+        with self.machine.making:
+            return self[name] if name in self else self._make(name)
+
+    def _make(self, name: str) -> Code:
+        machine = self.machine
+        derived, captured, texts = machine.system.code_texts[name]
+        lambdas, environment = machine.system.lambdas(texts, captured)
+        family = machine.family()
+        main = lambdas[0]
+        code = machine.make_code(
+            family, len(main.parameters), _constant(main), name=name, environment=environment, derived=derived
+        )
+        family.codes[main] = code
+        self[name] = code
+        for kind, entry in zip(("tail", "forward"), lambdas[1:], strict=False):
+            derived_code = machine.make_code(
+                family, len(entry.parameters), _constant(entry), name=name, environment=environment, base=code
+            )
+            setattr(code, kind, derived_code)
+        return code
+
+
+def _constant(lambda_: Lambda) -> Callable[[], Lambda]:
+    return lambda: lambda_
+
+
+def _by_place(row: Primitive, named: Mapping[str, Value]) -> str:
+    """A primitive as a procedure: of the operands that have no names, and of those whose value is UNSPECIFIED here."""
+    operands = row.operands[: len(row.operands) - len(row.keywords)]
+    taken = [name for name, value in named.items() if value is UNSPECIFIED]
+    given = [name if value is UNSPECIFIED else constant_text(value) for name, value in named.items()]
+    return f"(lambda ({' '.join([*operands, *taken])}) ({' '.join([row.name, *operands, *given])}))"
+
+
+def _closed_form(row: Primitive) -> str:
+    """A primitive as a procedure. A variadic one folds over its argument, whatever its length; operands with names of their
+    own have their defaults."""
+    if not row.variadic:
+        return _by_place(row, row.keywords)
+    name = row.name
+    alone = f"(let ((x t)) {row.unary})"
+    if row.nullary is not None:
+        alone = f"(if (null? t) {int(row.nullary)} {alone})"
+    if row.variadic == "left":
+        step, start, end = f"(turn ({name} so-far (car rest)) (cdr rest))", "(car t)", f"({name} so-far rest)"
+    else:
+        step = f"(turn (car rest) (cdr rest) (if ({name} so-far (car rest)) holds #f))"
+        start, end = "(car t)", f"(if ({name} so-far rest) holds #f)"
+        alone = (
+            "(let* ((x (real t))) #t)" if row.nullary is None else "(if (null? t) #t (let ((x (real t))) #t))"
+        )
+    parameters, first = ("so-far rest", "") if row.variadic == "left" else ("so-far rest holds", " #t")
+    return f"""(lambda (t)
+        (if (pair? t)
+            (letrec ((turn (lambda ({parameters}) (if (pair? rest) {step} {end}))))
+              (turn {start} (cdr t){first}))
+            {alone}))"""
