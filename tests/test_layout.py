@@ -41,7 +41,7 @@ ROOMS = (
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
-        "effects dead_code merge_functions inlining common_subexpressions scalar_replacement reboxing "
+        "acting dead_code merge_functions inlining common_subexpressions scalar_replacement reboxing "
         "rematerialization step_counts optimize peel_invariants fuse_derivatives matrix_products reindex "
         "fuse_loops sparse uniqueness buffer_reuse triangles",
     ),

@@ -16,7 +16,7 @@ analysis cost more than the calls did.)
 
 An error of the program makes compiled code give up, and tier 0 runs the call again to say what it is: there is one place
 that words errors. How compiled code takes over is in preemption.py; that effects happen once though a call runs twice, in
-effects.py.
+acting.py.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from vlad.compile.ir.program import (
     inner_blocks,
 )
 from vlad.compile.ir.rewriting import replace_leaves, same_operands
-from vlad.compile.passes.effects import acting_functions
+from vlad.compile.passes.acting import acting_functions
 from vlad.control.gil_yield import make_way
 from vlad.data.values import TRUE, Boolean
 

@@ -34,7 +34,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import fixed_cells, reachable, substitute
-from vlad.compile.passes.effects import total_functions
+from vlad.compile.passes.acting import total_functions
 
 
 def drop_dead(program: Program) -> None:

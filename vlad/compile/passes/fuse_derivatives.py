@@ -26,7 +26,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import callees, looping, put, reachable, same_operands, substitute
-from vlad.compile.passes.effects import acting_functions, answers
+from vlad.compile.passes.acting import acting_functions, answers
 from vlad.compile.passes.inlining import LARGEST
 from vlad.core.types import Type
 from vlad.data.values import ZERO, Code

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vlad.compile.ir.program import Function, Invoke, Program, TailInvoke, blocks, makes, statements
 from vlad.compile.ir.rewriting import callees, looping, put, put_last, reachable
-from vlad.compile.passes.effects import answers
+from vlad.compile.passes.acting import answers
 
 SMALL = 40  # statements of a function that is inlined wherever it is called
 LARGEST = 4000  # statements of a function into which others are inlined

@@ -31,7 +31,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import Copy, reachable, replace_leaves
-from vlad.compile.passes.effects import acting_functions
+from vlad.compile.passes.acting import acting_functions
 from vlad.core.types import Cell
 
 LIBRARY_CALL = re.compile(r"\b(?!fabs)[a-z_]\w*\(")
