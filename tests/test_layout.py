@@ -25,7 +25,10 @@ ROOMS = (
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "loop_nests nodes names text types check passes resolve simplify"),
-    ("vlad.expand", "scope macros normalize patterns arity items forms"),
+    (
+        "vlad.expand",
+        "scope macros normalize patterns arity items expander binding_forms data_forms conditional_forms forms",
+    ),
     ("vlad.ad", "vector_space rules reverse forward"),
     ("vlad.messages", "other_languages spelling hints"),
     (

@@ -39,7 +39,8 @@ from vlad.data.write import written
 from vlad.evaluate.limits import Interrupted, Limits, deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.arity import Signature, signature
-from vlad.expand.forms import KEYWORDS, expand_form, made
+from vlad.expand.expander import made
+from vlad.expand.forms import KEYWORDS, expand_form
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
 from vlad.messages.hints import clarify, show_call, speak_of_call, tell_number
