@@ -60,7 +60,10 @@ ROOMS = (
         "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "
         "compiling",
     ),
-    ("vlad.session", "library session_lock lifecycle asynchronous namespace session"),
+    (
+        "vlad.session",
+        "library session_lock lifecycle asynchronous files calls suggestions top_level programs showing namespace session",
+    ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
