@@ -1,7 +1,7 @@
 """The machine: applying procedures. Entries, tuples, tail calls, depth.
 
 The one place that knows both code and J: it makes the entries of transformed code when they are asked for, out of what `ad/`
-answers, once a code. Called by session.py; rows that call procedures are handed this machine.
+answers, once a code. Called by session/; rows that call procedures are handed this machine.
 
 Tail calls: a procedure that ends in a call to another stores it in the register T and returns T; whoever called it in
 other than tail position goes on with `bounce`. Depth: emitted functions call each other directly, Python to Python, which

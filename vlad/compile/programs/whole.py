@@ -1,7 +1,7 @@
 """A program as a whole: all that its top level does, analysed and compiled as one, for `vlad check` and `vlad build`.
 
-In: the steps of a program in order, as session.py reads them; its procedures are values by then.  Out: what is known of them,
-or a program or library that stands alone. A global that is no procedure is computed when the program runs: it is stored
+In: the steps of a program in order, as session/programs.py notes them; its procedures are values by then.  Out: what is known
+of them, or a program or library that stands alone. A global that is no procedure is computed when the program runs: it is stored
 once, and loaded where it is used. Raises VladError where a program cannot stand alone.
 """
 
