@@ -9,7 +9,7 @@ import tempfile
 
 from vlad.data.errors import VladError
 from vlad.data.write import string_text
-from vlad.session.session import load as read_text
+from vlad.session.files import load as read_text
 
 from .asking import wanted
 from .command import FILES, MODULES, NOTHING, Theme

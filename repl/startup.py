@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from vlad.session.session import load
+from vlad.session.files import load
 
 from .commands import run
 from .shell import Shell

@@ -25,7 +25,10 @@ ROOMS = (
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
     ("vlad.core", "loop_nests nodes names text types check passes resolve simplify"),
-    ("vlad.expand", "scope macros normalize patterns arity items forms"),
+    (
+        "vlad.expand",
+        "scope macros normalize patterns arity items expander binding_forms data_forms conditional_forms forms",
+    ),
     ("vlad.ad", "vector_space rules reverse forward"),
     ("vlad.messages", "other_languages spelling hints"),
     (
@@ -61,7 +64,10 @@ ROOMS = (
         "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "
         "compiling",
     ),
-    ("vlad.session", "library session_lock lifecycle asynchronous namespace session"),
+    (
+        "vlad.session",
+        "library session_lock lifecycle asynchronous files calls suggestions top_level programs showing namespace session",
+    ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),

@@ -21,7 +21,8 @@ from vlad.data.errors import VladError
 from vlad.evaluate.errors.replay import Beginning, Frames
 from vlad.evaluate.limits import Limits, Told
 from vlad.messages.spelling import nearest
-from vlad.session.session import Session, not_read
+from vlad.session.files import not_read
+from vlad.session.session import Session
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands

@@ -2,7 +2,7 @@
 
 In: core, and a procedure and its argument.  Out: codes and closures; the answer, under the limits and with errors explained. The
 one place that knows both code and J: it makes the code of a transform when it is asked for, out of what `ad/` answers, once a
-code. Called by session.py; rows that call procedures are handed this machine. How a code is entered is in entries.py.
+code. Called by session/; rows that call procedures are handed this machine. How a code is entered is in entries.py.
 
 Depth: emitted functions call each other directly, Python to Python, which takes no C stack, so depth is bounded by memory and by
 the limit of limits.py.

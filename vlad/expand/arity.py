@@ -2,8 +2,8 @@
 
 The tuple rule knows no numbers of arguments: `(f a b c)` is f of (a . (b . c)), and a parameter list takes that apart as far as
 it goes. So nothing is counted while a program runs. After an error, evaluate/errors/explain.py and
-compile/analysis/abstract_interpreter.py ask here how to speak of arguments as people count them; forms.py asks for calls with
-keywords.
+compile/analysis/abstract_interpreter.py ask here how to speak of arguments as people count them; expander.py asks for calls
+with keywords.
 """
 
 from __future__ import annotations

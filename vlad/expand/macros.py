@@ -2,7 +2,7 @@
 
 A name that a template inserts gets a mark of this very expansion. A marked name that no local binding has is looked up without
 its last mark where the macro was defined; so templates see their own surroundings, and what they bind captures nothing
-of the user's (Clinger & Rees 1991, in the form of renaming). Called by forms.py.
+of the user's (Clinger & Rees 1991, in the form of renaming). Called by expander.py.
 
 What a template inserts keeps the template's place, and knows that of the use (`ExpandedSpan`); what the user wrote keeps its own.
 """

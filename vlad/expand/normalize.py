@@ -1,6 +1,7 @@
 """Nested expressions → A-normal form: a body under construction, and definitions that refer to each other.
 
-Called by forms.py, which expands subexpressions into such a body from left to right. Knows no keyword.
+Called by expander.py and by the functions of keywords, which expand subexpressions into such a body from left to right. Knows no
+keyword.
 """
 
 from __future__ import annotations

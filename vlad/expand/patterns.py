@@ -1,7 +1,8 @@
 """Parameter patterns → variables and bindings that take the argument apart.
 
 Core's lambdas have variables for parameters, by the tuple rule; what is deeper in a pattern is done by bindings at the head of
-the body (language: dialect, section 4). Called by forms.py for lambda, let, define and do.
+the body (language: dialect, section 4). Called by expander.py for lambda, define and do, by
+binding_forms.py for let and let*.
 """
 
 from __future__ import annotations

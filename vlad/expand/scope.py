@@ -1,6 +1,6 @@
 """What names mean: modules, which hold top-level names, and scopes, which hold local ones.
 
-Made by the session (modules) and by forms.py (scopes); a module knows nothing of files.
+Made by the session (modules) and by the expander (scopes); a module knows nothing of files.
 """
 
 from __future__ import annotations

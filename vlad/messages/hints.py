@@ -1,7 +1,8 @@
 """An error in words that are in the user's own text: what an unbound name was meant to be; which call of the library failed; the
 way to what was meant.
 
-In: an error, and what is known where it happened.  Out: the same error, made clearer. Called by session.py, once it is there.
+In: an error, and what is known where it happened.  Out: the same error, made clearer. Called by session/suggestions.py, once it
+is there.
 Or in: the operands that did not suit.  Out: the words for them. Called where such an error is made (primitives/, evaluate/).
 """
 

@@ -13,7 +13,7 @@
     callable          procedure of the session that it is given to (host.py)
     Opaque(x)         host object, which comes back as x
 
-Called by session.py. Raises NoCounterpart, which is a VladError and a TypeError, for a Python value that has none: what is a
+Called by session/. Raises NoCounterpart, which is a VladError and a TypeError, for a Python value that has none: what is a
 number to Python alone, such as a Decimal, would not be one to derivatives, so nobody makes a host object of it unasked.
 """
 
@@ -53,7 +53,7 @@ from vlad.python.procedure_docs import code_of, doc_of, headline, place_of, pyth
 
 
 class Apply(Protocol):
-    """How Python calls procedures of a session (session.Calls)."""
+    """How Python calls procedures of a session (session/calls.py)."""
 
     session: Any
     repeats: bool  # is an evaluation made again, whose effects are done?

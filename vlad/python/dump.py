@@ -1,7 +1,7 @@
 """Values → text that another process, machine or day can read: closures with all that they reach. docs/saving.md has the format.
 
 In: a value that Python holds.  Out: the text, which load.py reads. Called by programs (`vlad.dumps`) and, for pickle, by
-session.py.
+session/calls.py.
 
 It goes twice over what a value reaches. The first time notes what is met more than once, which lambdas need a name, and which
 globals are reached; the second time writes, each thing behind what it speaks of.

@@ -1,7 +1,8 @@
 """What Python gives to scripts: its functions as procedures, and as primitives with derivative rules.
 
 In: Python callables.  Out: procedures of one session. Each applies a row (values.Primitive) that is made here, when the program
-runs, and that no table lists; the transforms, the evaluator and the compiler treat it like any other. Called by session.py.
+runs, and that no table lists; the transforms, the evaluator and the compiler treat it like any other. Called by
+session/calls.py.
 
 A Python function alone is a row with an effect, whose derivative is refused. A primitive (stating.py) is a row without one, whose
 rules become texts, as the table's are (rules.py).

@@ -1,7 +1,7 @@
 """The standard library's files. A definition is read when its name is first used.
 
-Out: texts, by the names that they define. Called by session.py, for all sessions of a process: the files are read once, in
-whatever thread asks first.
+Out: texts, by the names that they define. Called by top_level.py and suggestions.py. One index serves all sessions of a process:
+the files are read once, in whatever thread asks first.
 """
 
 from __future__ import annotations

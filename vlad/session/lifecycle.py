@@ -87,8 +87,7 @@ def _leave(session: Any, gone: Gone) -> None:
         _sessions.discard(session)
     session._calls.close()
     session.machine = session.tiers = session.module = session.library = session.basis = gone
-    session._lock = session._calls = gone
-    session._modules = {}
+    session._lock = session._calls = session._top_level = gone
 
 
 # Processes that are forked. Other threads are not there, but what they held is held, and what they were at is half done.

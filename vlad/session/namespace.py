@@ -1,7 +1,7 @@
 """The globals of a session, as Python sees them: items, attributes, names.
 
 In: names, and values of Python's.  Out: values of Python's. Called by programs, as the part of a session that this is
-(session.py); what evaluating does to globals is there.
+(session.py); what evaluating does to globals is in top_level.py.
 
 Items are any global that a program may use, the language's own included; what is iterated, counted and deleted are those of the
 program. Attributes are the same in Python's spelling, underscores for hyphens, behind what a session has of its own.
@@ -13,14 +13,15 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, TypeVar
 
 from vlad.data.errors import NoCounterpart, UnknownAttribute, UnknownName
-from vlad.data.values import Global, Primitive, Value, is_pair, is_procedure, look
+from vlad.data.values import Primitive, Value, is_pair, is_procedure, look
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.forms import refuse_keyword
 from vlad.expand.scope import Module
 from vlad.messages.hints import hint_for
-from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.python.convert import from_python, to_python
 from vlad.session.library import Library
+from vlad.session.suggestions import known_names
+from vlad.session.top_level import TopLevel
 
 F = TypeVar("F")
 
@@ -36,6 +37,7 @@ class Namespace:
     _lock: Any
     _calls: Any
     _library: Library
+    _top_level: TopLevel
     _own: ClassVar[
         frozenset[str]
     ]  # the attributes that the class and those above it declare; they are no globals
@@ -103,10 +105,7 @@ class Namespace:
 
     def known_names(self) -> set[str]:
         """Every name that a program may use here: for suggestions and completion."""
-        rows = {name for name, row in TABLE.items() if not row.hidden}
-        defined = {name for name, cell in self.module.cells.items() if hasattr(cell, "value")}
-        library = {name for name in self._library.names() if not name.startswith("%")}
-        return rows | set(PROCEDURES) | library | {"J"} | defined
+        return known_names(self.module, self._library)
 
     def _unknown(self, name: object) -> UnknownName:
         hint = hint_for(name, self.known_names()) if isinstance(name, str) else "a name is a string"
@@ -165,7 +164,7 @@ class Namespace:
         """Define a global by a value of the language: what the prompt calls `_`, say."""
         with self._lock:
             cell = self.module.define(name)
-            self._define(cell, value)
+            self._top_level.define(cell, value)
             cell.primitive = primitive_of(value)
 
     def unbind(self, name: str) -> None:
@@ -182,13 +181,6 @@ class Namespace:
         """What a name of the library means, whatever the program made of it."""
         with self._lock:
             return self.library.cell(name).value
-
-    def _define(self, cell: Global, value: Value) -> None:
-        """Give a global its value. Compiled code that relied on another one is forgotten."""
-        is_new = not hasattr(cell, "value")
-        cell.value = value  # first: who compiles beside us reads it from now on
-        if not is_new:
-            self.tiers.redefined(cell)
 
     def _as_python(self, value: Value) -> Any:
         """The Python value, within the limits: of what shares its parts it may be large without end."""

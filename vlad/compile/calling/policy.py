@@ -1,6 +1,6 @@
 """When to compile: the policy between tier 0 and tier 1.
 
-In: a procedure and its argument, from outside.  Out: its answer, whoever computed it. Called by session.py in place of the
+In: a procedure and its argument, from outside.  Out: its answer, whoever computed it. Called by session/ in place of the
 machine's own `apply`.
 
     evaluate   never

@@ -1,6 +1,6 @@
 """A program as a whole: the analysis of all that its top level does, as one, for `vlad check` and `vlad build`.
 
-In: the steps of a program in order, as session.py reads them; its procedures are values by then.  Out: their types, and
+In: the steps of a program in order, as session/programs.py notes them; its procedures are values by then.  Out: their types, and
 first-order code. Called by check.py, build.py and export.py. A global that is no procedure is computed when the program runs: it
 is stored once, and loaded where it is used. Raises Refused where the analysis has no end.
 """

@@ -1,0 +1,443 @@
+"""The expander: expressions, calls and bodies → core, in a scope.
+
+In: syntax, the scope that it stands in, and what keywords mean.  Out: right-hand sides, with the body that they need. Called by
+forms.py for each top-level form, and by the functions of keywords (binding_forms.py, conditional_forms.py, data_forms.py) for
+the parts of their forms. Of keywords it knows those alone of which bodies are made: begin, define, define-syntax, syntax-rules.
+
+The order of evaluation is fixed here: operator, then operands from left to right. Expanding costs Python frames for nested
+forms, never C stack, so programs may nest as deeply as memory allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from vlad.core.names import make_lambda
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Body,
+    Call,
+    Constant,
+    GlobalReference,
+    Lambda,
+    Rhs,
+    Variable,
+    WrittenName,
+)
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+from vlad.data.values import NIL, UNSPECIFIED, symbol
+from vlad.expand.arity import FOR_TENSORS, of_row, takes_lists, wrong_number
+from vlad.expand.macros import (
+    ExpandedSpan,
+    Expansions,
+    Macro,
+    invalid,
+    parse_rules,
+    text_of,
+    user_span,
+)
+from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom, as_result, for_effect
+from vlad.expand.patterns import Patterns, ProcedureSpan
+from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
+from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
+
+DEEPEST_EXPANSION = 20_000
+UNSPECIFIED_ATOM = Constant(UNSPECIFIED)
+_VALUES = (Variable, Pending, TopLevel)  # what names mean that are values
+
+# What a keyword means. It gets the expander, the form, its scope, the body under construction, and the name that the value will
+# have.
+KeywordFunction: TypeAlias = Callable[["Expander", Form, Scope, Out, str], Rhs]
+
+
+class _Core(Name):
+    """A keyword that the expander itself inserts: it means the keyword whatever is bound."""
+
+    __slots__ = ()
+
+
+def made(keyword: str, span: Span, *items: Syntax) -> Form:
+    """A form that the expander itself makes up."""
+    return Form((_Core(symbol(keyword), span), *items), None, span)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Of a body: a definition, with what its name means meanwhile, or an expression."""
+
+    name: Name | None
+    pending: Pending | None
+    value: Syntax
+
+
+class Expander:
+    """What expanding one top-level form needs.
+
+    keywords    what each keyword means
+    as_values   the procedures that some of these meanings are where a value is wanted
+    """
+
+    def __init__(
+        self, module: Module, keywords: Mapping[str, KeywordFunction], as_values: Mapping[Any, str]
+    ) -> None:
+        self.module = module
+        self.keywords = keywords
+        self.as_values = as_values
+        self.outside = Scope(module)
+        self.expansions = Expansions()
+
+    # What a name means here.
+
+    def meaning(self, name: Name, scope: Scope) -> Any:
+        """A Variable or Pending, a Macro, a keyword's function, or a TopLevel name."""
+        if type(name) is _Core:
+            return self.keywords[name.symbol.name]
+        found = local_meaning(name, scope)
+        if type(found) is not TopLevel:
+            return found
+        macro = found.module.macro(found.name)
+        if macro is not None:
+            return macro
+        if found.name in self.keywords and found.module.is_inherited(found.name):
+            return self.keywords[found.name]
+        return found
+
+    def same(self, a: Name, scope_of_a: Scope, b: Name, scope_of_b: Scope) -> bool:
+        """Do two names mean the same, each in its scope?"""
+        means_a, means_b = self.meaning(a, scope_of_a), self.meaning(b, scope_of_b)
+        if type(means_a) is TopLevel and type(means_b) is TopLevel:
+            return means_a.name == means_b.name
+        return means_a is means_b
+
+    def is_word(self, syntax: Syntax, word: str, scope: Scope) -> bool:
+        """Is this `else` or `=>`, and not a local name that looks like it?"""
+        if not isinstance(syntax, Name) or syntax.symbol.name != word:
+            return False
+        return type(self.meaning(syntax, scope)) is TopLevel
+
+    def expanded(self, syntax: Syntax, scope: Scope) -> tuple[Syntax, Any]:
+        """The syntax with macro uses at its head expanded, and what its operator then means, if that is a name."""
+        while isinstance(syntax, Form):
+            if isinstance(syntax.tail, Form):
+                syntax = Form((*syntax.items, *syntax.tail.items), syntax.tail.tail, syntax.span)
+                continue
+            head = syntax.items[0] if syntax.items else None
+            if not isinstance(head, Name):
+                return syntax, None
+            meaning = self.meaning(head, scope)
+            if type(meaning) is not Macro:
+                return syntax, meaning
+            if type(syntax.span) is ExpandedSpan and syntax.span.depth >= DEEPEST_EXPANSION:
+                raise endless(meaning, syntax.span)
+            syntax = self.expansions.expand(meaning, syntax, scope, self.same)
+        return syntax, None
+
+    # Expressions.
+
+    def expression(self, syntax: Syntax, scope: Scope, out: Out, name: str = "") -> Rhs:
+        """The right-hand side of an expression; what it needs goes before it into `out`. A lambda takes the name."""
+        if isinstance(syntax, Name):
+            return self.reference(syntax, self.meaning(syntax, scope))
+        if isinstance(syntax, Literal):
+            return Constant(syntax.value)
+        syntax, meaning = self.expanded(syntax, scope)
+        if not isinstance(syntax, Form):
+            return self.unlisted(syntax, scope, out, name)
+        if not syntax.items:
+            raise invalid(syntax, "the empty list as a value is written '()")
+        if meaning is None or type(meaning) in _VALUES:
+            return self.call(syntax, meaning, scope, out, name)
+        if syntax.tail is not None:
+            raise invalid(syntax, f"`{syntax.items[0]}` is a keyword: no dot in its form")
+        rhs: Rhs = meaning(self, syntax, scope, out, name)
+        return rhs
+
+    def unlisted(self, syntax: Syntax, scope: Scope, out: Out, name: str) -> Rhs:
+        if isinstance(syntax, TensorLiteral):
+            check_tensor(syntax)
+            return Call(self.top_reference("tensor", syntax.span), (Constant(datum(syntax)),), syntax.span)
+        if isinstance(syntax, Keyword):
+            raise invalid(syntax, f"#:{syntax.name} stands before an operand: (f x #:{syntax.name} value)")
+        return self.expression(syntax, scope, out, name)
+
+    def atom(self, syntax: Syntax, scope: Scope, out: Out, name: str = "t") -> Atom:
+        return as_atom(self.expression(syntax, scope, out), out, name)
+
+    def arm(self, syntax: Syntax, scope: Scope) -> Body:
+        out: Out = []
+        result = as_result(self.expression(syntax, scope, out), out)
+        return Body(tuple(out), result)
+
+    def reference(self, name: Name, meaning: Any) -> Atom:
+        if type(meaning) is Variable:
+            return meaning
+        if type(meaning) is TopLevel:
+            return GlobalReference(meaning.module.cell(meaning.name), name.span)
+        if type(meaning) is Pending:
+            return meaning.mention(name.span)
+        if meaning in self.as_values:
+            return self.top_reference(self.as_values[meaning], name.span)
+        kind = "macro" if type(meaning) is Macro else "keyword"
+        raise invalid(name, f"`{name}` is a {kind}, not a value: it stands first in a form")
+
+    def top_reference(self, name: str, span: Span) -> GlobalReference:
+        return GlobalReference(self.module.cell(name), span)
+
+    def call(self, form: Form, meaning: Any, scope: Scope, out: Out, name: str) -> Rhs:
+        items = form.items if form.tail is None else (*form.items, form.tail)
+        first = items[0]
+        if isinstance(first, Name):
+            operator = self.reference(first, meaning)
+        else:
+            operator = self.atom(first, scope, out, "operator")
+        if any(type(item) is Keyword for item in items):
+            return self.keyword_call(form, operator, scope, out, name)
+        operands = [self.atom(item, scope, out) for item in items[1:]]
+        if isinstance(operator, GlobalReference):
+            self.check_named(form, operator, operands)
+            if self.module.is_inherited(operator.cell.name):
+                return self.of_lists(operator, operands, form.span, out)
+        return Call(operator, tuple(operands) or (Constant(NIL),), form.span)
+
+    def check_named(self, form: Form, operator: GlobalReference, operands: list[Atom]) -> None:
+        """What has a name is given by it. Without names it would be taken for that just where nothing is missing; any other
+        number is told when the call fails. (Where an operand has no meaning yet, that is told first: `(sum t :axis 0)`.)"""
+        row = operator.cell.primitive
+        if (
+            row is not None
+            and row.keywords
+            and form.tail is None
+            and len(operands) == len(row.operands)
+            and all(type(one) is not GlobalReference or hasattr(one.cell, "value") for one in operands)
+        ):
+            raise wrong_number(of_row(row), len(operands), span=form.span)
+
+    def of_lists(self, operator: GlobalReference, operands: list[Atom], span: Span, out: Out) -> Rhs:
+        """The library's append, map and for-each of any number of lists: by the tuple rule alone `(map f a b)` could not
+        be told from a call on one list (a . b)."""
+        name, count = operator.cell.name, len(operands)
+        if takes_lists(name, count):
+            if name == "append":
+                result: Rhs = operands[-1] if operands else Constant(NIL)
+                for operand in reversed(operands[:-1]):
+                    result = Call(operator, (operand, as_atom(result, out)), span)
+                return result
+            operator = self.top_reference(f"{name}{count - 1}", operator.span or span)
+        return Call(operator, tuple(operands) or (Constant(NIL),), span)
+
+    def keyword_call(self, form: Form, operator: Atom, scope: Scope, out: Out, name: str) -> Rhs:
+        """Operands by name are put in the order of the row, with defaults where they are missing. A lambda that is given a
+        derivative takes the name: what it is called with is said of it."""
+        if form.tail is not None:
+            raise invalid(
+                form.tail,
+                "a call with operands by name has no dot: each operand is written, as in (f x #:axis 0)",
+            )
+        row = operator.cell.primitive if isinstance(operator, GlobalReference) else None
+        operands: list[Atom] = []
+        named: dict[str, Atom] = {}
+        expected: Keyword | None = None
+        for item in form.items[1:]:
+            if isinstance(item, Keyword):
+                if row is None or not row.keywords:
+                    raise unknown_name(
+                        form, item, f"takes no operand #:{item.name}{self.for_tensors(operator)}"
+                    )
+                if expected is not None or item.name not in row.keywords or item.name in named:
+                    break
+                expected = item
+            elif expected is not None:
+                named[expected.name] = self.atom(item, scope, out)
+                expected = None
+            else:
+                own_name = name if row is not None and row.name == "with-derivative" else ""
+                operands.append(as_atom(self.expression(item, scope, out, own_name), out, "t"))
+        else:
+            item = expected or form
+        if row is None or item is not form:
+            known = " ".join(["#:" + name for name in row.keywords]) if row is not None else ""
+            raise unknown_name(form, item, f"knows the operands {known}, each once and before its value")
+        taken = of_row(row)
+        if len(operands) != taken.count:
+            raise wrong_number(taken, len(operands), span=form.span)
+        operands += [named.get(name, Constant(default)) for name, default in row.keywords.items()]
+        return Call(operator, tuple(operands), form.span)
+
+    def for_tensors(self, operator: Atom) -> str:
+        """What may have been meant by the library's procedure of a name; those of tensors have operands by name."""
+        if isinstance(operator, GlobalReference) and self.module.is_inherited(operator.cell.name):
+            way = FOR_TENSORS.get(operator.cell.name)
+            return f"; {way}" if way else ""
+        return ""
+
+    def apply(self, name: str, operands: tuple[Atom, ...], span: Span) -> Apply:
+        """A primitive itself, whatever its name means in the program."""
+        return Apply(self.module.primitives[name], operands, span)
+
+    # Bodies.
+
+    def procedure(
+        self, parameters: Syntax, body: tuple[Syntax, ...], scope: Scope, name: str, whole: Form
+    ) -> Lambda:
+        inner = scope.inner()
+        out: Out = []
+        patterns = Patterns(inner, self.module.primitives, parameters)
+        variables = patterns.parameters(name, out)
+        result = self.body(body, inner, out, whole)
+        inner.leave()
+        return make_lambda(variables, result, name, ProcedureSpan(whole.span, name, parameters))
+
+    def body(self, forms: tuple[Syntax, ...], scope: Scope, out: Out, whole: Form) -> Body:
+        """A body: definitions, which see each other, and expressions; the value is the last one's."""
+        result = as_result(self.sequence(forms, scope, out, whole), out)
+        return Body(tuple(out), result)
+
+    def sequence(self, forms: tuple[Syntax, ...], scope: Scope, out: Out, whole: Form, name: str = "") -> Rhs:
+        if len(forms) == 1 and not isinstance(forms[0], Form):
+            return self.expression(forms[0], scope, out, name)
+        inner = scope.inner()
+        group = Group()
+        parts = self.parts(forms, inner, group)
+        if not parts or parts[-1].name is not None:
+            raise invalid(whole, "a body ends with an expression, its value")
+        at = len(parts)
+        while at and parts[at - 1].name is None:
+            at -= 1
+        self.recursive(parts[:at], inner, group, out)
+        for part in parts[at:-1]:
+            for_effect(self.expression(part.value, inner, out), out)
+        rhs = self.expression(parts[-1].value, inner, out, name)
+        inner.leave()
+        return rhs
+
+    def parts(self, forms: tuple[Syntax, ...], scope: Scope, group: Group) -> list[_Part]:
+        """The forms of a body with macros expanded, `begin`s opened, names bound and local macros noted."""
+        parts: list[_Part] = []
+        work = list(reversed(forms))
+        while work:
+            form, meaning = self.expanded(work.pop(), scope)
+            if isinstance(form, Form) and meaning is begin and form.tail is None and len(form.items) > 1:
+                work += reversed(form.items[1:])
+            elif isinstance(form, Form) and meaning is define_syntax:
+                name, macro = self.macro_definition(form, scope)
+                self.declare(name, macro, scope)
+            elif isinstance(form, Form) and meaning is define:
+                name, value = self.definition(form)
+                parts.append(self.pending(name, value, scope, group))
+            else:
+                parts.append(_Part(None, None, form))
+        return parts
+
+    def pending(self, name: Name, value: Syntax, scope: Scope, group: Group) -> _Part:
+        pending = Pending(Variable(WrittenName(name.symbol.name)), group)
+        self.declare(name, pending, scope)
+        return _Part(name, pending, value)
+
+    def declare(self, name: Name, meaning: Any, scope: Scope) -> None:
+        if scope.has_own(name):
+            message = f"Duplicate variables: {name}"
+            raise VladError("duplicate-variables", message, name.span, hint=f"`{name}` is bound twice here")
+        scope.bind(name, meaning)
+
+    def recursive(self, parts: list[_Part], scope: Scope, group: Group, out: Out) -> None:
+        """letrec*: expand the values, with all the names pending; put them in order; then the names are known."""
+        items = []
+        for part in parts:
+            group.mentions = {}
+            own: Out = []
+            name = "" if part.name is None else part.name.symbol.name
+            rhs = self.expression(part.value, scope, own, name)
+            variable = None if part.pending is None else part.pending.variable
+            items.append(Defined(variable, tuple(own), rhs, group.mentions))
+        arrange(items, out)
+        for part in parts:
+            if part.name is not None and part.pending is not None:
+                scope.bind(part.name, part.pending.variable)
+
+    def definition(self, form: Form) -> tuple[Name, Syntax]:
+        """The name and the value of a definition; curried heads become nested lambdas."""
+        shape = "(define NAME VALUE) or (define (NAME PARAMETER ...) BODY ...)"
+        if len(form.items) < 3 or form.tail is not None:
+            raise invalid(form, shape)
+        head, body = form.items[1], form.items[2:]
+        if isinstance(head, Name):
+            if len(body) != 1:
+                raise invalid(form, shape)
+            return head, body[0]
+        while isinstance(head, Form) and head.items:
+            parameters = Form(head.items[1:], head.tail, head.span)
+            body = (made("lambda", form.span, parameters, *body),)
+            head = head.items[0]
+        if not isinstance(head, Name):
+            raise invalid(form, shape)
+        return head, body[0]
+
+    def macro_definition(self, form: Form, scope: Scope) -> tuple[Name, Any]:
+        if len(form.items) != 3 or not isinstance(form.items[1], Name) or form.tail is not None:
+            raise invalid(form, "(define-syntax NAME (syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...))")
+        return form.items[1], self.transformer(form.items[1], form.items[2], scope, scope)
+
+    def transformer(self, name: Name, spec: Syntax, scope: Scope, defined_in: Scope) -> Any:
+        """What a macro's name comes to mean: a Macro, or what another macro or keyword means."""
+        spec, meaning = self.expanded(spec, scope)
+        if isinstance(spec, Form) and meaning is syntax_rules:
+            return parse_rules(name.symbol.name, spec, defined_in)
+        if isinstance(spec, Name):
+            meaning = self.meaning(spec, scope)
+            if type(meaning) not in _VALUES:
+                return meaning
+        raise invalid(
+            spec, "a macro is (syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...) or another macro's name"
+        )
+
+
+def unknown_name(form: Form, item: Syntax, hint: str) -> VladError:
+    """Of an operand by name; `hint`: what of the operator is to be known."""
+    message = f"Invalid expression: {text_of(form)}"
+    return VladError("unknown-keyword", message, item.span, hint=f"{text_of(form.items[0])} {hint}")
+
+
+def endless(macro: Macro, span: Span) -> VladError:
+    return VladError(
+        "endless-macro", f"The macro {macro.name} expands without end", user_span(span),
+        hint="one of its templates uses it again without getting smaller",
+    )  # fmt: skip
+
+
+def check_tensor(literal: TensorLiteral) -> None:
+    """The entries of a tensor literal are numbers."""
+    work: list[Syntax] = [literal]
+    while work:
+        item = work.pop()
+        if isinstance(item, TensorLiteral):
+            work += reversed(item.items)
+        elif not isinstance(item, Literal) or type(item.value) is not float:
+            if item.span.text.startswith(","):
+                raise invalid(item, "the numbers of a tensor literal are separated by blanks")
+            raise invalid(item, "a tensor literal holds numbers; compute with (tensor (list …))")
+
+
+# The keywords of which bodies are made; `Expander.parts` knows them by what they mean. Here they stand where a value is wanted.
+
+
+def begin(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    if len(form.items) < 2:
+        raise invalid(form, "(begin EXPRESSION ...)")
+    return x.sequence(form.items[1:], scope, out, form, name)
+
+
+def define(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    x.definition(form)
+    raise invalid(form, "a definition stands at top level or in a body, not where a value is needed")
+
+
+def define_syntax(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    raise invalid(form, "a macro's definition stands at top level or in a body, not where a value is needed")
+
+
+def syntax_rules(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    raise invalid(form, "syntax-rules stands behind the name in define-syntax, let-syntax or letrec-syntax")

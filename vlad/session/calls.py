@@ -1,0 +1,87 @@
+"""Calls from Python: what a session hands to its procedures, by which they call back into it.
+
+In: procedures and arguments, as values of the language.  Out: answers, as values of the language or of Python. Called by
+`Procedure` (python/convert.py) and by whatever makes procedures of Python functions (python/host.py); made by session.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vlad.compile.calling.policy import Tiers
+from vlad.compile.calling.variants import Options
+from vlad.data.values import Primitive, Value
+from vlad.python.convert import Procedure
+
+
+class Calls:
+    """How Python calls procedures of a session: what `convert.Procedure` is handed.
+
+    unpickled   what pickle calls to make a procedure again of a text
+    """
+
+    def __init__(self, session: Any, unpickled: Callable[[str], Any]) -> None:
+        self.session = session
+        self.unpickled = unpickled
+        self.repeats = False
+        # of derivatives.py: procedures, and what was made of them
+        self.derived: dict[Any, tuple[Value, Value]] = {}
+        self._host: Any = None  # host.Host, once there is something to make a procedure of
+
+    def procedure(self, function: Callable[..., Any]) -> Value:
+        """A Python function, or a primitive made of one, as a procedure of the session."""
+        with self.session._lock:  # rules are tried
+            if self._host is None:
+                from vlad.python.host import Host
+
+                self._host = Host(self.session.machine, self)
+            return self._host.procedure(function)
+
+    def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
+        """A primitive as a procedure of operands with names, too (SystemProcedures.with_names)."""
+        with self.session._lock:
+            return self.session.machine.system.with_names(row, named)
+
+    def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
+        return self.session.apply(procedure, argument, options)
+
+    def answer(self, procedure: Value, argument: Value, options: Options | None = None) -> Any:
+        """What a call answers, as a Python value. The limits hold for both together."""
+        session = self.session
+        if session.machine.limits.are_watched:
+            with session._lock:
+                return session.machine.guarded(
+                    lambda: session._as_python(session.apply(procedure, argument, options))
+                )
+        value = session.apply(procedure, argument, options)
+        return value if type(value) is float else session._as_python(value)
+
+    def quicken(self, procedure: Procedure) -> None:
+        """Let a procedure call machine code without us, while that is up to date; if another thread has its turn, after a later
+        call."""
+        tiers, lock = self.session.tiers, self.session._lock
+        if not isinstance(tiers, Tiers) or not tiers.knows(procedure) or not lock.acquire(False):
+            return
+        try:
+            tiers.quicken(procedure)
+        finally:
+            lock.release()
+
+    def prepare(self, procedure: Procedure, operands: tuple[Value, ...]) -> None:
+        """Compile a procedure that has options for it. Raises VladError where that cannot be."""
+        session, options = self.session, procedure.options
+        assert options is not None
+        with session._lock:
+            session._top_level.suggesting(session.tiers.prepare, procedure.value, operands, options)
+            session.tiers.quicken(procedure)
+
+    def close(self) -> None:
+        self._host = None
+        self.derived.clear()
+
+    def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
+        """What pickle makes a procedure again with."""
+        from vlad.python.dump import dumps
+
+        return self.unpickled, (dumps(Procedure(procedure, self)),)

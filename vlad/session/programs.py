@@ -1,0 +1,122 @@
+"""Programs as a whole, for `vlad check` and `vlad build`: all that a file does, in order, without doing it.
+
+In: a file.  Out: what is known of its names, or files with machine code of it (compile/programs/). Called by session.py
+when it is first needed, for what checks and builds takes a while to import.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from vlad.compile.emit.c_text import identifier
+from vlad.compile.ir.refusals import Unavailable
+from vlad.compile.programs.build import program_text
+from vlad.compile.programs.check import check
+from vlad.compile.programs.export import Wanted, library_text
+from vlad.compile.programs.whole import Defined, Step, Steps
+from vlad.data.errors import VladError
+from vlad.data.source import Source
+from vlad.data.values import NIL, Value, is_procedure
+from vlad.expand.items import Definition, Expression
+from vlad.session.files import Path
+from vlad.session.top_level import TopLevel, is_written, only_lambda
+
+
+class Program:
+    """What a file does at its top level. Raises VladError where it cannot be read, or defines a name twice."""
+
+    def __init__(self, top_level: TopLevel, path: Path) -> None:
+        self._top_level = top_level
+        self._steps = Steps([], [])
+        top_level.note = self._note
+        try:
+            self._source = top_level.run_file(path, top_level.print)
+        finally:
+            top_level.note = None
+
+    def _note(self, item: Definition | Expression, shown: bool) -> None:
+        """Note what a form does, instead of doing it. Procedures are values at once."""
+        top_level, steps = self._top_level, self._steps
+        cell = item.cell if isinstance(item, Definition) else None
+        if cell is not None:
+            if steps.defines(cell):
+                raise VladError(
+                    "defined-twice",
+                    f"{cell.name} is defined a second time",
+                    item.span,
+                    hint="a program that is checked or built as a whole defines each name once",
+                )
+            lambda_ = only_lambda(item.body)
+            if lambda_ is not None:
+                top_level.define(cell, top_level.machine.top_level(lambda_))
+                steps.defined.append(Defined(cell, cell.value, item.span))
+                return
+        thunk = top_level.thunk(item.body, item.span)
+        shown = shown and cell is None
+        steps.steps.append(Step(cell, thunk, item.span, shown, is_written(item.body)))
+
+    def check(self) -> tuple[list[str], list[VladError]]:
+        """The types of definitions and expressions, a line each, and the type errors."""
+        with self._top_level.within(self._source.name):
+            report = check(self._top_level.machine, self._steps)
+        for error in report.errors:
+            if error.code == "unbound-variable" and error.hint is None:
+                self._top_level.suggestions.suggest(error)
+        return report.lines, list({str(error): error for error in report.errors}.values())
+
+    def build(self, output: str, exports: Mapping[str, bool], library: bool, native: bool) -> list[str]:
+        """Make a program of it, or a library of what it `exports`, with derivatives where the value is true; the files that were
+        written."""
+        from vlad.compile.native import toolchain  # subprocess; `check` needs none
+
+        machine, tiers = self._top_level.machine, self._top_level.tiers
+        if os.path.realpath(output) == os.path.realpath(self._source.name):
+            raise VladError(
+                "cannot-write", f"Cannot write: {output}", hint="it is the program that is to be built"
+            )
+        header = None
+        if library:
+            base = identifier(os.path.basename(output).partition(".")[0])
+            wanted = [self._wanted(name, derivatives) for name, derivatives in exports.items()]
+            text, header = library_text(machine, self._steps, wanted, base)
+        else:
+            text = program_text(machine, self._steps)
+        written_to = [output]
+        try:
+            toolchain.build_executable(
+                text,
+                output,
+                optimize=tiers.optimize,
+                fast_math=tiers.fast_math,
+                native=native,
+                shared=library,
+            )
+            if header is not None:
+                beside = os.path.splitext(output)[0] + ".h"
+                written_to.append(beside)
+                with open(beside, "w", encoding="utf-8") as file:
+                    file.write(header)
+        except Unavailable as unavailable:
+            raise VladError("no-compiler", f"Cannot build {self._source.name}: {unavailable}") from None
+        except OSError as error:
+            raise VladError("cannot-write", f"Cannot write: {output}", hint=error.strerror or "") from None
+        return written_to
+
+    def _wanted(self, name: str, derivatives: bool) -> Wanted:
+        """A procedure that a library is to export, with the means to make others of it."""
+        top_level = self._top_level
+        cell = top_level.module.cells.get(name)
+        value: Value = getattr(cell, "value", NIL)
+        if not is_procedure(value):
+            raise VladError(
+                "unbound-variable",
+                f"No procedure of that name: {name}",
+                hint="--export names one that the file defines",
+            )
+
+        def make(text: str) -> Value:
+            procedure = top_level.procedure(["f"], Source("<export>", text), top_level.library)
+            return top_level.machine.apply(procedure, value)
+
+        return Wanted(name, value, top_level.machine.core_of(value[0]).span, make, derivatives)

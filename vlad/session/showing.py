@@ -1,0 +1,64 @@
+"""The code of programs and procedures at the stages of `vlad show`.
+
+In: a text, or a procedure, and the name of a stage.  Out: core as text; types and C, as the tiers show them. Called by
+session.py, which sees to turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vlad.core.nodes import Body, Lambda
+from vlad.core.text import print_core
+from vlad.data.source import Source
+from vlad.data.values import Value, is_procedure, look
+from vlad.evaluate.machine import Machine
+from vlad.expand.items import Definition, Expression
+from vlad.session.top_level import TopLevel, only_lambda
+
+
+def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
+    """The core of each top-level form of a text. Definitions and expressions are not evaluated."""
+    for item in top_level.items(source, top_level.module):
+        if isinstance(item, Definition):
+            core = _text(top_level, only_lambda(item.body) or item.body)
+            yield f"(define {item.cell.name} {core})"
+        elif isinstance(item, Expression):
+            yield _text(top_level, item.body)
+        else:
+            top_level.execute(item, top_level.module, None)
+
+
+def procedures_at(top_level: TopLevel, source: Source, stage: str, wanted: str | None) -> Iterator[str]:
+    """The code of each procedure that a text defines, or of the wanted one. Expressions are not evaluated."""
+    for item in top_level.items(source, top_level.module):
+        if not isinstance(item, Expression):
+            top_level.execute(item, top_level.module, lambda value: None)
+        if not isinstance(item, Definition) or wanted not in (None, item.cell.name):
+            continue
+        if is_procedure(item.cell.value):
+            yield procedure_at(top_level, item.cell.value, stage, item.cell.name, ())
+
+
+def procedure_at(
+    top_level: TopLevel, value: Value, stage: str, name: str, operands: tuple[Value, ...]
+) -> str:
+    """The code of a procedure, as the definition of a name if there is one; types and c for operands like these, or reals."""
+    if stage in ("types", "c"):
+        return top_level.tiers.shown(look(value), stage, operands)
+    core = _text(top_level, core_at(top_level.machine, value, stage))
+    return f"(define {name} {core})" if name else core
+
+
+def core_at(machine: Machine, value: Value, stage: str) -> Lambda:
+    """The lambda of a procedure: as it is (core), or as its derivative (reverse, forward)."""
+    code = look(value)[0]
+    if stage == "reverse":
+        code = machine.tail_code(code)
+    elif stage == "forward":
+        code = machine.forward_code(code)
+    return machine.core_of(code)
+
+
+def _text(top_level: TopLevel, node: Lambda | Body) -> str:
+    return print_core(node, top_level.is_redefined)

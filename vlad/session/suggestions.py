@@ -1,0 +1,69 @@
+"""What a session adds to an error: at least the place of the form, and what the names of the program say about it.
+
+In: an error of an evaluation, and the form that it came from.  Out: the same error, made clearer by messages/hints.py. Called by
+top_level.py for whatever is evaluated, by session.py for calls, and by programs.py for what is checked.
+"""
+
+from __future__ import annotations
+
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_library, in_stdlib
+from vlad.data.values import NIL, Backtrace, is_procedure, look
+from vlad.evaluate.machine import Machine
+from vlad.expand.arity import Signature, signature
+from vlad.expand.forms import KEYWORDS
+from vlad.expand.scope import Module
+from vlad.messages.hints import clarify, show_call, speak_of_call, tell_number
+from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.python.procedure_docs import code_of
+from vlad.session.library import Library
+
+
+def known_names(module: Module, library: Library) -> set[str]:
+    """Every name that a program may use in a module."""
+    rows = {name for name, row in TABLE.items() if not row.hidden}
+    defined = {name for name, cell in module.cells.items() if hasattr(cell, "value")}
+    public = {name for name in library.names() if not name.startswith("%")}
+    return rows | set(PROCEDURES) | public | {"J"} | defined
+
+
+class Suggestions:
+    """For errors of programs in a module."""
+
+    def __init__(self, machine: Machine, module: Module, library: Library) -> None:
+        self.machine = machine
+        self.module = module
+        self.library = library
+
+    def suggest(self, error: VladError, span: Span | None = None) -> None:
+        """An error has at least the form's position, an unbound variable the nearest known name."""
+        if span is not None and (error.span in (None, error.entered) or in_library(error.span)):
+            if error.span is not None and in_stdlib(error.span) and not error.backtrace:
+                error.backtrace.append(Backtrace("the library", error.span))
+            error.span = span
+        if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
+            clarify(error, known_names(self.module, self.library), KEYWORDS, self._means_something)
+        elif error.code in ("invalid-argument", "bundle-do-not-conform"):
+            speak_of_call(error, self._is_of_library)
+        is_counted = tell_number(error, self._signature_of, self._call_of)
+        show_call(error, self._call_of, is_counted)
+
+    def _means_something(self, name: str) -> bool:
+        return (
+            name in KEYWORDS
+            or self.module.macro(name) is not None
+            or hasattr(self.module.cell(name), "value")
+        )
+
+    def _is_of_library(self, name: str) -> bool:
+        return self.module.is_inherited(name) and self.library.definition(name) is not None
+
+    def _signature_of(self, name: str) -> Signature | None:
+        """How a primitive or a procedure of the library is called; None of other names."""
+        cell = self.module.lookup(name) if self.module.is_inherited(name) else None
+        value = look(getattr(cell, "value", NIL))
+        return signature(self.machine, code_of(value)) if is_procedure(value) else None
+
+    def _call_of(self, name: str) -> str | None:
+        """How a procedure of the library is called, as its doc comment says; None of other names."""
+        return self.library.call(name) if self._is_of_library(name) else None

@@ -1,0 +1,355 @@
+"""Top-level forms, one after the other: definitions, expressions, includes, imports. Modules, and the names in them.
+
+In: texts and files, and the module that they are read in.  Out: what they define there, and the values of their expressions.
+Called by session.py, which sees to turns and limits; by programs.py and showing.py, which read a program for another end. It
+drives reader, expander and machine, and decides nothing that they decide.
+
+Forms and modules are one subject: to import a file, and to use a name of the library for the first time, is to execute forms.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias, TypeVar
+
+from vlad.compile.calling.policy import Tiers
+from vlad.control.frame_stack import with_room
+from vlad.core.names import make_lambda
+from vlad.core.nodes import Body, Call, GlobalReference, Lambda, Letrec, Variable
+from vlad.data.devices import CURRENT
+from vlad.data.errors import VladError
+from vlad.data.source import Source, Span
+from vlad.data.values import NIL, UNSPECIFIED, Global, Value, symbol
+from vlad.data.write import written
+from vlad.evaluate.limits import Interrupted, deep_recursion
+from vlad.evaluate.machine import Machine
+from vlad.expand.expander import made
+from vlad.expand.forms import KEYWORDS, expand_form
+from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
+from vlad.expand.scope import Module
+from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.reader.parser import Form, Name, Syntax, read
+from vlad.session.files import Path, find, found, load
+from vlad.session.library import Library
+from vlad.session.suggestions import Suggestions
+
+Answer = TypeVar("Answer")
+Show: TypeAlias = Callable[[Value], None] | None  # is given the value of each expression
+Note: TypeAlias = Callable[[Definition | Expression, bool], None]
+
+
+class TopLevel:
+    """The modules of a session, and what forms do in them.
+
+    permit      raises VladError where programs may not do something
+    path        gives the folders of `-I`
+    note        while it is there: is given each definition and expression, which is not done; and would its value be shown?
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        tiers: Tiers,
+        stdlib: Library,
+        permit: Callable[..., None],
+        path: Callable[[], list[str]],
+    ) -> None:
+        self.machine = machine
+        self.tiers = tiers
+        self.permit = permit
+        self.path = path
+        self.note: Note | None = None
+        self._stdlib = stdlib
+        self._loading: set[str] = set()
+        self._including: list[str] = []
+        self._files: dict[str, Module] = {}  # the modules of files, by their paths
+        self._imports: dict[tuple[str, str | None], Import] = {}  # of the program itself
+        self.basis = Module("basis", None, TABLE)
+        self.basis.autoload = self._load_basis
+        self.library = Module("library", self.basis)
+        self.library.autoload = self._load_library
+        self.module = Module("main", self.library)
+        self.module.on_redefine = self._redefined
+        self.suggestions = Suggestions(machine, self.module, stdlib)
+
+    def modules(self) -> list[Module]:
+        """Its own and those of files."""
+        return [self.basis, self.library, self.module, *self._files.values()]
+
+    # Names that every program knows.
+
+    def _load_basis(self, name: str) -> bool:
+        row = TABLE.get(name)
+        if row is not None and not row.hidden:
+            cell = self.basis.define(name)
+            cell.value, cell.primitive = self.machine.system.primitive_value(row), row
+            return True
+        if name == "J":
+            cell = self.basis.define(name)
+            cell.value, cell.primitive = self.machine.system.primitive_value(TABLE["*j"]), TABLE["*j"]
+            return True
+        if name in PROCEDURES:
+            self.basis.define(name).value = self.machine.system.procedure_value(name)
+            return True
+        return False
+
+    def _load_library(self, name: str) -> bool:
+        if name in self._loading:
+            return False
+        source = self._stdlib.definition(name)
+        if source is None:
+            return self._load_hidden(name)
+        self._loading.add(name)
+        note, self.note = self.note, None
+        try:
+            for syntax in read(source):
+                for item in expand_form(syntax, self.library):
+                    self.execute(item, self.library, None)
+            if name in KEYWORDS:  # `list` as a value; the word keeps its meaning in what is read from now on
+                self.library.defined.pop(name, None)
+        finally:
+            self._loading.discard(name)
+            self.note = note
+        return True
+
+    def _load_hidden(self, name: str) -> bool:
+        """The library calls a hidden row `%NAME`, as it does its own helpers."""
+        row = TABLE.get(name[1:]) if name.startswith("%") else None
+        if row is None or not row.hidden:
+            return False
+        cell = self.library.define(name)
+        cell.value, cell.primitive = self.machine.system.primitive_value(row), row
+        return True
+
+    # Forms.
+
+    def items(self, source: Source, module: Module) -> Iterator[Item]:
+        """The items of a text, each expanded after the one before was executed. The limits hold for reading, too, and for
+        each expansion."""
+        for syntax in self.machine.guarded(lambda: top_level_forms(read(source))):
+            yield from self._expand(syntax, module)
+
+    def _expand(self, syntax: Syntax, module: Module) -> list[Item]:
+        def expand() -> list[Item]:
+            with deep_recursion(self.machine.limits.depth):
+                return expand_form(syntax, module)
+
+        return self.machine.guarded(expand)
+
+    def run(self, source: Source, module: Module, show: Show) -> None:
+        """Do what a text says."""
+        for item in self.items(source, module):
+            self.execute(item, module, show)
+
+    def run_file(self, path: Path, show: Show) -> Source:
+        """Do what a file says; its text."""
+        source = load(find(path, [""]))
+        with self.within(source.name):
+            self.run(source, self.module, show)
+        return source
+
+    def execute(self, item: Item, module: Module, show: Show) -> Value:
+        """Do one top-level form; `show` gets the value of an expression."""
+        match item:
+            case Definition() | Expression() if self.note is not None:
+                self.note(item, show is not None)
+            case Definition():
+                self.define(item.cell, self._evaluate(item.body, item.span))
+            case Expression():
+                self.machine.counts.clear()
+                value = self._evaluate(item.body, item.span)
+                if show is not None and not is_written(item.body):
+                    show(value)
+                return value
+            case Include():
+                self._include(item, module, show)
+            case Import():
+                self._import(item, module)
+            case Export():
+                module.exports = [*(module.exports or []), *item.names]
+        return UNSPECIFIED
+
+    def define(self, cell: Global, value: Value) -> None:
+        """Give a global its value. Compiled code that relied on another one is forgotten."""
+        is_new = not hasattr(cell, "value")
+        cell.value = value  # first: who compiles beside us reads it from now on
+        if not is_new:
+            self.tiers.redefined(cell)
+
+    def _redefined(self, cell: Global) -> None:
+        """A name that meant a primitive means something else from now on."""
+        self.machine.redefined(cell)
+        self.tiers.redefined(cell, primitive=True)
+
+    def is_redefined(self, cell: Global) -> bool:
+        """Does its name mean something else in a program here than in every program?"""
+        return any(module.redefines(cell) for module in (self.module, *self._files.values()))
+
+    def procedure(self, parameters: Iterable[str], source: Source, module: Module) -> Value:
+        """The procedure with these parameters whose body is a text. Raises VladError where that is no expression."""
+        forms = list(read(source))
+        span = Span(source, 0, len(source.text))
+        names = [Name(symbol(name), span) for name in parameters]
+        lambda_ = made("lambda", span, Form(tuple(names), None, span), *forms)
+        (item,) = self._expand(lambda_, module)
+        assert isinstance(item, Expression)
+        outer = only_lambda(item.body)
+        assert outer is not None
+        return self.machine.top_level(outer)
+
+    # Evaluating.
+
+    def _evaluate(self, body: Body, span: Span) -> Value:
+        lambda_ = only_lambda(body)
+        if lambda_ is not None:
+            return self.machine.top_level(lambda_)
+        return with_room(self.suggesting, self.tiers.apply, self.thunk(body, span), NIL, span=span)
+
+    def thunk(self, body: Body, span: Span) -> Value:
+        """A procedure of no argument."""
+        return self.machine.top_level(make_lambda((Variable("nothing"),), body, "", span))
+
+    def suggesting(self, evaluate: Callable[..., Answer], *operands: Any, span: Span | None = None) -> Answer:
+        """What `evaluate` answers for operands, with tensors made on the session's device; an error has at least the form's
+        position, an unbound variable the nearest known name."""
+        device = self.machine.device
+        before = None if CURRENT.get() == device else CURRENT.set(device)
+        try:
+            return evaluate(*operands)
+        except VladError as error:
+            self.suggestions.suggest(error, span)
+            raise
+        except Interrupted:  # told once more, on the way of the error by which it was to end
+            if self.machine.watch.reason is not None:
+                self.suggestions.suggest(self.machine.watch.reason, span)
+            raise
+        finally:
+            if before is not None:
+                CURRENT.reset(before)
+
+    def print(self, value: Value) -> None:
+        """Print the value of an expression on a line, and what it cost, if the session is metered."""
+        if value is not UNSPECIFIED:
+            self.machine.guarded(lambda: self._write_line(value))
+        if self.machine.metered:
+            for name in TABLE:
+                if self.machine.counts.get(name):
+                    self.machine.write(f"{self.machine.counts[name]} {name}\n")
+
+    def _write_line(self, value: Value) -> None:
+        self.machine.write(written(value, self.machine.watch.room()) + "\n")
+
+    # Files.
+
+    def _include(self, item: Include, module: Module, show: Show) -> None:
+        self.permit("imports", f"include files ({item.path})", item.span)
+        path = find(item.path, self._folders(item.span), item.span)
+        if os.path.realpath(path) in self._including:
+            raise VladError(
+                "include-cycle",
+                f"The file includes itself: {item.path}",
+                item.span,
+                hint="remove one of the includes",
+            )
+        with self.within(path):
+            self.run(load(path, item.span), module, show)
+
+    def import_again(self) -> list[str]:
+        """Evaluate the files of all modules anew, and give their names what they now mean; the paths that were imported."""
+        self._files.clear()
+        imports = list(self._imports.values())
+        for item in imports:
+            self._import(item, self.module)
+        return [item.path for item in imports]
+
+    def _import(self, item: Import, module: Module) -> None:
+        path = self._find_module(item)
+        if module is self.module:
+            self._imports[item.path, item.prefix] = item
+        prefix = "" if item.prefix is None else item.prefix + ":"
+        if os.path.dirname(path) == self._stdlib.folder:
+            self._import_library(os.path.basename(path), prefix, module)
+            return
+        imported = self._files.get(path) or self._evaluated(path, item)
+        for name in imported.handed_out():
+            if name in imported.macros:
+                module.define_macro(prefix + name, imported.macros[name])
+            elif self.note is not None and not hasattr(imported.cells[name], "value"):
+                again = Body((), GlobalReference(imported.cells[name], item.span))
+                self.note(Definition(module.define(prefix + name), again, item.span), False)
+            else:
+                self.define(module.define(prefix + name), _exported(imported, name, item.span))
+
+    def _import_library(self, file: str, prefix: str, module: Module) -> None:
+        """Names of the library are known without import: only a prefix, or a name that the module gave away, needs anything."""
+        for name in self._stdlib.names_in(file):
+            if prefix or not module.is_inherited(name):
+                self.define(module.define(prefix + name), self.library.cell(name).value)
+
+    def _evaluated(self, path: str, item: Import) -> Module:
+        """The module of a file, which is evaluated once."""
+        if path in self._including:
+            raise VladError("import-cycle", f"The module imports itself: {item.path}", item.span)
+        imported = Module(item.path, self.library)
+        imported.on_redefine = self._redefined
+        with self.within(path):
+            self.run(load(path, item.span), imported, None)
+        self._files[path] = imported
+        return imported
+
+    def _find_module(self, item: Import) -> str:
+        own = item.path.removesuffix(".vlad") + ".vlad"
+        # before looking: which files there are, is nobody's business either
+        if own not in os.listdir(self._stdlib.folder):
+            self.permit("imports", f"import files ({item.path})", item.span)
+        folders = [*self._folders(item.span), self._stdlib.folder]
+        return os.path.realpath(find(item.path, folders, item.span))
+
+    def _folders(self, span: Span) -> list[str]:
+        """Where to look for a file named in a text: the text's own folder, the working folder, `-I`."""
+        return [os.path.dirname(span.source.name), "", *self.path()]
+
+    def find_data(self, name: str) -> str:
+        """The path of a file that a running program names: in the working folder, where it writes; beside itself; in those of
+        `-I`."""
+        self.permit("files", "read files")
+        beside = [os.path.dirname(self._including[0])] if self._including else []
+        return found(name, [name], ["", *beside, *self.path()])
+
+    @contextmanager
+    def within(self, file: str) -> Iterator[None]:
+        """Inside, it is the text of this file that names others."""
+        self._including.append(os.path.realpath(file))
+        try:
+            yield
+        finally:
+            self._including.pop()
+
+
+def _exported(module: Module, name: str, span: Span) -> Value:
+    cell = module.cells.get(name)
+    if cell is None or not hasattr(cell, "value"):
+        raise VladError("unbound-variable", f"Unbound variable: {name}", span, hint="the module exports it")
+    return cell.value
+
+
+def is_written(body: Body) -> bool:
+    """Is a form a call of `write`, or does it end with one? Then its value has just been printed as it would be here."""
+    call = body.result
+    return (
+        isinstance(call, Call)
+        and isinstance(call.operator, GlobalReference)
+        and call.operator.cell.primitive is TABLE["write"]
+    )
+
+
+def only_lambda(body: Body) -> Lambda | None:
+    """The lambda, where a body does nothing but answer one."""
+    if len(body.bindings) != 1:
+        return None
+    (binding,) = body.bindings
+    if isinstance(binding, Letrec) or binding.variable is not body.result:
+        return None
+    return binding.rhs if isinstance(binding.rhs, Lambda) else None
