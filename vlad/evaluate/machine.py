@@ -433,9 +433,11 @@ class Machine:
     def original(self, kind: str, name: str) -> Code | None:
         """The code of that origin; None where there is none."""
         if kind == "primitive" and name in self.table:
-            return self.primitive_value(self.table[name])[0]
+            code: Code = self.primitive_value(self.table[name])[0]
+            return code
         if kind == "basis" and name in self._procedure_texts:
-            return self.procedure_value(name)[0]
+            own: Code = self.procedure_value(name)[0]
+            return own
         return self.codes[name] if kind == "system" and name in self._code_texts else None
 
     def system_procedure(self, text: str, name: str, arity: int) -> Value:

@@ -468,7 +468,8 @@ class Session(Namespace):
     @property
     def counts(self) -> dict[str, int]:
         """How often each primitive was applied since the last top-level expression began; needs `metered`."""
-        return self.machine.counts
+        counts: dict[str, int] = self.machine.counts
+        return counts
 
     @property
     def steps(self) -> int:
@@ -505,7 +506,8 @@ class Session(Namespace):
             with deep_recursion(self.machine.limits.depth):
                 return expand_form(syntax, module)
 
-        return self.machine.guarded(expand)
+        items: list[Item] = self.machine.guarded(expand)
+        return items
 
     def _run(self, source: Source, module: Module, show: Callable[[Value], None] | None) -> None:
         for item in self._items(source, module):
@@ -884,7 +886,8 @@ class Session(Namespace):
         these, or reals."""
         with self._lock:
             if stage in ("types", "c"):
-                return self.tiers.shown(look(value), stage, operands)
+                text: str = self.tiers.shown(look(value), stage, operands)
+                return text
             core = self._core_text(self.core_at(value, stage))
             return f"(define {name} {core})" if name else core
 
@@ -902,7 +905,8 @@ class Session(Namespace):
                 code = self.machine.tail_code(code)
             elif stage == "forward":
                 code = self.machine.forward_code(code)
-            return self.machine.core_of(code)
+            lambda_: Lambda = self.machine.core_of(code)
+            return lambda_
 
 
 def _expect_text(text: object) -> None:
