@@ -38,7 +38,8 @@ def session_text(shell: Shell) -> str:
         list_of([(String(name), value) for name, value in values]),
     ]
     with shell.session.limited(shell.limits), deep_recursion():
-        return shell.session.machine.guarded(lambda: write_value(list_of(parts), shell.session)) + "\n"
+        text: str = shell.session.machine.guarded(lambda: write_value(list_of(parts), shell.session))
+        return text + "\n"
 
 
 def restore(shell: Shell, text: str) -> None:

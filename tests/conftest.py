@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -18,6 +20,9 @@ import vlad.evaluate.errors.explain
 from vlad.compile.calling import policy
 from vlad.compile.passes import optimize
 from vlad.control.frame_stack import with_room
+
+sys.path.insert(0, str(Path(__file__).parent))
+from quick import FILES, is_quick
 
 vlad.core.passes.CHECKING = True
 optimize.CHECKING = True
@@ -49,9 +54,18 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(5_000, 20, 20)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m quick` reads the files of quick tests alone; to read the others takes ten seconds."""
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    return True if config.option.markexpr == "quick" and is_test and collection_path not in FILES else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that say on which tier they are run need not be run once more where everything is compiled."""
+    """Quick tests are those of quick.py. Tests that say on which tier they are run need not be run once more where everything
+    is compiled."""
     for item in items:
+        if is_quick(item.path, item.nodeid.partition("::")[2]):
+            item.add_marker("quick")
         callspec = getattr(item, "callspec", None)
         if callspec is not None and "tier" in callspec.params:
             item.add_marker("own_tier")

@@ -37,6 +37,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
     *sorted((ROOT / "docs").glob("**/*.md")),
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -184,6 +185,16 @@ def test_links_lead_somewhere(page: Path) -> None:
     prose = BLOCK.sub("", page.read_text(encoding="utf-8"))
     links = [link for link in LINK.findall(prose) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_tests_that_a_page_names_are_there() -> None:
+    """SECURITY.md names a test, behind the link to its file, for what it claims."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    named = re.findall(r"\]\((tests/\S+?)\)((?:, `test_\w+`(?: and `test_\w+`)?)?)", text)
+    tests = [(file, name) for file, names in named for name in re.findall(r"test_\w+", names)]
+    assert len(tests) >= 4
+    for file, name in tests:
+        assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
 def test_the_pages_have_examples() -> None:

@@ -208,6 +208,17 @@ def test_an_editable_install_is_a_plain_path_entry(checkout: Path, tmp_path: Pat
         assert run(binaries / "vlad", tmp_path / "cube", "word", folder=folder) == PRINTED
 
 
+def test_how_to_cite_it() -> None:
+    """CITATION.cff is of this version and licence, and refers to the papers of docs/papers.md."""
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^(\S+): (.+)$", text, re.MULTILINE))
+    assert (told["version"], told["license"]) == (__version__, PROJECT["project"]["license"])
+    papers = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^## .*\(\d{4}\)\n\n\*(.+?)\*", papers, re.MULTILINE)
+    assert len(titles) == 5
+    assert re.findall(r'^ +(?:- )?title: "(.+)"$', text, re.MULTILINE) == titles
+
+
 def test_the_first_command_installs_what_users_need() -> None:
     """README's first command leaves the packages for tests, many times as large, to the second."""
     first, second = SETTING_UP.findall((ROOT / "README.md").read_text(encoding="utf-8"))[0].splitlines()

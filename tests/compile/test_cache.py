@@ -258,7 +258,7 @@ def test_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 WRITER = """
 import hashlib, os, random, sys
-from vlad.compile import cache
+from vlad.compile.native import cache
 draw = random.Random(int(sys.argv[1]))
 while True:
     key = "k%d" % draw.randrange(6)

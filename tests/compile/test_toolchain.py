@@ -262,7 +262,7 @@ def test_a_program_that_ends_while_it_is_compiled_leaves_nothing(fresh: Path) ->
     program = f"""
 import tempfile, threading, time
 tempfile.tempdir = {str(fresh / "tmp")!r}
-from vlad.compile import toolchain
+from vlad.compile.native import toolchain
 def compile():
     try:
         toolchain.build({UNIT!r})

@@ -32,7 +32,7 @@ a child 0
 
 @linux
 @pytest.mark.parametrize("tier", ["evaluate", "auto", "compile"])
-@pytest.mark.parametrize("megabytes", [256, 512, 1024, 2048, 4096] if THOROUGH else [256])
+@pytest.mark.parametrize("megabytes", [512, 1024, 2048, 4096] if THOROUGH else [512])
 def test_a_process_of_few_addresses(megabytes: int, tier: str) -> None:
     script = str(Path(__file__).parent / "addresses.py")
     done = subprocess.run([sys.executable, script, tier, str(megabytes)], capture_output=True, text=True)

@@ -61,4 +61,5 @@ def _function(
         return tuple(pullback(*sensitivities, *arrays))
 
     function.defvjp(forward, backward)
-    return function
+    answer: Callable[..., Any] = function
+    return answer

@@ -138,5 +138,6 @@ def checking_singularity(array: Array) -> AbstractContextManager[Any]:
     if namespace(array).__name__ == "cupy":
         import cupyx
 
-        return cupyx.errstate(linalg="raise")
+        errors: AbstractContextManager[Any] = cupyx.errstate(linalg="raise")
+        return errors
     return nullcontext()

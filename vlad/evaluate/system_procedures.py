@@ -70,9 +70,11 @@ class SystemProcedures:
     def original(self, kind: str, name: str) -> Code | None:
         """The code of that origin; None where there is none."""
         if kind == "primitive" and name in self.machine.table:
-            return self.primitive_value(self.machine.table[name])[0]
+            primitive: Code = self.primitive_value(self.machine.table[name])[0]
+            return primitive
         if kind == "basis" and name in self.texts:
-            return self.procedure_value(name)[0]
+            own: Code = self.procedure_value(name)[0]
+            return own
         return self.machine.codes[name] if kind == "system" and name in self.code_texts else None
 
     def procedure(self, text: str, name: str, arity: int) -> Value:
@@ -118,7 +120,7 @@ class SystemCodes(dict[str, Code]):
         lambdas, environment = machine.system.lambdas(texts, captured)
         family = machine.family()
         main = lambdas[0]
-        code = machine.make_code(
+        code: Code = machine.make_code(
             family, len(main.parameters), _constant(main), name=name, environment=environment, derived=derived
         )
         family.codes[main] = code

@@ -263,7 +263,7 @@ def _told_word(w: Any, x: Any) -> Any:
 def _ends_in_nil(types: Any, type_: Any) -> bool:
     while type_.kind == "pair":
         type_ = types.canonical(type_.parts[1])
-    return type_.kind == "union" or type_.of == ()
+    return bool(type_.kind == "union" or type_.of == ())
 
 
 def _effect(name: str, operands: str, doc: str, value: Any, type: str, abstract: Any = None) -> Primitive:

@@ -483,7 +483,7 @@ def _polygamma(n: int, x: float, p: int, shift: int | None = None) -> int:
     total *= math.factorial(n)
     if n == 0:
         return _log(v, p) - (one * one // (2 * v)) - total - _series(0, v, p)
-    leading = math.factorial(n - 1) * (1 << p * (n + 1)) // v**n
+    leading: int = math.factorial(n - 1) * (1 << p * (n + 1)) // v**n
     leading += math.factorial(n) * (1 << p * (n + 2)) // (2 * v ** (n + 1))
     return (total + leading + _series(n, v, p)) * (1 if n % 2 else -1)
 

@@ -212,7 +212,7 @@ def _same_or_fail(w: Any, a: Any, b: Any, name: str) -> Any:
 def _alike_types(x: Any, y: Any) -> bool:
     if x.kind == y.kind == "closure":
         return x.of.base is y.of.base
-    return x.kind == "pair" or x.head == y.head
+    return bool(x.kind == "pair" or x.head == y.head)
 
 
 SUMS = {

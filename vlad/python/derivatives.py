@@ -80,6 +80,7 @@ def _again(kind: type[Derived], procedure: Procedure, *more: Any) -> Derived:
 
 
 D = TypeVar("D", bound=Derived)
+G = TypeVar("G", bound="Gradient")
 
 
 class Gradient(Derived):
@@ -330,7 +331,7 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
     )
 
 
-def _gradient(kind: type[Any], f: Any, operator: str, noun: str, by: Which) -> Any:
+def _gradient(kind: type[G], f: Any, operator: str, noun: str, by: Which) -> G:
     f = session_procedure(f)
     if by is None:
         return kind(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, noun, f.options)

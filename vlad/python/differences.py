@@ -220,7 +220,8 @@ def _precision(value: Value) -> float:
 
 def _largest(value: Value) -> float:
     if type(value) is not Tensor:
-        return abs(value)
+        size: float = abs(value)
+        return size
     return float(namespace(value.like).max(abs(value.array))) if 0 not in value.shape else 0.0
 
 

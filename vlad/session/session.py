@@ -287,7 +287,8 @@ class Session(Namespace):
     @property
     def counts(self) -> dict[str, int]:
         """How often each primitive was applied since the last top-level expression began; needs `metered`."""
-        return self.machine.counts
+        counts: dict[str, int] = self.machine.counts
+        return counts
 
     @property
     def steps(self) -> int:

@@ -136,7 +136,8 @@ class TopLevel:
             with deep_recursion(self.machine.limits.depth):
                 return expand_form(syntax, module)
 
-        return self.machine.guarded(expand)
+        items: list[Item] = self.machine.guarded(expand)
+        return items
 
     def run(self, source: Source, module: Module, show: Show) -> None:
         """Do what a text says."""

@@ -594,7 +594,8 @@ class AbstractInterpreter:
             if answer is not None:
                 return answer
         if has_tensors:
-            return entry_by_entry(self, row, operands)
+            answer = entry_by_entry(self, row, operands)
+            return answer
         if all(type_.kind == "constant" for type_ in types):
             try:
                 return self.constant(row.value(*[type_.of for type_ in types]))

@@ -326,7 +326,8 @@ class Specializer(AbstractInterpreter):
             text = self.value(String("")) if from_.of is ZERO else value
             return self.characters(text).leaves
         if to.kind == "tensor":
-            return filled(self, to.of.shape, 0.0, to.of.kind).leaves
+            zeros: Known = filled(self, to.of.shape, 0.0, to.of.kind)
+            return zeros.leaves
         if to.kind in ("real", "boolean"):
             if from_.kind == to.kind:
                 return value.leaves
@@ -395,5 +396,5 @@ class Specializer(AbstractInterpreter):
 
     def _is_of(self, value: Value, type_: Type) -> bool:
         if type(value) is tuple and value:
-            return type_.head == ("pair" if len(value) == 2 else value[0])
-        return type_.head == self.value(value).type.head
+            return bool(type_.head == ("pair" if len(value) == 2 else value[0]))
+        return bool(type_.head == self.value(value).type.head)

@@ -258,15 +258,15 @@ class _Writer:
 
 def _caller(compiled: Any) -> Callable[[Any, Any], int]:
     """The call itself, for its status; Ctrl-C ends one that may take long."""
-    call, stop, handle = compiled.handle.vlad_call, compiled.stop, compiled.handle
+    stop, handle = compiled.stop, compiled.handle
+    call: Callable[[Any, Any], int] = handle.vlad_call
     if stop is None:
         return call
 
     def stoppable(words: Any, answers: Any) -> int:
         handle.vlad_stop = 0
         with Interruptible(stop):
-            status: int = call(words, answers)
-            return status
+            return call(words, answers)
 
     return stoppable
 

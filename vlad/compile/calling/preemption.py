@@ -96,7 +96,7 @@ class Job:
 
     def is_innermost(self) -> bool:
         """Does no other evaluation go on inside it, by a signal's handler, a finalizer or a Python function?"""
-        return self.tiers.machine.watch.nesting(self.thread) == self.nesting
+        return bool(self.tiers.machine.watch.nesting(self.thread) == self.nesting)
 
     def asked(self, frame: FrameType) -> None:
         """Of the thread that evaluates, in the frame to which it has come. Raises Switch where that cuts nothing short but the

@@ -181,7 +181,8 @@ class _Reader:
             seen = self.meaning.get(operator)
         match seen:
             case Lambda():
-                return self.code.family.codes.get(seen)
+                code: Code | None = self.code.family.codes.get(seen)
+                return code
             case Apply() if seen.primitive.name in self.machine.entry_rows:
                 entered = self.target(seen.operands[0])
                 kind = self.machine.entry_rows[seen.primitive.name]
