@@ -15,19 +15,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import vlad.core.passes
-import vlad.evaluate.errors.explain
-from vlad.compile.calling import policy
-from vlad.compile.passes import optimize
+from vlad.control import debug
 from vlad.control.frame_stack import with_room
 
 sys.path.insert(0, str(Path(__file__).parent))
 from quick import FILES, is_quick
 
-vlad.core.passes.CHECKING = True
-optimize.CHECKING = True
-policy.RAISING = True
-vlad.evaluate.errors.explain.RAISING = True
+debug.rungs = frozenset([debug.TRACEBACKS, debug.CHECKS])
 
 # Tests call from so deep within pytest that most procedures go to and fro over the end of a piece of frames. (Pytest's own hooks
 # around a test are generators, whose frames lie elsewhere: so the method is replaced.)

@@ -296,7 +296,12 @@ WRONG = {
     "--max-depth needs a positive whole number; not 99999999999": ["--max-depth", "99999999999", "-e", "1"],
     "--tier is one of auto, compile, evaluate; not fast": ["--tier", "fast", "-e", "1"],
     "--device is one of cpu, cuda; not tpu": ["--device", "tpu", "-e", "1"],
-    "--stage is one of core, reverse, forward, types, c; not graph": ["show", "x.vlad", "--stage", "graph"],
+    "--stage is one of core, reverse, forward, types, first-order, c; not graph": [
+        "show",
+        "x.vlad",
+        "--stage",
+        "graph",
+    ],
     "`vlad cache` takes `clear` or nothing; not all": ["cache", "all"],
     "--name belongs to `vlad show`": ["--name", "f", "x.vlad"],
     "`vlad run` needs a file": ["run"],

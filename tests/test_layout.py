@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = (
     (
         "vlad.control",
-        "standard_streams regular_files async_exceptions frame_stack safe_import gil_yield budget",
+        "debug standard_streams regular_files async_exceptions frame_stack safe_import gil_yield budget",
     ),
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
@@ -40,13 +40,13 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
     ("vlad.evaluate", "entries system_procedures machine overtaking"),
-    ("vlad.compile.ir", "refusals program representation rewriting"),
+    ("vlad.compile.ir", "refusals program text representation rewriting"),
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
         "acting dead_code merge_functions inlining common_subexpressions scalar_replacement reboxing "
-        "rematerialization step_counts optimize peel_invariants fuse_derivatives matrix_products reindex "
-        "fuse_loops sparse uniqueness buffer_reuse triangles",
+        "rematerialization step_counts peel_invariants fuse_derivatives matrix_products reindex "
+        "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
     ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),
     (

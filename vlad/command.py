@@ -35,8 +35,10 @@ vlad: a language in which differentiation is an operator like any other
   vlad [OPTION ...] -e EXPR [ARG ...]   evaluate EXPR and print its value; -e may be repeated
   vlad [OPTION ...] < FILE              run the program that comes from standard input
   vlad expand FILE                      print each top-level form as core, the language inside
-  vlad show FILE [--stage core|reverse|forward|types|c] [--name PROCEDURE]
-                                        print procedures: as core, as derivatives, as types, as C
+  vlad show FILE [--stage STAGE] [--after PASS] [--name PROCEDURE]
+                                        print procedures: as core, as derivatives (reverse,
+                                        forward), as types, as first-order code (after a pass
+                                        of the compiler), or as c
   vlad doc [NAME]                       tell what a name of the language means, or the code of an
                                         error; without one, list all names by theme
   vlad cache [clear]                    what compiled code is kept, and where; or remove it
@@ -77,7 +79,7 @@ SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 
 COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
-    "--stage": ("core", "reverse", "forward", "types", "c"),
+    "--stage": ("core", "reverse", "forward", "types", "first-order", "c"),
     "--optimize": ("2", "0", "1", "3"),
     "--device": ("cpu", "cuda"),
 }
@@ -93,10 +95,22 @@ FLAGS = {
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
     "debug": ("--break",),
-    "show": ("--stage", "--name"),
+    "show": ("--stage", "--after", "--name"),
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
 }  # that only this command has
-VALUED = ("-I", "-e", "-o", *CHOICES, *LIMITS, "--name", "--export", "--export-value", "--trace", "--break")
+VALUED = (
+    "-I",
+    "-e",
+    "-o",
+    *CHOICES,
+    *LIMITS,
+    "--name",
+    "--after",
+    "--export",
+    "--export-value",
+    "--trace",
+    "--break",
+)
 OPTIONS = (*ANSWERS, *FLAGS, *VALUED)
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
 
@@ -123,6 +137,7 @@ class CommandLine:
         self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
         self.choices["--tier"] = ""  # what $VLAD_TIER says, or auto
         self.name: str | None = None
+        self.after: str | None = None
         self.limits: dict[str, Any] = {}  # by name, as for Limits
 
     @property
@@ -200,6 +215,8 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.expressions.append(value)
     elif name == "--name":
         line.name = value
+    elif name == "--after":
+        line.after = value
     elif name == "--trace":
         line.traced.append(value)
     elif name == "--break":
@@ -382,7 +399,10 @@ def _tier(line: CommandLine) -> str | None:
 
 
 def _show(session: Session, line: CommandLine) -> int:
-    shown = _print_all(session.show(line.words[0], line.choices["--stage"], line.name))
+    stage = line.choices["--stage"]
+    if line.after is not None and stage != "first-order":
+        raise UsageError("--after is for --stage first-order")
+    shown = _print_all(session.show(line.words[0], stage, line.name, line.after))
     if line.name is not None and not shown:
         raise VladError("unbound-variable", f"No procedure of that name in {line.words[0]}: {line.name}")
     return SUCCESS

@@ -30,8 +30,8 @@ from agreement import DOUBLES, FLOATS, same
 
 import vlad
 from vlad import VladError
-from vlad.compile.calling import policy
 from vlad.compile.native import toolchain
+from vlad.control import debug
 from vlad.data.tensors import Tensor
 from vlad.data.values import Zero
 from vlad.python.convert import Procedure
@@ -457,7 +457,7 @@ def run(count: int, first: int = 0, loops: bool = False, tell: Callable[[str], N
     def stop(number: int, frame: FrameType | None) -> None:
         raise Stopped
 
-    policy.RAISING = True
+    debug.rungs |= {debug.TRACEBACKS}
     ends: Counter[str] = Counter()
     pair: Pair | None = None
     previous = signal.signal(signal.SIGVTALRM, stop)

@@ -19,7 +19,7 @@ import vlad
 from vlad.compile.calling import executable, policy, preemption
 from vlad.compile.calling.background import BESIDE, TURN, Abandoned
 from vlad.compile.ir.refusals import Unbounded
-from vlad.control import gil_yield
+from vlad.control import debug, gil_yield
 from vlad.evaluate.limits import out_of_time
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
@@ -294,7 +294,7 @@ def test_who_evaluates_waits_less_for_the_compiler(
     BESIDE.rest()
     monkeypatch.setattr(executable, "compile_call", compile_call)
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
-    monkeypatch.setattr(policy, "RAISING", False)
+    monkeypatch.setattr(debug, "rungs", debug.rungs - {debug.TRACEBACKS})
     usual = sys.getswitchinterval()
     side = Outside(tier="auto")
     f = side.session.eval("(lambda (n) (let turning ((i 0)) (if (< i n) (turning (+ i 1)) i)))")

@@ -55,7 +55,12 @@ _IMPORTS = (
 )
 # What sets of weak references call as an object goes raises to nobody: Python writes it to the terminal and goes on.
 _REMOVALS = r"'[^']*weakref(set)?\.py', line \d+, code _?remove>"
-_NOT_TOLD = re.compile(rf"<frame at \w+, file ({_IMPORTS}|{_REMOVALS})")
+
+
+@cache
+def _not_told() -> re.Pattern[str]:
+    """Compiled when something is first raised in another thread, for that takes a millisecond."""
+    return re.compile(rf"<frame at \w+, file ({_IMPORTS}|{_REMOVALS})")
 
 
 def _set(thread: int, kind: Kind) -> None:
@@ -63,10 +68,10 @@ def _set(thread: int, kind: Kind) -> None:
 
     # (It takes back what was told, too. But then Python 3.11 looks again at each step whether there is something, until something
     # else is told; and goes no further, where somebody traces it: a debugger that came after a limit was reached hung.)
-    tell = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    tell, is_deaf = ctypes.pythonapi.PyThreadState_SetAsyncExc, _not_told().match
     # Looking where it is and telling it are one call of C, for between two steps of Python the other may go on into an import.
     frames = filter(None, map(methodcaller("get", thread), map(call, [sys._current_frames])))
-    deaf = map(_NOT_TOLD.match, map("{0} {0.f_back}".format, frames))
+    deaf = map(is_deaf, map("{0} {0.f_back}".format, frames))
     list(map(tell, compress([ctypes.c_ulong(thread)], map(not_, deaf)), [ctypes.py_object(kind)]))
 
 

@@ -1,29 +1,71 @@
-"""The runner that every pass over core goes through: names it, checks its result where asked, times it, shows it.
+"""The runner that every pass goes through, over core and over first-order code: it names the pass, checks its result, times it
+and shows it.
 
-Called by evaluate/machine.py (and by the compiler). `CHECKING` is on in the tests; `observers` see each result, which is how
-`vlad show` and the timings look in.
+In: a pass and what it works on.  Out: the result. Called by evaluate/machine.py and compile/passes/order.py. `observers` see each
+result, which is how `vlad show` looks in; control/debug.py says what else is done.
 """
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
 
-from vlad.core.check import check
-from vlad.core.nodes import Lambda, Variable
+from vlad.control import debug
 
-CHECKING = False
-observers: list[Callable[[str, Lambda, float], None]] = []
+IR = TypeVar("IR")
+Observer = Callable[[str, object], None]
+observers: list[Observer] = []  # see `observing`
+_taken: dict[str, tuple[int, float]] = {}  # by pass: how often it ran, and how many seconds it took
 
 
 def run_pass(
-    name: str, function: Callable[[Lambda], Lambda], node: Lambda, group: Iterable[Variable] = ()
-) -> Lambda:
-    """The result of a pass. Raises AssertionError when checking is on and the pass broke a rule of the grammar."""
-    begin = time.perf_counter() if observers else 0.0
+    name: str,
+    function: Callable[[IR], IR],
+    node: IR,
+    check: Callable[[IR, str], None],
+    text: Callable[[IR], str] = str,
+) -> IR:
+    """The result of a pass. Raises AssertionError where results are checked and the pass broke a rule of the grammar. `text`: of
+    what it works on."""
+    if not debug.rungs and not observers:
+        return function(node)
+    begin = time.perf_counter()
     result = function(node)
-    if CHECKING:
-        check(result, name, group)
+    seconds = time.perf_counter() - begin
+    if debug.is_on(debug.CHECKS):
+        check(result, name)
+    if debug.is_on(debug.TIMINGS):
+        if not _taken:
+            import atexit  # only where somebody looks
+
+            atexit.register(_write_timings)
+        runs, before = _taken.get(name, (0, 0.0))
+        _taken[name] = runs + 1, before + seconds
+    if debug.is_on(debug.TEXTS):
+        sys.stderr.write(f"; after {name}\n{text(result)}\n")
     for observe in observers:
-        observe(name, result, time.perf_counter() - begin)
+        observe(name, result)
     return result
+
+
+@contextmanager
+def observing(observer: Observer) -> Iterator[None]:
+    """While this goes on, `observer` is called with the name and the result of each pass."""
+    observers.append(observer)
+    try:
+        yield
+    finally:
+        observers.remove(observer)
+
+
+def timings() -> str:
+    """A line for each pass: milliseconds, runs and name; the longest first."""
+    rows = sorted(_taken.items(), key=lambda row: -row[1][1])
+    return "".join([f"{1e3 * seconds:10.1f} ms {runs:6} {name}\n" for name, (runs, seconds) in rows])
+
+
+def _write_timings() -> None:
+    sys.stderr.write(timings())

@@ -19,6 +19,7 @@ from weakref import WeakSet
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
+from vlad.core.check import check
 from vlad.core.names import lambdas_within
 from vlad.core.nodes import Lambda, Variable
 from vlad.core.passes import run_pass
@@ -184,10 +185,10 @@ class Machine:
                     cell.dependents = WeakSet()  # an expression that was evaluated once is not kept for this
                 cell.dependents.add(code)
 
-            resolved = run_pass("resolve", lambda it: resolve(it, relied_on, self.table), lambda_)
+            resolved = run_pass("resolve", lambda it: resolve(it, relied_on, self.table), lambda_, check)
             if self.instrument is not None:  # people look for what they wrote
                 return resolved
-            return run_pass("simplify", simplify, resolved)
+            return run_pass("simplify", simplify, resolved, check)
 
         code = self.make_code(family, len(lambda_.parameters), prepared, name=lambda_.name)
         return code.closed
@@ -244,7 +245,12 @@ class Machine:
             transformed = transform(source, code.environment, code.group, owner, *self.ad())
             kept = frozenset(lambdas_within(source.body)) | {owner}
             members = [variable for variable, _ in code.group]
-            return run_pass("tidy", lambda it: tidy(it, kept, source), transformed, members)
+            return run_pass(
+                "tidy",
+                lambda it: tidy(it, kept, source),
+                transformed,
+                lambda it, after: check(it, after, members),
+            )
 
         return self.make_code(
             code.family,

@@ -366,14 +366,18 @@ class Session(Namespace):
         with self._lock:
             yield from showing.core_of_forms(self._top_level, source)
 
-    def show(self, path: Path, stage: str, name: str | None = None) -> Iterator[str]:
-        """The code of a file's procedures at a stage: core, reverse, forward; types and c, compiled for real operands."""
+    def show(
+        self, path: Path, stage: str, name: str | None = None, after: str | None = None
+    ) -> Iterator[str]:
+        """The code of a file's procedures at a stage: core, reverse, forward; types, first-order and c, compiled for real
+        operands. `after`: first-order code as the compiler's pass of that name leaves it. Raises WrongOption where there is no
+        such pass."""
         with self._lock:
-            yield from showing.procedures_at(self._top_level, load(find(path, [""])), stage, name)
+            yield from showing.procedures_at(self._top_level, load(find(path, [""])), stage, name, after)
 
     def stage(self, value: Value, stage: str, name: str = "", operands: tuple[Value, ...] = ()) -> str:
-        """The code of a procedure at a stage, as the definition of a name if there is one; types and c for operands like
-        these, or reals."""
+        """The code of a procedure at a stage, as the definition of a name if there is one; types, first-order and c for operands
+        like these, or reals."""
         with self._lock:
             return showing.procedure_at(self._top_level, value, stage, name, operands)
 

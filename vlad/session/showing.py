@@ -29,7 +29,9 @@ def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
             top_level.execute(item, top_level.module, None)
 
 
-def procedures_at(top_level: TopLevel, source: Source, stage: str, wanted: str | None) -> Iterator[str]:
+def procedures_at(
+    top_level: TopLevel, source: Source, stage: str, wanted: str | None, after: str | None
+) -> Iterator[str]:
     """The code of each procedure that a text defines, or of the wanted one. Expressions are not evaluated."""
     for item in top_level.items(source, top_level.module):
         if not isinstance(item, Expression):
@@ -37,15 +39,21 @@ def procedures_at(top_level: TopLevel, source: Source, stage: str, wanted: str |
         if not isinstance(item, Definition) or wanted not in (None, item.cell.name):
             continue
         if is_procedure(item.cell.value):
-            yield procedure_at(top_level, item.cell.value, stage, item.cell.name, ())
+            yield procedure_at(top_level, item.cell.value, stage, item.cell.name, (), after)
 
 
 def procedure_at(
-    top_level: TopLevel, value: Value, stage: str, name: str, operands: tuple[Value, ...]
+    top_level: TopLevel,
+    value: Value,
+    stage: str,
+    name: str,
+    operands: tuple[Value, ...],
+    after: str | None = None,
 ) -> str:
-    """The code of a procedure, as the definition of a name if there is one; types and c for operands like these, or reals."""
-    if stage in ("types", "c"):
-        return top_level.tiers.shown(look(value), stage, operands)
+    """The code of a procedure, as the definition of a name if there is one; types, first-order code and c for operands like
+    these, or reals. `after`: a pass over first-order code."""
+    if stage in ("types", "first-order", "c"):
+        return top_level.tiers.shown(look(value), stage, operands, after)
     core = _text(top_level, core_at(top_level.machine, value, stage))
     return f"(define {name} {core})" if name else core
 

@@ -16,8 +16,7 @@ import pytest
 
 import vlad
 import vlad.data.values
-import vlad.evaluate.errors.explain
-from vlad.compile.calling import policy
+from vlad.control import debug
 from vlad.control.budget import resident_bytes
 from vlad.data.values import living_symbols
 
@@ -50,8 +49,7 @@ WIDE = "x" * (1 << 20)
 @pytest.fixture(autouse=True)
 def faults_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is for a host: what would be a fault of the evaluator ends in an error of ours."""
-    monkeypatch.setattr(vlad.evaluate.errors.explain, "RAISING", False)
-    monkeypatch.setattr(policy, "RAISING", False)
+    monkeypatch.setattr(debug, "rungs", debug.rungs - {debug.TRACEBACKS})
 
 
 def host() -> dict[str, Any]:

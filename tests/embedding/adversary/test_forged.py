@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import vlad
-import vlad.evaluate.errors.explain
-from vlad.compile.calling import policy
+from vlad.control import debug
 from vlad.primitives.table import TABLE
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -34,8 +33,7 @@ OPERANDS = (
 
 @pytest.fixture(autouse=True)
 def faults_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vlad.evaluate.errors.explain, "RAISING", False)
-    monkeypatch.setattr(policy, "RAISING", False)
+    monkeypatch.setattr(debug, "rungs", debug.rungs - {debug.TRACEBACKS})
 
 
 @pytest.mark.parametrize("name", UNREADABLE)

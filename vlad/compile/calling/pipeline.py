@@ -11,31 +11,12 @@ from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.calling.interface import Interface
 from vlad.compile.emit import c_unit, cuda_unit
-from vlad.compile.ir.program import Each, Fail, Failure, Function, Program, blocks, statements
+from vlad.compile.ir.program import Fail, Failure, Program, blocks
 from vlad.compile.ir.refusals import Unbounded, Unsettled
-from vlad.compile.ir.representation import Representation
-from vlad.compile.ir.rewriting import repeated
-from vlad.compile.passes.fuse_derivatives import fuse
-from vlad.compile.passes.fuse_loops import fuse_kernels
-from vlad.compile.passes.optimize import finish, optimize
-from vlad.compile.passes.peel_invariants import hoist
-from vlad.compile.passes.sparse import add_in_places
-from vlad.compile.passes.triangles import solve_triangles
-from vlad.compile.passes.uniqueness import own, owning
-from vlad.core.loop_nests import Kernel
+from vlad.compile.passes.order import improved
 from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN, TooLarge, Types
 from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
-
-
-def improved(program: Program, layout: Representation, writes_over: bool = True) -> Program:
-    """The optimiser's stages, one after the other; `writes_over`: for who lets arrays be where others were. Raises Unbounded."""
-    program = add_in_places(optimize(fuse(program, layout)))
-    program = finish(hoist(solve_triangles(fuse_kernels(program))))
-    if writes_over:
-        own(program)
-    refuse_thin(program, writes_over)
-    return program
 
 
 class Fit:
@@ -63,39 +44,6 @@ def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) 
 
 UNLIKE = "do not conform"
 Made = TypeVar("Made")
-MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
-
-
-def refuse_thin(program: Program, writes_over: bool) -> None:
-    """Raises Unbounded where a loop makes a sensitivity, or a copy of one, that is nearly all the same but where it happens to
-    read: such a one is written anew in each turn, while tier 0 keeps it as that place."""
-    thin: list[tuple[Function, Each]] = []
-    for function in program.functions:
-        for statement in statements(function.body):
-            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel):
-                thin.append((function, statement))
-    if thin:
-        owned = owning(program) if writes_over else {}
-        again = repeated(program.functions)
-        for function, statement in thin:
-            if function in again and statement not in owned:
-                reason = "sensitivities of large tensors that are read entry by entry are not compiled yet"
-                raise Unbounded(reason, statement.span)
-
-
-def _is_thin(kernel: Kernel) -> bool:
-    for write in kernel.writes:
-        output = kernel.outputs[write.output]
-        if (
-            output.fill is not None
-            and output.size is not None
-            and write.access is not None
-            and write.access.at
-        ):
-            return output.size > MOST_ZEROS * max(kernel.turns, 1)
-    return False
-
-
 MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 
 

@@ -35,10 +35,11 @@ from vlad.compile.calling.preemption import Job, Switch, give_way
 from vlad.compile.calling.variants import Entry, Options
 from vlad.compile.ir.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
 from vlad.compile.native.interrupts import Interruptible
+from vlad.control import debug
 from vlad.control.budget import NoTime
 from vlad.control.safe_import import package_of, whole
 from vlad.control.standard_streams import say
-from vlad.data.errors import LimitExceeded, VladError
+from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.values import Code, Global, Value, is_procedure, look
 from vlad.evaluate.errors.explain import tell
 from vlad.evaluate.limits import Told, too_deep
@@ -52,7 +53,6 @@ MOST_MISSES = 4  # of one procedure, for want of a number
 NEVER = "it never answers for arguments of these types"
 LEFT_TO_TIER_0 = frozenset({BEYOND, LONG})  # errors of compiled code that say nothing of the types
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
-RAISING = False  # on in the tests: a fault of the compiler itself is an error
 
 
 class Tiers:
@@ -254,7 +254,7 @@ class Tiers:
             )
             return None
         except Exception as error:
-            if RAISING:
+            if debug.is_on(debug.TRACEBACKS):
                 raise
             entry.reason = f"the compiler is at fault: {error!r}"
             warn_once(f"{entry.reason}; please report it. The program runs without compiling")
@@ -322,22 +322,42 @@ class Tiers:
         is_watched = limits.are_watched or (limits.depth is not None and compiled.is_deep())
         return compiled.is_free or (self.is_hurried and not is_watched)
 
-    def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = ()) -> str:
-        """The types of a procedure, or its C or CUDA text, for operands like these, or reals; or why there are none."""
+    def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = (), after: str | None = None) -> str:
+        """The types of a procedure, its first-order code, or its C or CUDA text, for operands like these, or reals; or why there
+        are none. `after`: first-order code as the pass of that name leaves it the last time. Raises WrongOption where there is no
+        such pass."""
         from vlad.compile.analysis.fixpoint import Analysis
         from vlad.compile.calling.pipeline import made
         from vlad.compile.emit.c_text import comment
+        from vlad.compile.ir.program import Program
+        from vlad.compile.ir.text import program_text
+        from vlad.compile.passes.order import NAMES
+        from vlad.core.passes import observing
         from vlad.core.types import described
 
         code: Code = f[0]
         operands = operands or tuple([0.5] * code.arity)
         type_of = Analysis(self.machine).argument_type
         takes = f"{code.name or 'λ'} : {' '.join([described(type_of(operand)) for operand in operands])}"
+        if after is not None and after not in NAMES:
+            raise WrongOption("invalid-argument", f"No pass of that name: {after}", hint=", ".join(NAMES))
+        found: dict[str, str] = {}
+
+        def observe(name: str, result: object) -> None:
+            if name == after and type(result) is Program:
+                found[name] = program_text(result)
+
         try:
-            unit = made(self.machine, code, f[1 : 1 + len(code.environment)], operands)
+            with observing(observe):
+                unit = made(self.machine, code, f[1 : 1 + len(code.environment)], operands)
         except Unbounded as unbounded:
             otherwise = ", but it may be for a number that is known" if unbounded.for_number else ""
             return f"; {takes} -> not compiled: {unbounded.reason}{otherwise}"
+        if stage == "first-order":
+            text = (
+                program_text(unit.program) if after is None else found.get(after, "; this pass was not run")
+            )
+            return f"; {takes}\n{text}"
         if stage == "c":
             return f"/* {comment(code.name)} */\n{unit.text}"
         result = "never answers" if unit.interface.result is None else described(unit.interface.result)

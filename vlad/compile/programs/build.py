@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from vlad.compile.analysis.abstract_interpreter import Instance
-from vlad.compile.calling.pipeline import Fit, fitting, improved
+from vlad.compile.calling.pipeline import Fit, fitting
 from vlad.compile.emit import c_unit
 from vlad.compile.ir.program import Fail, Function, Invoke, Program, TailInvoke, blocks
 from vlad.compile.ir.refusals import Unbounded
+from vlad.compile.passes.order import improved
 from vlad.compile.programs.whole import Steps, Whole, check_order, refusal
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from types import FrameType, TracebackType
 from typing import Any
 
+from vlad.control import debug
 from vlad.control.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Binding, Body, If, Variable
 from vlad.data.devices import is_failure
@@ -33,7 +34,6 @@ from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
 from vlad.expand.arity import NO_PAIR
 
 LONGEST_BACKTRACE = 12
-RAISING = False  # on in the tests: a fault of the evaluator itself is an error
 # The host's functions that a program writes and reads by: what they raise is theirs.
 HANDS = ("Machine._counting_writer.<locals>.counted", "Machine.read_word")
 
@@ -205,7 +205,7 @@ def _is_of_host(traceback: TracebackType | None) -> bool:
 
 def _fault(error: Exception) -> VladError:
     """What should not have been raised, as an error of ours; of a text from a stranger (load.py), it may be its intent."""
-    if RAISING or not isinstance(error, FAULTS):
+    if debug.is_on(debug.TRACEBACKS) or not isinstance(error, FAULTS):
         raise error
     what = " ".join(f"{type(error).__name__}: {error}".split())
     found = VladError("internal-error", f"The evaluator failed: {what}", hint="please report it")

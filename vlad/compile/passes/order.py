@@ -1,0 +1,124 @@
+"""All passes over first-order code, in their order. None makes a difference but in cost: answers and errors stay the same.
+
+In: a Program as analysis/specialize.py makes it.  Out: the same program, changed in place. Called by calling/pipeline.py and
+programs/. Each pass has a file of its own; core/passes.py runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vlad.compile.ir.program import Each, Function, Program, check, statements
+from vlad.compile.ir.refusals import Unbounded
+from vlad.compile.ir.representation import Representation
+from vlad.compile.ir.rewriting import repeated
+from vlad.compile.ir.text import program_text
+from vlad.compile.passes.common_subexpressions import share
+from vlad.compile.passes.dead_code import drop_dead
+from vlad.compile.passes.fuse_derivatives import fuse
+from vlad.compile.passes.fuse_loops import fuse_kernels
+from vlad.compile.passes.inlining import inline
+from vlad.compile.passes.merge_functions import merge
+from vlad.compile.passes.peel_invariants import hoist
+from vlad.compile.passes.reboxing import keep_boxed, reuse_boxes
+from vlad.compile.passes.rematerialization import rematerialize
+from vlad.compile.passes.scalar_replacement import dissolve
+from vlad.compile.passes.sparse import add_in_places
+from vlad.compile.passes.step_counts import coalesce_steps
+from vlad.compile.passes.triangles import solve_triangles
+from vlad.compile.passes.uniqueness import own, owning
+from vlad.control.gil_yield import make_way
+from vlad.core.loop_nests import Kernel
+from vlad.core.passes import run_pass
+
+Pass = Callable[[Program], object]  # changes the program
+
+FUSE = "fuse-derivatives"
+# Until the size stays the same, ROUNDS times at most.
+REPEATED: dict[str, Pass] = {
+    "dead-code": drop_dead,
+    "merge-functions": merge,
+    "inlining": inline,
+    "common-subexpressions": share,
+    "scalar-replacement": dissolve,
+}
+ROUNDS = 4
+LOOPS: dict[str, Pass] = {
+    "sparse": add_in_places,
+    "fuse-loops": fuse_kernels,
+    "triangles": solve_triangles,
+    "peel-invariants": hoist,
+}
+# What would hinder the rest, had it been done before.
+LAST: dict[str, Pass] = {
+    "keep-boxed": keep_boxed,
+    "rematerialization": rematerialize,
+    "last-common-subexpressions": share,
+    "last-dead-code": drop_dead,
+    "reuse-boxes": reuse_boxes,
+    "step-counts": coalesce_steps,
+}
+UNIQUENESS: dict[str, Pass] = {"uniqueness": own}
+NAMES = (FUSE, *REPEATED, *LOOPS, *LAST, *UNIQUENESS)
+
+MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
+
+
+def improved(program: Program, layout: Representation, writes_over: bool = True) -> Program:
+    """A program after all passes. `writes_over`: may arrays be where others were? Raises Unbounded."""
+    _run({FUSE: lambda program: fuse(program, layout)}, program)
+    for _ in range(ROUNDS):
+        before = _size(program)
+        _run(REPEATED, program)
+        if _size(program) == before:
+            break
+    _run({**LOOPS, **LAST}, program)
+    if writes_over:
+        _run(UNIQUENESS, program)
+    _refuse_thin(program, writes_over)
+    return program
+
+
+def _run(passes: dict[str, Pass], program: Program) -> None:
+    for name, change in passes.items():
+
+        def changed(program: Program, change: Pass = change) -> Program:
+            change(program)
+            return program
+
+        run_pass(name, changed, program, check, program_text)
+        make_way()
+
+
+def _size(program: Program) -> int:
+    return sum([len(statements(function.body)) for function in program.functions])
+
+
+def _refuse_thin(program: Program, writes_over: bool) -> None:
+    """Raises Unbounded where a loop makes a sensitivity, or a copy of one, that is nearly all the same but where it happens to
+    read: such a one is written anew in each turn, while tier 0 keeps it as that place."""
+    thin: list[tuple[Function, Each]] = []
+    for function in program.functions:
+        for statement in statements(function.body):
+            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel):
+                thin.append((function, statement))
+    if thin:
+        owned = owning(program) if writes_over else {}
+        again = repeated(program.functions)
+        for function, statement in thin:
+            if function in again and statement not in owned:
+                reason = "sensitivities of large tensors that are read entry by entry are not compiled yet"
+                raise Unbounded(reason, statement.span)
+
+
+def _is_thin(kernel: Kernel) -> bool:
+    for write in kernel.writes:
+        output = kernel.outputs[write.output]
+        if (
+            output.fill is not None
+            and output.size is not None
+            and write.access is not None
+            and write.access.at
+        ):
+            return output.size > MOST_ZEROS * max(kernel.turns, 1)
+    return False

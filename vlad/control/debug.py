@@ -1,0 +1,28 @@
+"""The ladder for looking inside: `VLAD_DEBUG=1` to `4` in the environment. Each rung does what those below it do, and more.
+
+In: the environment, when this is imported; tests set `rungs`.  Out: which rungs are on. Asked where a fault of ours would become
+an error of the language, and by the runner of passes (core/passes.py).
+"""
+
+from __future__ import annotations
+
+import os
+
+TRACEBACKS = 1  # a fault of the evaluator or of the compiler is raised, with Python's traceback
+TIMINGS = 2  # at the end of the process, what each pass took is written to the standard error
+CHECKS = 3  # what a pass makes is checked against the grammar of its language
+TEXTS = 4  # what a pass makes is written to the standard error
+
+LADDER = (TRACEBACKS, TIMINGS, CHECKS, TEXTS)
+
+
+def _asked(text: str) -> frozenset[int]:
+    """The rungs that a number stands for, all for one beyond the last; none for what is no digit."""
+    return frozenset(LADDER[: int(text)]) if text.isdecimal() and len(text) == 1 else frozenset()
+
+
+rungs = _asked(os.environ.get("VLAD_DEBUG", ""))
+
+
+def is_on(rung: int) -> bool:
+    return rung in rungs
