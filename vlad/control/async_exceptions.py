@@ -1,10 +1,11 @@
-"""Exceptions that one thread raises in another, and what is not to be cut short by them.
+"""Asynchronous exceptions: one thread raises an exception in another, and code that must not be interrupted is protected.
 
-In: a thread, and an exception.  Out: nothing; it is raised at the thread's next step. Called where a limit is reached, where an
-evaluation is to end, and where compiled code takes over.
+In: a thread and an exception.  Out: nothing; the exception is raised at the thread's next bytecode. Called where a limit is
+reached, where an evaluation has to end, and where compiled code takes over.
 
-That step may be the first one of a signal's handler, or of a finalizer, which then never happens. Who can wait for a better one
-has the main thread asked where it is, and raises nothing until that suits him (`ask`).
+The next bytecode may be the first one of a signal handler or of a finalizer, and then the exception is lost there. A caller that
+can wait uses `ask`: the main thread reports its current frame, and the exception is raised only in a frame that the caller
+accepts.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ _deaf: dict[int, Kind | None] = {}  # threads that are told nothing, and what th
 
 
 def raise_in(thread: int, kind: Kind | None) -> None:
-    """Raise an exception in another thread, at its next step; None, from that thread itself: what was told and is not raised yet
-    is raised now. One that is in the midst of Python's own import, or of what is called as an object goes, is not told: to be
-    said again, as long as it matters."""
-    # The main thread runs the handlers of signals that have come when it goes on, and would raise this in the first step of one,
-    # which would be lost. So it goes on before it is told, if it can, and again at once.
+    """Raise an exception in another thread, at its next bytecode. With None, called from the thread itself: raise now what is
+    pending. Nothing is raised in a thread that runs Python's import or a weak reference's callback; the caller has to repeat the
+    call as long as it matters."""
+    # When the main thread gets the interpreter's lock, it first runs the handlers of pending signals. An exception raised in the
+    # first bytecode of a handler is lost. So the lock is released before the exception is set, and again at once.
     time.sleep(0)
     with _raising:
         if thread in _deaf:
@@ -46,14 +47,14 @@ def raise_in(thread: int, kind: Kind | None) -> None:
     time.sleep(0)
 
 
-# Python's import is written in Python, and takes locks: cut short where it just took or is about to give back one, it keeps it,
-# and nobody in the process imports anything any more. Where it asks for a file it has more to do before that. (Python 3.13 may
-# go on a while after a pause before it tells, so that what others wrote to find modules is too near its end.)
+# Python's import is written in Python and takes locks. Interrupted just after it took a lock, or just before it releases one, it
+# keeps the lock, and the process cannot import anything again. While it asks for a file it is far enough from both. (Python 3.13
+# may run on for a while before it raises, so finders written by others are too near to the release.)
 _IMPORTS = (
     r"(?!'<frozen importlib\._bootstrap_external>', line \d+, code _path_stat>)"
     r"('<frozen importlib\._bootstrap(_external)?>|.* code _?find_spec>$)"
 )
-# What sets of weak references call as an object goes raises to nobody: Python writes it to the terminal and goes on.
+# An exception in the callback of a weak reference has no caller: Python writes it to the terminal and goes on.
 _REMOVALS = r"'[^']*weakref(set)?\.py', line \d+, code _?remove>"
 
 

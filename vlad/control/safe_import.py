@@ -1,7 +1,7 @@
-"""Imports that nobody interrupts.
+"""Imports that cannot be interrupted.
 
-An interrupt, a limit or a change of tier may end whatever a thread is at, and nobody mends a package that is there by half. So
-what is imported in the middle of an evaluation is imported by a thread of its own.
+An interrupt, a limit or a change of tier may stop a thread at any bytecode, and a package whose import was stopped halfway stays
+broken. So a module that is needed in the middle of an evaluation is imported by a thread of its own.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _whole: dict[str, Any] = {}
 
 
 def whole(name: str) -> Any:
-    """A module, all of it. Raises what its import raises."""
+    """A module, imported completely. Raises what its import raises."""
     if name not in _whole:
         thread = threading.Thread(target=_import, args=(name,), name=f"vlad-import-{name}")
         started(thread).join()
-    return _whole.get(name) or importlib.import_module(name)  # which says what is wrong with it
+    return _whole.get(name) or importlib.import_module(name)  # raises what is wrong
 
 
 def package_of(missing: ModuleNotFoundError) -> str:
@@ -30,5 +30,5 @@ def package_of(missing: ModuleNotFoundError) -> str:
 
 
 def _import(name: str) -> None:
-    with contextlib.suppress(Exception):  # whoever asked for it imports it again, and is told
+    with contextlib.suppress(Exception):  # the caller imports it again, and gets the exception
         _whole[name] = importlib.import_module(name)

@@ -21,13 +21,21 @@ class Unwritable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """`parameters` and `results` are the kinds of the words (first_order.Slot); `failures` are told by status -
-    abi.FIRST_FAILURE; a unit that `acts` is handed the host's hands, one that `stops` can be told to, one that is `direct` has an
-    entry without words, from its parameters to a real; one that `counts` takes fuel as one more word, and gives the rest back;
-    one that `multiplies` matrices takes the library's products for that, one that `takes_apart` matrices the addresses of its
-    routines (blas.py), and one that `calls_vectors` those of functions of vectors (vectors.py). `places`: the numbers of the
-    results, tensors, for which the last words may say where their entries are to be written. `largest`: bytes of the largest
-    array that it makes."""
+    """The words of a call, in order: `parameters`, then those that the flags below ask for, then addresses of tensors.
+
+    parameters     the kinds of the words of the operands (ir/program.Slot)
+    results        the kinds of the words of the result
+    failures       messages, by status - abi.FIRST_FAILURE
+    acts           it writes or reads, by functions that the host passes in
+    stops          it polls `vlad_stop`, and so can be interrupted
+    direct         it has a second entry, `vlad_direct`, from doubles to a double
+    counts         it takes fuel as one more word, and returns what is left as one more result
+    multiplies     it takes the addresses of the BLAS products: three words
+    takes_apart    it takes the addresses of the LAPACK routines (blas.py): two words
+    calls_vectors  it takes the addresses of vector functions (vectors.py): one word
+    places         which results are tensors whose entries may be written to an address that the caller passes
+    largest        bytes of the largest array that it allocates
+    """
 
     layout: Representation
     operands: tuple[Type, ...]

@@ -1,22 +1,22 @@
 """When to compile: the policy between tier 0 and tier 1.
 
-In: a procedure and its argument, from outside.  Out: its answer, whoever computed it. Called by session/ in place of the
-machine's own `apply`.
+In: a procedure and its argument, from outside.  Out: its result, from either tier. Called by session/ in place of the machine's
+own `apply`.
 
     evaluate   never
     compile    each call first, for the types of its operands; what cannot be compiled runs on tier 0
-    auto       everything starts on tier 0. What runs longer than a moment is compiled beside it, in another thread, and
-               once that is done starts again, compiled: code is pure, so nobody can tell
+    auto       everything starts on tier 0. A call that runs longer than A_MOMENT is compiled meanwhile, in another thread,
+               and starts again, compiled, as soon as that is done: code is pure, so the result is the same
 
-A call runs on one tier from its beginning to its end. What cannot be compiled as a whole is left to tier 0, the procedures that
-take its time, too: to change over in the middle was tried, and people can tell. Tiers differ in the last bit of a sum, so that
-answers would depend on the clock; and of a pair that machine code was handed and answers, another copy comes back, so that `eq?`
-would. (Measured, too: what the examples have to leave to tier 0 took up to twice as long, for programs of tensors make their
-analysis cost more than the calls did.)
+A call runs on one tier from beginning to end. A program that cannot be compiled as a whole stays on tier 0, including the
+procedures that take most of its time. Changing tiers within a call was tried, and it shows: sums differ in the last bit, so
+results would depend on the clock; and a pair that is passed through machine code comes back as a copy, so `eq?` would depend on
+it, too. (It did not pay either: the examples that stay on tier 0 took up to twice as long, because analysing a program of tensors
+cost more than the calls.)
 
-An error of the program makes compiled code give up, and tier 0 runs the call again to say what it is: there is one place
-that words errors. How compiled code takes over is in preemption.py; that effects happen once though a call runs twice, in
-acting.py.
+When compiled code meets an error of the program, it stops, and tier 0 runs the call again to explain the error: messages are
+worded in one place. preemption.py has the way in which compiled code takes over; effects.py makes sure that effects happen once
+although a call runs twice.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""First-order code → first-order code: what is zero but in a few places is added to something there, and nowhere else.
+"""First-order code → first-order code: a sum with a sparse array adds its few entries, and touches no others.
 
-In: an optimised Program.  Out: the same, changed in place. The sensitivity of an entry of a tensor is zeros but in one place, and
-to add it to others takes as long as the tensor is large. Here it becomes a loop over what is not zero, which begins with the
-others' contents (`base`). Where a loop has these for itself (uniqueness.py), nothing else is touched: so a loop over n entries
-has a gradient that costs as much as n entries, not as n tensors.
+In: an optimised Program.  Out: the same, changed in place. The sensitivity of one entry of a tensor is zero everywhere else, and
+adding it to another array takes time in proportion to the whole tensor. This pass turns the sum into a loop over the entries that
+are not zero, which starts from the other array's contents (`base`). If that array is unique (uniqueness.py), no other entry is
+touched. So the gradient of a loop over n entries costs as much as n entries, not n tensors.
 
-What is zero but in a few places: entries put into zeros; such a thing with more added at places; a sum of two; what a branch
-answers, if all arms answer such; and what a procedure answers that only adds to what it is given, if it is given such. In each
-of them the other term takes the zeros' place.
+An array is sparse if it is: zeros with entries written into them; a sparse array with entries added; a sum of two; the result of
+a branch all of whose arms are sparse; or the result of a procedure that only adds to its sparse argument. In each case the other
+term of the sum takes the place of the zeros.
 """
 
 from __future__ import annotations
