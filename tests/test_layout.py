@@ -33,19 +33,19 @@ ROOMS = (
     ("vlad.messages", "other_languages spelling hints"),
     (
         "vlad.primitives",
-        "special tails error_function elementwise type_rules numbers data walking numerals strings arrays "
+        "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
         "products shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control transforms table",
     ),
     ("vlad.evaluate", "limits emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
     ("vlad.evaluate", "entries system_procedures machine overtaking"),
-    ("vlad.compile.ir", "refusals program text representation rewriting"),
+    ("vlad.compile.ir", "refusals program text representation rewriting acting matrix_products reindex"),
     ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
-        "acting dead_code merge_functions inlining common_subexpressions scalar_replacement reboxing "
-        "rematerialization step_counts peel_invariants fuse_derivatives matrix_products reindex "
+        "dead_code merge_functions inlining common_subexpressions scalar_replacement reboxing "
+        "rematerialization step_counts peel_invariants fuse_derivatives "
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
     ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),

@@ -17,8 +17,8 @@ from test_kernels import COMBINED, a_product, answered, each, interpreted, made,
 
 from vlad.compile.emit import cuda_loops, cuda_unit
 from vlad.compile.emit.functions import is_for_hosts
+from vlad.compile.ir import matrix_products
 from vlad.compile.ir.program import Block, Function, Program, Return, Slot
-from vlad.compile.passes import matrix_products
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import Types
 from vlad.data.tensors import on_host

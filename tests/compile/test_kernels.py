@@ -24,13 +24,14 @@ from vlad.compile.emit.c_text import constant_text
 from vlad.compile.emit.functions import needed
 from vlad.compile.emit.loop_text import loop_order, products_text
 from vlad.compile.emit.needs import Needs
+from vlad.compile.ir import matrix_products
+from vlad.compile.ir.matrix_products import Matrix, Product, as_product
 from vlad.compile.ir.program import Each, Leaf, Slot, statements
+from vlad.compile.ir.reindex import compact, cut, pieces, split
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import product as library_product
-from vlad.compile.passes import fuse_loops, matrix_products
-from vlad.compile.passes.matrix_products import Matrix, Product, as_product
-from vlad.compile.passes.reindex import compact, cut, pieces, split
+from vlad.compile.passes import fuse_loops
 from vlad.core.loop_nests import (
     SIZES,
     Access,

@@ -7,7 +7,7 @@ With κ the identity it is the textbook transform: that is how a call that is no
 Called by evaluate/machine.py on closures' lambdas (and by the compiler on types'); knows neither. The output is core
 like any other, so transforming it again is legal: that is how nesting works.
 
-Where it differs from the paper, and why (design.md section 3): values stay bare, so a sensitivity is the only new variable of
+Where it differs from the paper, and why: values stay bare, so a sensitivity is the only new variable of
 a variable; known primitives' adjoints are emitted in place; branches are transformed natively; a call in
 tail position hands κ on instead of building the backpropagator after the callee returned, so loops stay loops
 in both phases. κ comes first in the operands so that (κ a b) is κ in front of the operand tuple (a . b) and no tuple is

@@ -17,6 +17,14 @@ from vlad.data.tensors import Tensor, operands_of, reals_of
 from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value
 from vlad.messages.hints import expected_of, kind, way_with
 from vlad.primitives.elementwise import Arrays, Formula, elementwise, formula, is_elementwise
+from vlad.primitives.erfc_tails import (
+    erfcx,
+    erfcx_derivative,
+    log_erfc,
+    log_erfc_derivative,
+    log_normal_cdf,
+    log_normal_cdf_derivative,
+)
 from vlad.primitives.special import (
     binary_scale,
     conic,
@@ -44,14 +52,6 @@ from vlad.primitives.special import (
     sharp_tanh,
     tanh_second,
     tanh_third,
-)
-from vlad.primitives.tails import (
-    erfcx,
-    erfcx_derivative,
-    log_erfc,
-    log_erfc_derivative,
-    log_normal_cdf,
-    log_normal_cdf_derivative,
 )
 
 INFINITY = math.inf

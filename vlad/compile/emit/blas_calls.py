@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from vlad.compile.emit.functions import single
 from vlad.compile.emit.loop_text import C_KINDS, position_text
 from vlad.compile.emit.needs import Needs
-from vlad.compile.passes.matrix_products import Product
+from vlad.compile.ir.matrix_products import Product
 from vlad.core.loop_nests import Access, Kernel
 
 # Of a product that takes so many multiplications as many rows are computed at a time: somebody may want to end what takes long.

@@ -26,6 +26,7 @@ from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import grows_only
 from vlad.compile.emit.functions import applied
 from vlad.compile.emit.lapack_calls import WITHOUT_LAPACK, routine_lines
+from vlad.compile.ir.matrix_products import as_product
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -53,7 +54,6 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.passes.buffer_reuse import places_taken
-from vlad.compile.passes.matrix_products import as_product
 from vlad.core.loop_nests import SIZES, Routine
 
 

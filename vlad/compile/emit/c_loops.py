@@ -44,8 +44,8 @@ from vlad.compile.emit.needs import Needs
 from vlad.compile.emit.quotients import FEWEST_TURNS, PAYS, Quotients, quotients
 from vlad.compile.emit.scaling import scaled
 from vlad.compile.emit.vectorize import SUMS, WIDE, Wide, called, is_of_host, is_wide, kept_entry, nonnegative
-from vlad.compile.passes.matrix_products import as_product
-from vlad.compile.passes.reindex import pieces
+from vlad.compile.ir.matrix_products import as_product
+from vlad.compile.ir.reindex import pieces
 from vlad.core.loop_nests import SHORT, Choice, Kernel, Output, Read, Step, Write, is_apart, start
 from vlad.core.types import is_of_reals
 

@@ -18,6 +18,7 @@ from vlad.compile.emit import cuda_loops
 from vlad.compile.emit.c_text import within_comment
 from vlad.compile.emit.cuda_loops import Launches, Unfit
 from vlad.compile.emit.facts import Facts
+from vlad.compile.ir.matrix_products import Matrix, Product, as_product
 from vlad.compile.ir.program import (
     Block,
     Branch,
@@ -43,7 +44,6 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.refusals import Failed, Unbounded
 from vlad.compile.ir.rewriting import leaf_kind
-from vlad.compile.passes.matrix_products import Matrix, Product, as_product
 from vlad.core.loop_nests import SIZES, Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types
 from vlad.data.tensors import Tensor, entries_there

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from vlad.compile.emit.c_loops import looks
 from vlad.compile.emit.vectorize import SUMS
+from vlad.compile.ir.matrix_products import as_product
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -29,7 +30,6 @@ from vlad.compile.ir.program import (
     makes,
     statements,
 )
-from vlad.compile.passes.matrix_products import as_product
 from vlad.core.loop_nests import Kernel, Step
 
 # Steps of straight code, before it asks whether to end: some milliseconds. Of a kernel's steps, several are made at a time, and

@@ -337,7 +337,7 @@ static inline double vlad_gamma_third(double x) {
   return x != 0 && fabs(x) < 1e-20 ? -6.0 / x / x / x / x : tgamma(x) * (double)((a * a * a + 3 * (a * b)) + c);
 }
 
-/* How many parts of Laplace's continued fraction are exact enough for the n-th derivative (primitives/tails.py has all of this). */
+/* How many parts of Laplace's continued fraction are exact enough for the n-th derivative (primitives/erfc_tails.py has all of this). */
 static inline long vlad_tail_terms(double n, double x) { return 24 + 8 * (long)n + (long)((180.0 + 40.0 * n) / (x * x)); }
 
 /* exp(x x) erfc(x). */

@@ -1,12 +1,13 @@
 """First-order code → first-order code: common subexpression elimination; what is constant is folded on the way.
 
-In: a Program.  Out: the same, changed in place. Called by optimize.py. Everything is pure, so operations and calls on the same
+In: a Program.  Out: the same, changed in place. Called by order.py. Everything is pure, so operations and calls on the same
 operands are done once where one dominates the others: what a block has done is known in the rest of it, blocks within it
 included. Operations on constants become constants, and a branch or switch whose arm is known becomes that arm.
 """
 
 from __future__ import annotations
 
+from vlad.compile.ir.acting import acting_functions
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -29,7 +30,6 @@ from vlad.compile.ir.program import (
     inner_blocks,
 )
 from vlad.compile.ir.rewriting import replace_leaves, same_operands
-from vlad.compile.passes.acting import acting_functions
 from vlad.control.gil_yield import make_way
 from vlad.data.values import TRUE, Boolean
 

@@ -1,12 +1,13 @@
 """First-order code → first-order code: dead code elimination.
 
-In: a Program.  Out: the same, changed in place. Called by optimize.py. Liveness goes through calls and boxes: leaves on which no
+In: a Program.  Out: the same, changed in place. Called by order.py. Liveness goes through calls and boxes: leaves on which no
 answer, test or error depends are dropped, parameters, results and fields of boxes included. So no sensitivity is computed that is
 not read, and a loop's tape holds what the way back needs.
 """
 
 from __future__ import annotations
 
+from vlad.compile.ir.acting import total_functions
 from vlad.compile.ir.program import (
     Box,
     Branch,
@@ -34,7 +35,6 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import fixed_cells, reachable, substitute
-from vlad.compile.passes.acting import total_functions
 
 
 def drop_dead(program: Program) -> None:

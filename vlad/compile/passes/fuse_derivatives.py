@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from vlad.compile.ir.acting import acting_functions, answers
 from vlad.compile.ir.program import (
     Block,
     Function,
@@ -26,7 +27,6 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import callees, looping, put, reachable, same_operands, substitute
-from vlad.compile.passes.acting import acting_functions, answers
 from vlad.compile.passes.inlining import LARGEST
 from vlad.core.types import Type
 from vlad.data.values import ZERO, Code

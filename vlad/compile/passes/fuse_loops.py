@@ -13,6 +13,7 @@ import math
 import re
 from dataclasses import replace
 
+from vlad.compile.ir.matrix_products import as_product, is_whole
 from vlad.compile.ir.program import (
     Block,
     Each,
@@ -26,8 +27,7 @@ from vlad.compile.ir.program import (
     slots_bound,
     statements,
 )
-from vlad.compile.passes.matrix_products import as_product, is_whole
-from vlad.compile.passes.reindex import Builder, Map, compact, cut, domains, split, turns_of, whole_box
+from vlad.compile.ir.reindex import Builder, Map, compact, cut, domains, split, turns_of, whole_box
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write
 from vlad.data.values import Primitive

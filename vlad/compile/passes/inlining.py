@@ -1,13 +1,13 @@
 """First-order code → first-order code: procedures that are small or called once are put in place of their calls.
 
-In: a Program.  Out: the same, changed in place. Called by optimize.py, so that the other passes see through calls.
+In: a Program.  Out: the same, changed in place. Called by order.py, so that the other passes see through calls.
 """
 
 from __future__ import annotations
 
+from vlad.compile.ir.acting import answers
 from vlad.compile.ir.program import Function, Invoke, Program, TailInvoke, blocks, makes, statements
 from vlad.compile.ir.rewriting import callees, looping, put, put_last, reachable
-from vlad.compile.passes.acting import answers
 
 SMALL = 40  # statements of a function that is inlined wherever it is called
 LARGEST = 4000  # statements of a function into which others are inlined

@@ -1,6 +1,6 @@
 """First-order code → first-order code: functions that do the same become one.
 
-In: a Program.  Out: the same, changed in place. Called by optimize.py. Equivalent functions are found as the states of an
+In: a Program.  Out: the same, changed in place. Called by order.py. Equivalent functions are found as the states of an
 automaton are minimised: a derivative that nothing depends on is the function it came from.
 """
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from vlad.compile.ir.acting import acting_functions
 from vlad.compile.ir.program import (
     Block,
     Branch,
@@ -31,7 +32,6 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import Copy, reachable, replace_leaves
-from vlad.compile.passes.acting import acting_functions
 from vlad.core.types import Cell
 
 LIBRARY_CALL = re.compile(r"\b(?!fabs)[a-z_]\w*\(")

@@ -1,6 +1,6 @@
 """First-order code → first-order code: what is in a box already is not put into one again.
 
-In: an optimised Program.  Out: the same, changed in place. Called by optimize.py once the rest is done.
+In: an optimised Program.  Out: the same, changed in place. Called by order.py once the rest is done.
 
     keep_boxed   loops of backpropagators are handed the box in which the last turn left its values
     reuse_boxes  a box of all that was in another one is that one

@@ -1,6 +1,6 @@
 """First-order code → first-order code: what is cheaply computed again is not in a box, such as a loop's tape.
 
-In: an optimised Program.  Out: the same, changed in place. Called by optimize.py once the rest is done.
+In: an optimised Program.  Out: the same, changed in place. Called by order.py once the rest is done.
 """
 
 from __future__ import annotations

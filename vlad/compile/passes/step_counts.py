@@ -1,6 +1,6 @@
 """First-order code → first-order code: the steps of a straight piece of code are counted all at once.
 
-In: a Program whose steps are counted, as fuel asks for.  Out: the same, changed in place. Called by optimize.py, last of all.
+In: a Program whose steps are counted, as fuel asks for.  Out: the same, changed in place. Called by order.py, last of all.
 """
 
 from __future__ import annotations

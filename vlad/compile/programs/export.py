@@ -15,7 +15,7 @@ from vlad.compile.calling.pipeline import Fit, fitting
 from vlad.compile.emit import c_unit
 from vlad.compile.emit.c_names import may_be_exported, may_be_parameter
 from vlad.compile.emit.c_text import comment, identifier
-from vlad.compile.passes.acting import returning_functions
+from vlad.compile.ir.acting import returning_functions
 from vlad.compile.programs.build import error_text, standalone
 from vlad.compile.programs.whole import Steps, Whole
 from vlad.core.types import Type
