@@ -244,7 +244,7 @@ def _abstract_on_nothing(name: str, act: Callable[[Any], Any]) -> Callable[[Any,
 def _abstract_error(w: Any, message: Any) -> Any:
     """The words are only told where nobody else will: tier 0 runs an erring call again, and says them."""
     if not w.tells or _told(w, message, True):
-        w.fail("error")
+        w.raised()
     return None
 
 

@@ -133,11 +133,11 @@ def _abstract_expect(w: Any, x: Any, d: Any) -> Any:
     key = w.key
     test = w.recursive(EQUAL, x, d)
     if test is None or test.type is w.types.false:
-        return w.fail("Argument is not an equivalent value")
+        return w.by_value("Argument is not an equivalent value")
     if test.type is w.types.true:
         return x
     return w.branch(
-        (key, "expected"), test, lambda: x, lambda: w.fail("Argument is not an equivalent value"), False
+        (key, "expected"), test, lambda: x, lambda: w.by_value("Argument is not an equivalent value"), False
     )
 
 

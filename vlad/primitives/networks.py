@@ -426,7 +426,7 @@ def _abstract_unpool(w: Any, s: Any, like: Any, *geometry: Any) -> Any:
 def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
     count, shape = length_of("one-hot", known(w, n)), shape_of(labels)
     if not is_number(labels) or kind_of(labels) == "bool":
-        return w.fail(OUT_OF_RANGE["one-hot"])
+        return w.by_value(OUT_OF_RANGE["one-hot"])
 
     def of_places(places: Any) -> Any:
         room = (*shape, count)

@@ -312,7 +312,7 @@ def _with_key(w: Any, name: str, key: Any, rule: Callable[..., Any]) -> Any:
     error = NO_KEY[name]
     parts = w.parts(key) if key.type.kind == "pair" else []
     if len(parts) != 2 or not all(is_real(part.type) for part in parts):
-        return w.fail(error)
+        return w.by_value(error)
     outer, w.key = w.key, (w.key, "first word")
 
     def second(k: Any) -> Any:
@@ -378,11 +378,11 @@ def _abstract_uniform(w: Any, key: Any, dims: Any, low: Any, high: Any) -> Any:
             return (
                 _with_key(w, "uniform", key, drawn)
                 if test.type.of is TRUE
-                else w.fail(NO_RANGE.format("uniform"))
+                else w.by_value(NO_RANGE.format("uniform"))
             )
         return w.branch(
             (outer, "range"), test, lambda: _with_key(w, "uniform", key, drawn),
-            lambda: w.fail(NO_RANGE.format("uniform")), False,
+            lambda: w.by_value(NO_RANGE.format("uniform")), False,
         )  # fmt: skip
 
     outer = w.key

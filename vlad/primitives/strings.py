@@ -133,7 +133,7 @@ def _part_of(w: Any, text: Any, start: Any, end: Any) -> Any:
     key = w.key
 
     def fail() -> Any:
-        return w.fail(OUTSIDE)
+        return w.by_value(OUTSIDE)
 
     def whole(name: str, x: Any, then: Callable[[], Any]) -> Any:
         return choose(w, (key, name), scalar(w, "whole?", x), then, fail)
@@ -157,7 +157,7 @@ def _take(w: Any, characters: Any, count: Any) -> Any:
 
     def one(characters: Any) -> Any:
         if is_nil(characters):
-            return w.fail(OUTSIDE)
+            return w.by_value(OUTSIDE)
         less = scalar(w, "-", count, w.constant(1.0))
         return cons(w, w.part(characters, 0), w.invoke(TAKE, (), [w.part(characters, 1), less], False))
 
@@ -172,7 +172,7 @@ def _drop(w: Any, characters: Any, count: Any) -> Any:
 
     def one(characters: Any) -> Any:
         if is_nil(characters):
-            return w.fail(OUTSIDE)
+            return w.by_value(OUTSIDE)
         less = scalar(w, "-", count, w.constant(1.0))
         return w.invoke(DROP, (), [w.part(characters, 1), less], False)
 
@@ -235,7 +235,7 @@ def _changes(name: str, row: str) -> Recursion:
             return cons(w, scalar(w, row, character), w.recursive(recursion, rest))
 
         def fail() -> Any:
-            return w.fail(BEYOND)
+            return w.by_value(BEYOND)
 
         return w.each(characters, one)
 

@@ -339,9 +339,9 @@ def provided(w: Any, tests: Sequence[Any], error: str, rule: Callable[[], Any]) 
 
     def answered(number: int, test: Any) -> Any:
         if test.type.kind == "constant":
-            return tested(number + 1) if test.type.of is TRUE else w.fail(error)
+            return tested(number + 1) if test.type.of is TRUE else w.by_value(error)
         return w.branch(
-            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.fail(error), False
+            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.by_value(error), False
         )
 
     return tested(0)

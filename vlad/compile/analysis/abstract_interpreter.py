@@ -62,6 +62,7 @@ from vlad.expand.arity import too_few
 from vlad.primitives.files import Files
 from vlad.primitives.type_rules import drawn, entry_by_entry
 
+UNBOUND = "Unbound variable: "
 MISFITS = ("invalid-argument", "wrong-shape")  # codes of errors
 MOST_SHAPES = 4  # that the operands of a call have, for each of which it is made apart
 
@@ -176,6 +177,14 @@ class AbstractInterpreter:
     def unlike(self, name: str) -> Result:
         """As `fail`: the parts of two operands do not correspond."""
         return self.fail(f"Arguments to {name} do not conform", Failure.UNLIKE)
+
+    def by_value(self, what: str) -> Result:
+        """As `fail`: whether it happens depends on values, not on kinds or shapes."""
+        return self.fail(what, Failure.VALUE)
+
+    def raised(self) -> Result:
+        """As `fail`: the program's own error."""
+        return self.fail("error", Failure.RAISED)
 
     def refused(self, error: VladError) -> Result:
         """As `fail`: the row's own rule raised this."""
@@ -351,7 +360,7 @@ class AbstractInterpreter:
         if is_variable:
             return self.load(atom.cell)
         if not hasattr(atom.cell, "value"):
-            return self.fail(f"Unbound variable: {atom.cell.name}")
+            return self.fail(f"{UNBOUND}{atom.cell.name}", Failure.UNBOUND)
         self.relied_on(atom.cell)
         return self.value(atom.cell.value)
 

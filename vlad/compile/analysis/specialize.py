@@ -283,7 +283,7 @@ class Specializer(AbstractInterpreter):
         type_ = self.variables[cell]
         if type_ is None:
             self.block.statements.append(Load((), cell, self.span))
-            return self.fail(UNSOLVED)
+            return self.fail(UNSOLVED, Failure.UNDEFINED)
         slots = tuple([Slot(kind, cell.name) for kind in self.layout.kinds(type_)])
         self.block.statements.append(Load(slots, cell, self.span))
         return Known(self.types.canonical(type_), slots)

@@ -27,7 +27,7 @@ class Fit:
     def __init__(self, program: Program, types: Types) -> None:
         ends = [block.end for function in program.functions for block in blocks(function.body)]
         failures = {end.about for end in ends if type(end) is Fail}
-        self.misfits = types.filled and not failures <= {Failure.OTHER}
+        self.misfits = types.filled and bool(failures & {Failure.MISFIT, Failure.UNLIKE})
         self.mixes = types.taken and Failure.UNLIKE in failures
 
 
@@ -42,7 +42,6 @@ def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) 
     return made
 
 
-UNLIKE = "do not conform"
 Made = TypeVar("Made")
 MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 

@@ -36,6 +36,7 @@ from vlad.compile.ir.program import (
     Each,
     Effect,
     Fail,
+    Failure,
     Function,
     Invoke,
     Leaf,
@@ -414,7 +415,9 @@ class FunctionText:
                 (slot,) = statement.slots
                 status = ""
                 if self.unit.alone:
-                    status = str(self.unit.failure(Fail("Value read is not real", statement.span)))
+                    status = str(
+                        self.unit.failure(Fail("Value read is not real", statement.span, Failure.INPUT))
+                    )
                 self.line(f"double {self.name(slot)} = vlad_read({status});")
             case "tensor":
                 kind, *lengths = statement.text.split()

@@ -12,7 +12,7 @@ from typing import Any
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.calling.pipeline import Fit, fitting
 from vlad.compile.emit import c_unit
-from vlad.compile.ir.program import Fail, Function, Invoke, Program, TailInvoke, blocks
+from vlad.compile.ir.program import Fail, Failure, Function, Invoke, Program, TailInvoke, blocks
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.passes.order import improved
 from vlad.compile.programs.whole import Steps, Whole, check_order, refusal
@@ -44,9 +44,9 @@ def standalone(whole: Whole, *others: Instance) -> Program:
 
 def error_text(fail: Fail) -> str:
     """An error as the program will say it, with a character 1 where its own words go."""
-    if fail.what == "error":
+    if fail.about is Failure.RAISED:
         return str(VladError("user-error", "\1", fail.span))
-    hint = "read-real takes a number" if fail.what == "Value read is not real" else None
+    hint = "read-real takes a number" if fail.about is Failure.INPUT else None
     return str(VladError("failed", fail.what, fail.span, hint=hint))
 
 

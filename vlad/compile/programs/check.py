@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vlad.compile.analysis.abstract_interpreter import Instance
-from vlad.compile.analysis.specialize import UNSOLVED
-from vlad.compile.calling.pipeline import UNLIKE
+from vlad.compile.analysis.abstract_interpreter import UNBOUND, Instance
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -21,6 +19,7 @@ from vlad.compile.ir.program import (
     Effect,
     End,
     Fail,
+    Failure,
     Function,
     Invoke,
     Leaf,
@@ -35,7 +34,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import leaf_kind
-from vlad.compile.programs.whole import UNBOUND, Defined, Refused, Step, Steps, Whole, check_order
+from vlad.compile.programs.whole import Defined, Refused, Step, Steps, Whole, check_order
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult
@@ -46,17 +45,9 @@ from vlad.data.values import NIL, UNSPECIFIED, Code
 from vlad.data.write import real_text
 from vlad.primitives.control import SHOWING
 from vlad.primitives.files import Files
-from vlad.primitives.indexing import OUT_OF_RANGE
-from vlad.primitives.linear_algebra import NOT_DEFINITE, SINGULAR
-from vlad.primitives.random import NO_KEY, NO_RANGE
-from vlad.primitives.strings import BEYOND, OUTSIDE
-from vlad.primitives.tensors import NO_INTEGER
 
 # Failures that are no mistake in the types: what the program itself says, or depends on a value.
-CHECKED = (
-    "error", "Argument is not an equivalent value", UNSOLVED, OUTSIDE, BEYOND, *OUT_OF_RANGE.values(), *NO_KEY.values(),
-    NO_RANGE.format("uniform"), *SINGULAR.values(), NOT_DEFINITE, *[NO_INTEGER.format(kind) for kind in ("int64", "int32")],
-)  # fmt: skip
+CHECKED = frozenset([Failure.RAISED, Failure.VALUE, Failure.UNDEFINED])
 
 UNKNOWN = "…"  # of what an error says: what only the running program knows
 
@@ -101,7 +92,9 @@ def _checked(machine: Any, steps: Steps, distinct: int, files: Files) -> tuple[R
             left_out.append(refused.step)
             at.append((refused.step.span, f"{_name(refused.step)} : not known, for {refused.reason}"))
     program = whole.program()
-    errors = _each_once([*_unbound(machine, steps), *_mistakes(program)])
+    mistakes = list(_mistakes(program))
+    abouts = {about for about, _ in mistakes}
+    errors = _each_once([*_unbound(machine, steps), *[error for _, error in mistakes]])
     types = whole.analysis.types
     instances = {step: whole.analysis.find(step.thunk[0], (), (types.constant(NIL),)) for step in bounded}
     if not errors:
@@ -116,7 +109,9 @@ def _checked(machine: Any, steps: Steps, distinct: int, files: Files) -> tuple[R
         if instance.result is None:
             endless, failures = _endings(origins[instance])
             result = f"never answers{_why_never(endless, failures)}"
-            errors += [] if endless else _certain(failures)
+            if not endless:
+                abouts |= {failure.fail.about for failure in failures}
+                errors += _certain(failures)
         elif step.cell is None and not step.shown:
             continue
         else:
@@ -135,7 +130,7 @@ def _checked(machine: Any, steps: Steps, distinct: int, files: Files) -> tuple[R
         key=lambda one: (order.get(one.span.source, len(order)), one.span.start) if one.span else (0, 0)
     )
     is_short = bool(errors) or any(instance.result is None for instance in instances.values())
-    is_taken = types.filled or (types.taken and any(error.message.endswith(UNLIKE) for error in errors))
+    is_taken = types.filled or (types.taken and Failure.UNLIKE in abouts)
     return Report([text for _, text in at], errors, frozenset(left_out)), is_short and is_taken
 
 
@@ -206,7 +201,7 @@ def _unbound(machine: Any, steps: Steps) -> Iterator[VladError]:
                     yield VladError("unbound-variable", f"{UNBOUND}{atom.cell.name}", atom.span)
 
 
-def _mistakes(program: Program) -> Iterator[VladError]:
+def _mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
     """Errors that happen whenever the program comes to them, whichever members the unions on the way have. Some conditions are
     followed, and the errors behind them say so: by how reals compare, and that there is more of a list of unknown length. A loop
     is followed into its first turn only: in a later one something else may have come to its end, which keeps step with what
@@ -226,15 +221,16 @@ def _mistakes(program: Program) -> Iterator[VladError]:
                         entered = way.entered if conditional else frozenset[object]()
                         ways[callee] = _Way(entered | {_loop(callee)}, before)
                         reached.append(callee)
-                elif type(node) is Fail and node.what not in CHECKED:
+                elif type(node) is Fail and node.about not in CHECKED:
                     span = _own(function, node.span, callers)
                     if (node.what, str(span)) not in reported:
                         reported.add((node.what, str(span)))
                         hint = _where(node, span, conditional)
-                        if node.what.startswith(UNBOUND):
-                            yield VladError("unbound-variable", node.what, span, hint=hint)
+                        if node.about is Failure.UNBOUND:
+                            error = VladError("unbound-variable", node.what, span, hint=hint)
                         else:
-                            yield VladError("type-error", node.what, span, hint=hint)
+                            error = VladError("type-error", node.what, span, hint=hint)
+                        yield node.about, error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -332,10 +328,10 @@ def _endings(function: Function) -> tuple[Function | None, list[_Failure]]:
     for one, block in ends:
         fail = block.end
         if type(fail) is Fail:
-            words = _words(block) if fail.what == "error" else fail.what
+            words = _words(block) if fail.about is Failure.RAISED else fail.what
             failures.append(_Failure(fail, words, _own(one, fail.span, callers)))
     # what is wrong with the types comes first: an index, say, may be out of range only where shapes fit
-    return endless, failures if endless else sorted(failures, key=lambda one: one.fail.what in CHECKED)
+    return endless, failures if endless else sorted(failures, key=lambda one: one.fail.about in CHECKED)
 
 
 def _last_blocks(function: Function) -> list[tuple[Function, Block]]:
@@ -380,13 +376,13 @@ def _certain(failures: list[_Failure]) -> Iterator[VladError]:
     """The errors in one of which something ends; where mistakes in the types are among them, only these."""
     is_one_of_several = len({(one.words, str(one.span)) for one in failures}) > 1
     for one in failures:
-        what, hint = one.fail.what, _where(one.fail, one.span, is_one_of_several)
-        if what == UNSOLVED or (what in CHECKED) != (failures[0].fail.what in CHECKED):
+        about, hint = one.fail.about, _where(one.fail, one.span, is_one_of_several)
+        if about is Failure.UNDEFINED or (about in CHECKED) != (failures[0].fail.about in CHECKED):
             continue
-        if what == "error":
+        if about is Failure.RAISED:
             yield VladError("user-error", one.words, one.span, hint=hint)
         else:
-            yield VladError("type-error", what, one.span, hint=hint)
+            yield VladError("type-error", one.fail.what, one.span, hint=hint)
 
 
 def _why_never(endless: Function | None, failures: list[_Failure]) -> str:
@@ -395,7 +391,7 @@ def _why_never(endless: Function | None, failures: list[_Failure]) -> str:
     for failure in failures[:1]:
         span = failure.span
         place = f", at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
-        raises = "it raises an error: " if failure.fail.what == "error" else ""
+        raises = "it raises an error: " if failure.fail.about is Failure.RAISED else ""
         reasons.append(f"{raises}{failure.words}{place}")
     return ": " * bool(reasons) + ", or ".join(reasons)
 

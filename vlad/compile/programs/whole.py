@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from vlad.compile.analysis.abstract_interpreter import AbstractInterpreter, Instance, Result
+from vlad.compile.analysis.abstract_interpreter import UNBOUND, AbstractInterpreter, Instance, Result
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.ir.program import Function, Invoke, Load, Program, Store, statements
@@ -25,8 +25,6 @@ from vlad.data.values import NIL, UNSPECIFIED, Code, Global, Value
 from vlad.evaluate.limits import deep_recursion
 from vlad.primitives.control import WRITTEN
 from vlad.primitives.files import Files
-
-UNBOUND = "Unbound variable: "
 
 
 @dataclass(frozen=True, slots=True, eq=False)
