@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +72,43 @@ def test_names_that_are_words_of_errors_change_nothing() -> None:
         assert vlad.grad(session[name])(1.5) == 4 * 1.5**3
         texts.append(session.tiers.shown(session[name].value, "first-order"))
     assert texts[0].count("\n") == texts[1].count("\n")
+
+
+def test_what_another_thread_compiles_is_not_shown() -> None:
+    text = "(lambda (x) (let loop ((i 0) (s x)) (if (< i 10) (loop (+ i 1) (* s x)) s)))"
+    session = vlad.Session(tier="compile")
+    f = session.eval(text).value
+    wanted = session.tiers.shown(f, "first-order", (), "inlining")
+    ended = threading.Event()
+
+    def compiles() -> None:
+        other = vlad.Session(tier="compile")
+        number = 0
+        while not ended.is_set():
+            number += 1
+            other.eval(f"((lambda (x) (+ x {number})) 1)")
+
+    thread = threading.Thread(target=compiles)
+    thread.start()
+    try:
+        for _ in range(20):
+            assert session.tiers.shown(f, "first-order", (), "inlining") == wanted
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_stages_and_passes_are_known_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "f.vlad"
+    path.write_text("(define (f x) (* x x))")
+    session = vlad.Session()
+    assert list(session.show(str(path), "first-order", after="dead_code"))
+    for stage, after in [("first-order", 3), ("first-order", ["x"]), ("core", "dead-code"), ("none", None)]:
+        with pytest.raises(WrongOption):
+            list(session.show(str(path), stage, after=after))  # type: ignore[arg-type]
+
+
+def test_the_package_can_be_imported_again() -> None:
+    script = "import importlib, vlad; importlib.reload(vlad); print(vlad.compile.__name__)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "compile\n"), done.stderr

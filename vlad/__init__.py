@@ -91,7 +91,7 @@ def _hide_room() -> None:
     """`vlad.compile` is a function. Python binds that name to the package of the compiler when it is first imported: so it is
     imported here, empty as it is, and the name is free again. `from vlad.compile.calling import …` finds it all the same."""
     __import__("vlad.compile")
-    del globals()["compile"]
+    globals().pop("compile", None)  # it is there already when this module is imported again
 
 
 _find_neighbours()

@@ -11,13 +11,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import TypeVar
 
 from vlad.control import debug
 
 IR = TypeVar("IR")
 Observer = Callable[[str, object], None]
-observers: list[Observer] = []  # see `observing`
+observers: dict[int, list[Observer]] = {}  # by thread: see `observing`
 _taken: dict[str, tuple[int, float]] = {}  # by pass: how often it ran, and how many seconds it took
 
 
@@ -30,7 +31,8 @@ def run_pass(
 ) -> IR:
     """The result of a pass. Raises AssertionError where results are checked and the pass broke a rule of the grammar. `text`: of
     what it works on."""
-    if not debug.rungs and not observers:
+    watching = observers.get(get_ident(), ()) if observers else ()
+    if not debug.rungs and not watching:
         return function(node)
     begin = time.perf_counter()
     result = function(node)
@@ -46,19 +48,24 @@ def run_pass(
         _taken[name] = runs + 1, before + seconds
     if debug.is_on(debug.TEXTS):
         sys.stderr.write(f"; after {name}\n{text(result)}\n")
-    for observe in observers:
+    for observe in watching:
         observe(name, result)
     return result
 
 
 @contextmanager
 def observing(observer: Observer) -> Iterator[None]:
-    """While this goes on, `observer` is called with the name and the result of each pass."""
-    observers.append(observer)
+    """While this goes on, `observer` is called with the name and the result of each pass that this thread runs."""
+    me = get_ident()
+    before = observers.get(me, [])
+    observers[me] = [*before, observer]
     try:
         yield
     finally:
-        observers.remove(observer)
+        if before:
+            observers[me] = before
+        else:
+            del observers[me]
 
 
 def timings() -> str:

@@ -10,11 +10,14 @@ from collections.abc import Iterator
 
 from vlad.core.nodes import Body, Lambda
 from vlad.core.text import print_core
+from vlad.data.errors import WrongOption
 from vlad.data.source import Source
 from vlad.data.values import Value, is_procedure, look
 from vlad.evaluate.machine import Machine
 from vlad.expand.items import Definition, Expression
 from vlad.session.top_level import TopLevel, only_lambda
+
+STAGES = ("core", "reverse", "forward", "types", "first-order", "c")
 
 
 def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
@@ -52,6 +55,12 @@ def procedure_at(
 ) -> str:
     """The code of a procedure, as the definition of a name if there is one; types, first-order code and c for operands like
     these, or reals. `after`: a pass over first-order code."""
+    if stage not in STAGES:
+        raise WrongOption("invalid-argument", f"No stage of that name: {stage}", hint=", ".join(STAGES))
+    if after is not None and stage != "first-order":
+        raise WrongOption(
+            "invalid-argument", "`after` is for the stage first-order", hint=f"the stage is {stage}"
+        )
     if stage in ("types", "first-order", "c"):
         return top_level.tiers.shown(look(value), stage, operands, after)
     core = _text(top_level, core_at(top_level.machine, value, stage))

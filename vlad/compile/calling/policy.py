@@ -339,7 +339,7 @@ class Tiers:
         operands = operands or tuple([0.5] * code.arity)
         type_of = Analysis(self.machine).argument_type
         takes = f"{code.name or 'λ'} : {' '.join([described(type_of(operand)) for operand in operands])}"
-        after = None if after is None else after.replace("_", "-")
+        after = after.replace("_", "-") if isinstance(after, str) else after
         if after is not None and after not in NAMES:
             raise WrongOption("invalid-argument", f"No pass of that name: {after}", hint=", ".join(NAMES))
         found: dict[str, str] = {}
