@@ -4,6 +4,8 @@ In: the words of a command line.  Out: what a program prints, and an exit status
 wrong usage, 130 for an interrupt. Everything is done by a `Session`; here stand only the words, and what happens around a
 program: its output, its end, and errors as people read them. The words are taken apart by hand: argparse would cost 10 ms
 of each start, a tenth of what a short program takes (measured).
+
+The file is long because options, help and what they do stand together.
 """
 
 from __future__ import annotations

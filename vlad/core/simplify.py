@@ -15,6 +15,8 @@ nothing that is known of the values there is used inside it. All others are free
 Both are two walks over the nest. The first, in order of evaluation, rewrites right-hand sides and knows what the
 variables met so far mean. The second, against that order, keeps what somebody reads; so a chain of values that
 only feed each other goes at once. Inlining makes more to do: then `simplify` walks again, a few times at most.
+
+The file is long because its rewritings are one pass: each finds what another left.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ stale when cells are unified; `canonical` answers their present form.
 
 AD values need no types of their own: a tag is a closure of one of the system's codes, so it costs nothing at run time, and the
 known zero is a constant, joined with anything by the rules of sensitivities.
+
+The file is long because the operations of one lattice stand together.
 """
 
 from __future__ import annotations

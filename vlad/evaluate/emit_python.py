@@ -11,6 +11,8 @@ How core is laid out in Python:
 - an operation whose value is used once is written into the expression that uses it, never across an effect;
 - a call in tail position to the procedure itself is a `while` loop; any other stores what to do in the machine's
   register T and returns T, and each call that is not in tail position tests for that.
+
+The file is long because it is one dispatch over the nodes of core.
 """
 
 from __future__ import annotations

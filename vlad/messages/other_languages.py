@@ -3,6 +3,8 @@ Python, Julia, NumPy, JAX and PyTorch.
 
 In: a word that means nothing.  Out: what a hint says of it, if it is known from elsewhere. Asked by spelling.py, where an error
 is made. tests/test_spelling.py has the lists of words, and sees that what is told here exists.
+
+The file is long because it is a table of words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The rows of tensors by index: entries, slices, gathering and scattering, choosing (arrays.py has the conventions)."""
+"""The rows of tensors by index: entries, slices, gathering and scattering, choosing (arrays.py has the conventions).
+
+The file is long because the rows of one subject stand in one table, with their rules for types.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ What takes matrices apart asks here for what it has in common, the rows of deter
 matrix is square, whether there is time for the work, and in compiled programs the factors P L U, of which solutions and
 determinants are made. The work itself is LAPACK's: the array library calls it, or a routine of compiled programs
 (core/kernels.Routine).
+
+The file is long because the rows of one subject stand in one table, with their rules for types.
 """
 
 from __future__ import annotations

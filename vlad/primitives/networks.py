@@ -4,6 +4,8 @@ Images have the axes (number of images, channels, height, width), filters (chann
 takes any leading axes. The windows over an image are `patches` of it: one strided slice for each place in the window, so all
 work is done by the array library. Patches are linear, and so are the three sums of products of an image, filters and the
 sensitivity of their convolution, of which each is the derivative of the others.
+
+The file is long because the rows of one subject stand in one table, with their rules for types.
 """
 
 from __future__ import annotations

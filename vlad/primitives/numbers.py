@@ -4,6 +4,8 @@ A row states its partial derivatives once, in the language; both modes and every
 are chosen between, `broadcast-like` makes a tensor of them one of the result's kind. `python` is the
 fast form, valid when an operand is known to be real; `value` is the complete rule. Values follow IEEE arithmetic and the C
 library: no operation on reals ends in an error (docs/conventions.md has kinks and singular points).
+
+The file is long because the rows of one subject stand in one table.
 """
 
 from __future__ import annotations

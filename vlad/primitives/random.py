@@ -9,6 +9,8 @@ numbers may be drawn in any order, on any device. All of it is arithmetic of who
                 any pair of reals, so a step down a gradient leaves the key in a structure what it was
     counter     (block, block div 2^32, purpose, 0); each row has a purpose, so what two rows draw with one key is unrelated
     word        64 bits, of which a block has two
+
+The file is long because generators, their rows and their rules for types stand together.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ no row, no value but floats.
 The sums behind digamma and its relatives cancel: near their zeros, of which the negative axis has one between any two poles, a
 double keeps no digit. Here they are done in fixed point, on Python's integers, with enough bits for 53 to survive; that
 costs some 50 µs a call. Formulas: recurrence, asymptotic series and reflection (Abramowitz & Stegun 6.1.40, 6.3.18, 6.4).
+
+The file is long because each function has its series, its continued fraction and its bounds side by side.
 """
 
 from __future__ import annotations

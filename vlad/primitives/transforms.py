@@ -3,6 +3,8 @@
 An AD value is a wrapper around a bare value, made in O(1): a closure of one of the codes below over what it wraps
 (design.md section 3, decision 0). What applying it means is therefore ordinary core code, which can be transformed
 in turn: nothing else makes J of J work. The sensitivity of a wrapper is a record of the same shape.
+
+The file is long because the rows of one family stand in one table, with the rules that they share above it.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@
 
 Called by session/. Raises NoCounterpart, which is a VladError and a TypeError, for a Python value that has none: what is a
 number to Python alone, such as a Decimal, would not be one to derivatives, so nobody makes a host object of it unasked.
+
+The file is long because both directions of a conversion stand side by side.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ Procedures that every session has (rows, the basis, the library) travel by name;
 globals that it reaches. A code that was made of another one by a transform travels as the transform's name and is made again
 when it is first called. Values may be deep and long, so they are walked without recursion; the nesting of code is that of
 Python's calls, which limits.deep_recursion makes as deep as memory.
+
+The file is long because it is the whole of one format's writer.
 """
 
 from __future__ import annotations

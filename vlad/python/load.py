@@ -6,6 +6,8 @@ In: a text, of which nothing is believed.  Out: the value; or one VladError with
 It makes data, codes and cells, and evaluates nothing. What a text says of lambdas is checked by core/check.py before it counts.
 An entry speaks of those before it, so values are acyclic; cells alone are there from the beginning. Every lambda says what it
 captures, so that nothing has to be found out, and the work is in proportion to the text.
+
+The file is long because it is the whole of one format's reader.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ In: core, and what is known of the values of its variables.  Out: what is known 
 alone; to the other it has leaves, the machine's numbers, too. What the two do otherwise stands first, as methods that they
 fill in. J needs no rule here: a tag is a closure of a system code, whose lambda is read like any other, and the entries of
 transformed code are made by the machine when the walk comes upon them.
+
+The file is long because it is one dispatch over the nodes of core, and the vocabulary of all rules for types.
 """
 
 from __future__ import annotations

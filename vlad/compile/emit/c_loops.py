@@ -3,6 +3,8 @@
 In: a kernel, the names of its operands and of its outputs.  Out: lines, one nest of loops for each piece of a kernel that
 chooses (reindex.py). What is combined over the innermost loops is gathered in a local variable, sums of floats in a double; sums
 there may be taken in any order, which `#pragma omp simd` says without leave for anything else.
+
+The file is long because a loop nest is written by one class, whose methods share what is known of it.
 """
 
 from __future__ import annotations

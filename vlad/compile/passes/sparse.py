@@ -8,6 +8,8 @@ touched. So the gradient of a loop over n entries costs as much as n entries, no
 An array is sparse if it is: zeros with entries written into them; a sparse array with entries added; a sum of two; the result of
 a branch all of whose arms are sparse; or the result of a procedure that only adds to its sparse argument. In each case the other
 term of the sum takes the place of the zeros.
+
+The file is long because it is one pass: finding sparse arrays and adding them are decided together.
 """
 
 from __future__ import annotations
