@@ -70,7 +70,7 @@ class TestResults:
             "f  ; procedure (f x . y), <input 1>:1",
             "sin  ; primitive (sin x)",
             "(lambda (a b) a)  ; procedure (a b), <input 4>:1",
-            "#<procedure (x)>  ; procedure (x), stdlib/calculus.vlad:93",
+            "#<procedure (x)>  ; procedure (x), stdlib/calculus.vlad:100",
         ]
 
     def test_transformed_values_are_readable(self, writing: Writing) -> None:
