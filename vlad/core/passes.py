@@ -41,7 +41,7 @@ def run_pass(
         check(result, name)
     if debug.is_on(debug.TIMINGS):
         if not _taken:
-            import atexit  # only where somebody looks
+            import atexit  # loaded only where timings are asked for
 
             atexit.register(_write_timings)
         runs, before = _taken.get(name, (0, 0.0))

@@ -110,7 +110,7 @@ class Job:
             ask_after(waits_for)
 
     def end(self) -> None:
-        """From here on nobody raises Switch: the answer is there."""
+        """From here on Switch is not raised: the result is there."""
         while self.active:
             with contextlib.suppress(Switch):
                 self.keep()

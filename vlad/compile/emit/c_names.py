@@ -1,4 +1,4 @@
-"""Names that mean something in C and C++, for whoever has to name what others call: the procedures of a library, and their
+"""Names that mean something in C and C++, for code that names what others call: the procedures of a library, and their
 parameters in its header.
 
 Nothing here depends on the machine, so a library's header does not either.

@@ -14,8 +14,8 @@ WORD = 8  # bytes
 
 @dataclass(slots=True)
 class Needs:
-    """`expressions`: the C whose functions are to be declared; `stops`: there are places where a call looks whether it is to
-    stop; `vectors`: functions of vectors that the host hands over; `largest`: bytes of the largest array that is made."""
+    """`expressions`: the C whose functions are to be declared; `stops`: calls poll `vlad_stop`, and so can be
+    interrupted; `vectors`: vector functions that the host passes in; `largest`: bytes of the largest array that is allocated."""
 
     expressions: list[str] = field(default_factory=list)
     stops: bool = False
@@ -23,7 +23,8 @@ class Needs:
     largest: int = 0
 
     def stop(self, condition: str = "") -> str:
-        """A statement that ends the call where it is told to stop. `condition`: C that says when to look, and ends in `&& `."""
+        """A statement that ends the call when `vlad_stop` is set. `condition`: C that limits how often that is polled; it ends
+        in `&& `."""
         self.stops = True
         return f"if ({condition}__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
 
