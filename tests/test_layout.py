@@ -40,15 +40,15 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
     ("vlad.evaluate", "entries system_procedures machine overtaking"),
-    ("vlad.compile.ir", "refusals program text representation rewriting acting matrix_products reindex"),
-    ("vlad.compile.analysis", "static_operands abstract_interpreter fixpoint specialize"),
+    ("vlad.compile.ir", "refusals program text parse representation rewriting acting matrix_products reindex"),
+    ("vlad.compile.analysis", "strategy static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
         "dead_code merge_functions inlining common_subexpressions scalar_replacement reboxing "
         "rematerialization step_counts peel_invariants fuse_derivatives "
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
-    ("vlad.compile.native", "abi reserve cache toolchain blas vectors interrupts c_extension"),
+    ("vlad.compile.native", "abi call_words reserve cache toolchain blas vectors interrupts c_extension"),
     (
         "vlad.compile.emit",
         "functions needs multiple_accumulators loop_text c_rules scaling quotients vectorize blas_calls c_loops "

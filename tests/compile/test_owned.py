@@ -33,7 +33,7 @@ def unit(text: str, *operands: Any) -> Unit:
 def per_entry(folder: Path, text: str, operand: Any) -> float:
     """How many entries a call goes through, or makes room for, for each of its operand."""
     made = unit(text, operand)
-    assert made.interface.parameters == "p"
+    assert made.interface.words.parameters == "p"
     counting = made.text.replace(_ARRAY, f"static long vlad_counted;\n{_ARRAY} vlad_counted += count;")
     counting = _PRAGMA.sub("", counting)  # which would want a plain loop
     counting = _FOR.sub(r"for (long \1 = (vlad_counted += \3 - \2, \2); \1 < \3;", counting)

@@ -235,7 +235,7 @@ def test_the_library_multiplies_floats() -> None:
     assert a.size * 30 >= FEWEST
     np.testing.assert_allclose(f(a, b), a @ b, rtol=1e-5, atol=1e-5)
     (entry,) = session.tiers.entries.values()
-    assert entry.variants[0].interface.multiplies and product().single
+    assert entry.variants[0].interface.words.multiplies and product().single
     agree("(lambda (a b) (list (matmul a b) (matmul (transpose a) b) (matmul a (as-type b 'float64))))", a, b)
 
 

@@ -206,7 +206,7 @@ def test_the_library_multiplies() -> None:
     f = session.eval("(lambda (a b) (matmul a b))")
     f(np.ones((30, 30)), np.ones((30, 30)))
     (entry,) = session.tiers.entries.values()
-    assert entry.variants[0].interface.multiplies and product().address
+    assert entry.variants[0].interface.words.multiplies and product().address
 
 
 LIBRARY = """
@@ -330,7 +330,7 @@ def test_large_answers_are_arrays_of_their_own() -> None:
     )
     first = f(LARGE)
     (entry,) = session.tiers.entries.values()
-    assert sorted(entry.variants[0].interface.places) == [0, 1, 4]
+    assert sorted(entry.variants[0].interface.words.places) == [0, 1, 4]
     expected = [
         2 * LARGE,
         2 * LARGE + 1,

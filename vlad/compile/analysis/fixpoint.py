@@ -21,11 +21,11 @@ from vlad.compile.analysis.abstract_interpreter import (
     Result,
     is_way_back,
 )
-from vlad.compile.ir.refusals import Unbounded, Unsettled
+from vlad.compile.analysis.strategy import Strategy
+from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
 from vlad.control.gil_yield import make_way
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import (
-    FROM_NOTHING,
     LONGEST_CHAIN,
     Known,
     Recursion,
@@ -73,19 +73,20 @@ class Analysis(AbstractInterpreter):
     def __init__(
         self,
         machine: Any,
-        longest: int = LONGEST_CHAIN,
-        unroll: bool = False,
-        distinct: int = FROM_NOTHING,
+        strategy: Strategy = Strategy(),  # noqa: B008 - it is frozen
     ) -> None:
         super().__init__(machine, Types())
-        self.types.keep_zeros_distinct = distinct
-        self.longest = longest
-        self.follow_certain_calls(unroll)
+        self.strategy = strategy
+        self.types.keep_zeros_distinct = strategy.zeros_distinct
+        self.longest = longest = strategy.longest
+        self.follow_certain_calls(CALL)
         self._open = 0  # arms of branches, around where we are, that may not be taken
         self._opened: dict[Instance, int] = {}  # the same where an active instance began
         unrolls = longest > LONGEST_CHAIN
         self._most_active = longest + MOST_ACTIVE if unrolls else MOST_ACTIVE
-        self.most_runs = MOST_RUNS_FOLLOWED if unroll else MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
+        self.most_runs = (
+            MOST_RUNS_FOLLOWED if strategy.unroll else MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
+        )
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values were relied on
         self._readers: dict[Global, dict[Instance, None]] = {}
@@ -96,9 +97,10 @@ class Analysis(AbstractInterpreter):
         self._dirty: list[Instance] = []
         self._runs = 0
 
-    def follow_certain_calls(self, unroll: bool) -> None:
-        """Follow calls that are sure to happen; and, for that is the last try, let types mix as long as they settle."""
-        self.unroll_certain_calls = self.types.mixing = unroll
+    def follow_certain_calls(self, part: object) -> None:
+        """Follow the calls of a part that are certain, where the strategy says so; and, for that is the last attempt, let types
+        mix as long as they settle."""
+        self.unroll_certain_calls = self.types.mixing = part in self.strategy.unroll
 
     def solve(
         self, callee: Callee, fields: tuple[Type, ...] = (), operands: tuple[Type, ...] = ()

@@ -15,18 +15,19 @@ from functools import cached_property, partial
 from typing import Any
 
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
+from vlad.compile.analysis.strategy import Strategy, by_patience, lengths
 from vlad.compile.calling.cache_key import Nameless, identity
 from vlad.compile.calling.fast_call import Quick, arguments_of, is_fixed, quick
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
-from vlad.compile.ir.refusals import MOST_LENGTHS, Failed, Mismatch, Narrow, Unbounded
+from vlad.compile.ir.refusals import Failed, Mismatch, Narrow, Unbounded
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.native.reserve import is_narrow
 from vlad.control.budget import has_room, room
 from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import whole
-from vlad.core.types import LONGEST_CHAIN, SHORTEST_CHAIN, UNROLLED_CHAIN, Layout, Type, is_tensor
+from vlad.core.types import Layout, Type, is_tensor
 from vlad.data.devices import device_named
 from vlad.data.errors import LimitExceeded, VladError
 from vlad.data.tensors import Tensor, entries, entries_there, namespace
@@ -103,7 +104,7 @@ class Compiled(Crossing):
         handle: Any,
         given: Sequence[Tensor] = (),
     ) -> None:
-        """`given`: the tensors whose entries the unit is handed with each call."""
+        """`given`: the tensors whose entries are passed with each call."""
         super().__init__(interface)
         self.given = [entries(tensor) for tensor in given]
         self.held: list[Any] = [*self.given]  # what words point to
@@ -111,33 +112,31 @@ class Compiled(Crossing):
         self.outside = outside_of(machine) if interface.acts else None
         self.busy: list[object] = []  # is there a call under way? fast_call.py has this, too, but not us
         self.watch = machine.watch
-        # where the words for places begin
-        self.behind = len(interface.parameters) + interface.extra + len(self.given)
-        self._in = ffi.new("union vlad_word[]", self.behind + len(interface.places) + 1)
-        self._out = ffi.new("union vlad_word[]", len(interface.results) + 1)
-        self.steps: list[float] | None = machine.steps if interface.counts else None
-        if interface.multiplies:
+        self.words = words = interface.words
+        self._in = ffi.new("union vlad_word[]", words.count + 1)
+        self._out = ffi.new("union vlad_word[]", words.fuel_left + 1)
+        self.steps: list[float] | None = machine.steps if words.counts else None
+        if words.multiplies:
             product = whole("vlad.compile.native.blas").product  # 2 ms, only where matrices are multiplied
-            first, found = len(interface.parameters) + interface.counts, product()
+            first, found = words.products, product()
             self._in[first].p, self._in[first + 1].p = [
                 ffi.cast("void *", address) for address in (found.address, found.single)
             ]
             self._in[first + 2].i = found.is_wide
-        if interface.takes_apart:
+        if words.takes_apart:
             routines = whole("vlad.compile.native.blas").lapack()
-            first = len(interface.parameters) + interface.extra - interface.calls_vectors - 2
             if not routines.addresses:
                 raise Unbounded("there is no LAPACK library to take matrices apart")
             table = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
             self.held.append(table)
-            self._in[first].p, self._in[first + 1].i = table, routines.is_wide
-        if interface.calls_vectors:
+            self._in[words.routines].p, self._in[words.routines + 1].i = table, routines.is_wide
+        if words.calls_vectors:
             functions = whole("vlad.compile.native.vectors").functions()
             if functions:  # else the null pointer stays
                 table = ffi.new("void *[]", [ffi.cast("void *", one) for one in functions])
                 self.held.append(table)
-                self._in[len(interface.parameters) + interface.extra - 1].p = table
-        for index, array in enumerate(self.given, start=len(interface.parameters) + interface.extra):
+                self._in[words.functions].p = table
+        for index, array in enumerate(self.given, start=words.entries):
             self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
         # gives the memory back that is kept from call to call; None where there is none
@@ -169,7 +168,7 @@ class Compiled(Crossing):
     def fits(self) -> bool:
         """Is there room for what it makes? Where nothing else than an array is so large, nobody looks before it is written."""
         largest = self.interface.largest
-        copied = largest if "p" in self.interface.results else 0  # what is answered is
+        copied = largest if "p" in self.words.results else 0  # what is answered is
         return has_room(largest + copied)
 
     def __call__(self, *operands: Value) -> Value:
@@ -190,22 +189,22 @@ class Compiled(Crossing):
                     self.rest()
 
     def _called(self, operands: tuple[Value, ...]) -> Value:
-        words: list[Any] = []
+        leaves: list[Any] = []
         kept: list[Any] = []
         for operand, type_ in zip(operands, self.interface.operands, strict=True):
-            self._encode(operand, type_, words, kept)
-        for index, (kind, word) in enumerate(words):
+            self._encode(operand, type_, leaves, kept)
+        for index, (kind, word) in enumerate(leaves):
             setattr(self._in[index], "i" if kind == "b" else kind, word)
         if self.stop is not None:
             self.handle.vlad_stop = 0
-        for index in range(len(self.interface.places)):
-            self._in[self.behind + index].p = ffi.NULL  # anywhere: what is answered is copied
+        for index in range(self.words.targets, self.words.count):
+            self._in[index].p = ffi.NULL  # anywhere: what is answered is copied
         if self.outside is not None:
             self.handle.vlad_host_write = self.outside.write
             self.handle.vlad_host_read = self.outside.read
         if self.steps is not None:
             fuel = int(min(self.steps[1] - self.steps[0], UNLIMITED))
-            self._in[len(self.interface.parameters)].i = fuel
+            self._in[self.words.fuel].i = fuel
         limits = self.watch.limits
         deep = limits.depth is not None and self.is_deep()
         most = room() if self._give_back is not None and limits.memory is not None else None
@@ -216,10 +215,10 @@ class Compiled(Crossing):
             status = self._call(self._in, self._out)
         if status == 0:
             assert self.interface.result is not None
-            kinds = self.interface.results
             if self.steps is not None:
-                self.steps[0] += fuel - self._out[len(kinds)].i
-            leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in enumerate(kinds)]
+                self.steps[0] += fuel - self._out[self.words.fuel_left].i
+            kinds = enumerate(self.words.results)
+            leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in kinds]
             return self._decode(self.interface.result, leaves)
         if status == OUTSIDE:
             assert self.outside is not None and self.outside.error is not None
@@ -351,7 +350,7 @@ def compile_call(
     with deep_recursion():
         known: dict[int, int] = {}
         length = max([longest_chain(operand, known) for operand in operands], default=0)
-    *first, last = _limits(length, variants)
+    *first, last = lengths(length, variants)
 
     def compiled(places: Places) -> Compiled | Launched:
         given = with_fixed(operands, places)
@@ -391,14 +390,14 @@ def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, 
         settles = whole("vlad.compile.calling.pipeline").settles
         environment = f[1 : 1 + len(f[0].environment)]
 
-        def is_enough(places: Places, unroll: bool) -> bool:
+        def is_enough(places: Places, strategy: Strategy) -> bool:
             given = with_fixed(operands, places)
-            return bool(with_room(settles, machine, f[0], environment, given, longest, unroll))
+            return bool(with_room(settles, machine, f[0], environment, given, strategy))
 
         found = ()
-        for unroll in (False, True):
-            if is_enough(places, unroll):
-                found = needed(places, partial(is_enough, unroll=unroll))
+        for strategy in by_patience(longest):
+            if is_enough(places, strategy):
+                found = needed(places, partial(is_enough, strategy=strategy))
                 break
         if key is not None:
             cache.store(key, json.dumps(found).encode(), cache.CALL)
@@ -421,21 +420,6 @@ def longest_chain(value: Value, known: dict[int, int]) -> int:
                 longest = max(longest, longest_chain(part, known))
         value = value[width]
         length += 1
-
-
-def _limits(length: int, variants: int) -> list[int]:
-    """The lengths up to which lists are taken apart, to be tried in turn: without loops and boxes, code is several times as
-    fast and takes as much longer to compile, for one length. So only the first variant is for one length of a list of any
-    size, and after some more for short ones the last is for all."""
-    if variants >= MOST_LENGTHS and length > 1:
-        return [1]
-    if length <= SHORTEST_CHAIN:
-        return [LONGEST_CHAIN]
-    if variants:
-        return [SHORTEST_CHAIN]
-    if length <= UNROLLED_CHAIN:
-        return [max(length, LONGEST_CHAIN), SHORTEST_CHAIN]
-    return [LONGEST_CHAIN, SHORTEST_CHAIN]
 
 
 def _compile(

@@ -39,7 +39,7 @@ class Quick(NamedTuple):
 def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
     """For an executable.Compiled, if there can be one. `words` and `answers` are what machine code reads and writes."""
     interface = compiled.interface
-    if interface.acts or interface.counts or interface.result is None:
+    if interface.acts or interface.words.counts or interface.result is None:
         return None
     arguments = arguments_of(interface)
     spine = _spine(interface.layout.types, interface.result)
@@ -65,7 +65,6 @@ def _described(
     compiled: Any, words: Any, answers: Any, types: Sequence[Type], elements: Sequence[Type], form: int
 ) -> tuple[Any, ...]:
     """What c_extension.c has to know of a call."""
-    places = {index: compiled.behind + at for at, index in enumerate(compiled.interface.places)}
     numbers = itertools.count()
     results = []
     for type_ in elements:
@@ -73,7 +72,8 @@ def _described(
             results.append((CONSTANT, type_.of, (), NOWHERE, NOWHERE))
         else:
             number = next(numbers)
-            results.append((*_part(type_), number, places.get(number, NOWHERE)))
+            target = compiled.words.target(number)
+            results.append((*_part(type_), number, NOWHERE if target is None else target))
     rest = ffi.NULL if compiled.rest is None else ffi.addressof(compiled.handle, "vlad_rest")
     addresses = [ffi.addressof(compiled.handle, "vlad_call"), rest, words, answers]
     return (
@@ -200,7 +200,7 @@ class _Writer:
     def _at_once(self) -> tuple[list[str], list[str]]:
         """What is done before and after a call from reals to reals."""
         self.names["put"] = struct.Struct(f"{len(self.types)}d").pack_into
-        self.names["take"] = struct.Struct(f"{len(self.compiled.interface.results)}d").unpack_from
+        self.names["take"] = struct.Struct(f"{len(self.compiled.words.results)}d").unpack_from
         self.names.update(operands=ffi.buffer(self.words), results=ffi.buffer(self.answers))
         before = [f"put({', '.join(['operands', '0', *self.operands])})"]
         if not any(map(_is_constant, self.elements)):
@@ -219,8 +219,6 @@ class _Writer:
             before.append(
                 f"{self._named('word', self.words[index])}.{'p' if is_tensor(type_) else 'd'} = {x}"
             )
-        places = self.compiled.interface.places
-        targets = {index: self.compiled.behind + at for at, index in enumerate(places)}
         number = 0  # of the word
         for type_ in self.elements:
             if _is_constant(type_):
@@ -232,8 +230,9 @@ class _Writer:
             else:
                 y = f"y{number}"
                 made = self._new_array(y, type_)
-                if number in targets:  # the call writes its entries there itself
-                    target = self._named("word", self.words[targets[number]])
+                at = self.compiled.words.target(number)
+                if at is not None:  # the call writes its entries there itself
+                    target = self._named("word", self.words[at])
                     before += [made, f"{target}.p = from_buffer({y})"]
                     after.append(f"{target}.p = NULL")
                 else:

@@ -7,10 +7,11 @@ text. Its types say all: the layout follows from them, member by member in their
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from vlad.compile.ir.representation import Representation
+from vlad.compile.native.call_words import CallWords
 from vlad.core.types import Cell, Type, Types, found
 from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol, Value, symbol
 
@@ -21,42 +22,25 @@ class Unwritable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The words of a call, in order: `parameters`, then those that the flags below ask for, then addresses of tensors.
-
-    parameters     the kinds of the words of the operands (ir/program.Slot)
-    results        the kinds of the words of the result
-    failures       messages, by status - abi.FIRST_FAILURE
-    acts           it writes or reads, by functions that the host passes in
-    stops          it polls `vlad_stop`, and so can be interrupted
-    direct         it has a second entry, `vlad_direct`, from doubles to a double
-    counts         it takes fuel as one more word, and returns what is left as one more result
-    multiplies     it takes the addresses of the BLAS products: three words
-    takes_apart    it takes the addresses of the LAPACK routines (blas.py): two words
-    calls_vectors  it takes the addresses of vector functions (vectors.py): one word
-    places         which results are tensors whose entries may be written to an address that the caller passes
-    largest        bytes of the largest array that it allocates
+    """
+    operands, result  their types; no result: it never returns
+    words             how the words of a call lie
+    failures          messages, by status - abi.FIRST_FAILURE
+    acts              it writes or reads, by functions that the host passes in
+    stops             it polls `vlad_stop`, and so can be interrupted
+    direct            it has a second entry, `vlad_direct`, from doubles to a double
+    largest           bytes of the largest array that it allocates
     """
 
     layout: Representation
     operands: tuple[Type, ...]
-    result: Type | None  # None: it never answers
-    parameters: str
-    results: str
+    result: Type | None
+    words: CallWords
     failures: tuple[str, ...]
     acts: bool
     stops: bool
     direct: bool
-    counts: bool
-    multiplies: bool
-    takes_apart: bool
-    calls_vectors: bool
-    places: tuple[int, ...] = ()
-    largest: int = 0
-
-    @property
-    def extra(self) -> int:
-        """The words after the operands, but for the addresses of tensors that come behind them."""
-        return self.counts + 3 * self.multiplies + 2 * self.takes_apart + self.calls_vectors
+    largest: int
 
     def text(self) -> str:
         """For another process. Raises Unwritable."""
@@ -64,17 +48,11 @@ class Interface:
         fields = {
             "operands": [writer.type(type_) for type_ in self.operands],
             "result": None if self.result is None else writer.type(self.result),
-            "parameters": self.parameters,
-            "results": self.results,
+            "words": asdict(self.words),
             "failures": self.failures,
             "acts": self.acts,
             "stops": self.stops,
             "direct": self.direct,
-            "counts": self.counts,
-            "multiplies": self.multiplies,
-            "takes_apart": self.takes_apart,
-            "calls_vectors": self.calls_vectors,
-            "places": self.places,
             "largest": self.largest,
         }
         return json.dumps({"cells": writer.written(), **fields})
@@ -89,17 +67,11 @@ def read_interface(text: str) -> Interface:
         Representation(reader.types),
         tuple([reader.type(type_) for type_ in fields["operands"]]),
         None if result is None else reader.type(result),
-        fields["parameters"],
-        fields["results"],
+        CallWords(**{**fields["words"], "places": tuple(fields["words"]["places"])}),
         tuple(fields["failures"]),
         fields["acts"],
         fields["stops"],
         fields["direct"],
-        fields["counts"],
-        fields["multiplies"],
-        fields["takes_apart"],
-        fields["calls_vectors"],
-        tuple(fields["places"]),
         fields["largest"],
     )
 

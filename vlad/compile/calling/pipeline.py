@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
+from vlad.compile.analysis.strategy import Settled, Strategy, best, fit
 from vlad.compile.calling.interface import Interface
 from vlad.compile.emit import c_unit, cuda_unit
-from vlad.compile.ir.program import Fail, Failure, Program, blocks
-from vlad.compile.ir.refusals import Unbounded, Unsettled
+from vlad.compile.ir.program import Program
+from vlad.compile.ir.refusals import NotWorthwhile, Unbounded, Unsettled
+from vlad.compile.native.call_words import CallWords
 from vlad.compile.passes.order import improved
-from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN, TooLarge, Types
+from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
 
-
-class Fit:
-    """Whether the operands of a program may not fit because the known zero, a tangent of what does not change, was taken for
-    the zero of something else (`Types.keep_zeros_distinct`). `misfits`: of a tensor or a structure; `mixes`: of another
-    element of a list."""
-
-    def __init__(self, program: Program, types: Types) -> None:
-        ends = [block.end for function in program.functions for block in blocks(function.body)]
-        failures = {end.about for end in ends if type(end) is Fail}
-        self.misfits = types.filled and bool(failures & {Failure.MISFIT, Failure.UNLIKE})
-        self.mixes = types.taken and Failure.UNLIKE in failures
-
-
-def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) -> Made:
-    """What is made, with zeros that stay apart where operands might not fit, if it can be made so."""
-    made, fit = make(FROM_NOTHING)
-    with contextlib.suppress(given_up):
-        if fit.misfits:
-            made, fit = make(FROM_STRUCTURES)
-        if fit.mixes:
-            made, _ = make(FROM_ALL)
-    return made
-
-
-Made = TypeVar("Made")
 MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 
 
@@ -53,36 +28,15 @@ def made(
     operands: tuple[Value, ...],
     longest: int = LONGEST_CHAIN,
 ) -> Unit:
-    """With as much patience as is needed, and with zeros that stay apart where others might not fit. Raises Unbounded."""
+    """The unit of the best attempt. Raises Unbounded."""
 
-    def settled(distinct: int) -> tuple[Unit, Fit]:
-        unit = tried(distinct)
-        return unit, unit.fit
+    def attempt(strategy: Strategy) -> tuple[Unit, Settled]:
+        unit = Unit(machine, code, environment, operands, strategy)
+        if strategy.unroll and unit.text.count("\n") > MOST_PATIENT_LINES:
+            raise NotWorthwhile("its code is too long")
+        return unit, fit(unit.program, unit.analysis.types)
 
-    def tried(distinct: int) -> Unit:
-        try:
-            return Unit(machine, code, environment, operands, longest, distinct=distinct)
-        except Unsettled as unsettled:
-            if longest > LONGEST_CHAIN:
-                raise
-            try:
-                unit = Unit(
-                    machine,
-                    code,
-                    environment,
-                    operands,
-                    longest,
-                    unroll=True,
-                    distinct=distinct,
-                )
-            except Unbounded as unbounded:
-                unbounded.for_number |= unsettled.for_number
-                raise
-            if unit.text.count("\n") > MOST_PATIENT_LINES:
-                raise
-            return unit
-
-    return fitting(settled, Unbounded)
+    return best(attempt, longest)
 
 
 def settles(
@@ -90,13 +44,12 @@ def settles(
     code: Code,
     environment: tuple[Value, ...],
     operands: tuple[Value, ...],
-    longest: int,
-    unroll: bool,
+    strategy: Strategy,
 ) -> bool:
     """Are the types of a call bounded?"""
     try:
         with deep_recursion():
-            _solved(Analysis(machine, longest, unroll), code, environment, operands)
+            _solved(Analysis(machine, strategy), code, environment, operands)
         return True
     except (Unbounded, TooLarge, RecursionError):
         return False
@@ -110,8 +63,7 @@ def _solved(
 
 
 class Unit:
-    """What compiling makes of a call, before there is a library: its program, its text, its interface. Lists among the
-    operands that are no longer than `longest` are taken apart; `unroll` and `distinct` are the analysis's. Raises Unbounded."""
+    """What compiling makes of a call, before there is a library: its program, its text, its interface. Raises Unbounded."""
 
     def __init__(
         self,
@@ -119,40 +71,33 @@ class Unit:
         code: Code,
         environment: tuple[Value, ...],
         operands: tuple[Value, ...],
-        longest: int = LONGEST_CHAIN,
-        unroll: bool = False,
-        distinct: int = FROM_NOTHING,
+        strategy: Strategy = Strategy(),  # noqa: B008 - it is frozen
     ) -> None:
+        self.analysis = Analysis(machine, strategy)
         try:
-            self._make(
-                Analysis(machine, longest, unroll, distinct),
-                code,
-                environment,
-                operands,
-            )
+            self._make(self.analysis, code, environment, operands)
         except (TooLarge, RecursionError):
             raise Unsettled("its types grow without bound") from None
         self.cells = self.analysis.cells
-        self.fit = Fit(self.program, self.analysis.types)
 
     def _make(
         self, analysis: Analysis, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
     ) -> None:
         with deep_recursion():
-            self.analysis = analysis
             root = _solved(analysis, code, environment, operands)
             if root.result is None and not root.operands:
                 raise Unbounded("it never answers")
-            specializer = Specializer(self.analysis)
+            specializer = Specializer(analysis)
             on_gpu = analysis.machine.device == "cuda" and analysis.types.has_tensors
             program = specializer.entry(root, environment)
             self.program: Program = improved(program, specializer.layout, not on_gpu)
-            (entry,) = self.program.entries
             self.cuda: cuda_unit.Emission | None = None  # what runs on a GPU
             if on_gpu:
                 crossing = [*root.operands, *([root.result] if root.result is not None else [])]
                 self.cuda = cuda_unit.emit(self.program, analysis.types, crossing)
-                emitted = c_unit.Emitted(self.cuda.text)
+                (entry,) = self.program.entries
+                kinds = "".join([slot.kind for slot in entry.parameters])
+                emitted = c_unit.Emitted(self.cuda.text, CallWords(kinds, entry.results))
             else:
                 emitted = c_unit.emit(self.program)
             self.text, self.given = emitted.text, emitted.given
@@ -160,16 +105,10 @@ class Unit:
                 specializer.layout,
                 root.operands[: len(operands)],
                 root.result,
-                "".join([slot.kind for slot in entry.parameters]),
-                entry.results,
+                emitted.words,
                 tuple([fail.what for fail in emitted.failures]),
                 emitted.acts,
                 emitted.stops,  # code without loops, recursion or allocation ends by itself
                 emitted.direct,
-                emitted.counts,
-                emitted.multiplies,
-                emitted.takes_apart,
-                emitted.calls_vectors,
-                emitted.places,
                 emitted.largest,
             )

@@ -43,6 +43,7 @@ from vlad.compile.native.abi import (
     STOPPED,
     TOO_DEEP,
 )
+from vlad.compile.native.call_words import CallWords
 from vlad.core.loop_nests import SIZES
 from vlad.data.tensors import Tensor
 from vlad.data.write import LONGEST_AXIS
@@ -54,30 +55,25 @@ WORDS = {"d": "d", "b": "i", "p": "p"}
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """A unit's text; its failures by status - FIRST_FAILURE; the tensors whose entries it is handed with each call; the results
-    for whose entries it takes places; and what calling/interface.Interface says of it."""
+    """A unit's text; how the words of a call lie; its failures by status - FIRST_FAILURE; the tensors whose entries are passed
+    with each call; and the flags of calling/interface.Interface."""
 
     text: str
+    words: CallWords
     failures: Sequence[Fail] = ()
     given: Sequence[Tensor] = ()
-    places: tuple[int, ...] = ()
     acts: bool = False
     stops: bool = False
     direct: bool = False
-    counts: bool = False
-    multiplies: bool = False
-    takes_apart: bool = False
-    calls_vectors: bool = False
     largest: int = 0
 
 
 def emit(program: Program) -> Emitted:
     """A program as a unit of a session."""
     unit = CUnit(program)
-    text, needs, facts = unit.text(unit.exports), unit.needs, unit.facts
+    text, needs, (entry,) = unit.text(unit.exports), unit.needs, program.entries
     return Emitted(
-        text, unit.failures, unit.given, tuple(unit.places.values()), bool(facts.acts), needs.stops, unit.is_direct,
-        bool(facts.counts), bool(unit.multiplies), unit.takes_apart, needs.vectors, needs.largest,
+        text, unit.words(entry), unit.failures, unit.given, bool(unit.facts.acts), needs.stops, unit.is_direct, needs.largest
     )  # fmt: skip
 
 
@@ -233,15 +229,22 @@ class CUnit(Definitions):
     def is_direct(self) -> bool:
         """Can the entry be called without words, from doubles to a double? Known once the procedures are written."""
         (entry,) = self.program.entries
-        takes_words = (
-            self.facts.counts
-            or self.multiplies
-            or self.takes_apart
-            or self.needs.vectors
-            or self.takes
-            or self.places
+        words = self.words(entry)
+        return entry not in self.facts.fails and words.results == "d" and words.are_operands_only
+
+    def words(self, entry: Function) -> CallWords:
+        """How the words of a call lie. What stands alone takes the leaves of the operands only. Known once the procedures are
+        written."""
+        return CallWords(
+            "".join([slot.kind for slot in entry.parameters]),
+            entry.results,
+            bool(self.facts.counts),
+            bool(self.multiplies) and not self.alone,
+            self.takes_apart and not self.alone,
+            self.needs.vectors and not self.alone,
+            len(self.takes),
+            tuple(self.places.values()),
         )
-        return entry not in self.facts.fails and entry.results == "d" and not takes_words
 
     def main(self, told: Callable[[Fail], str]) -> str:
         """What the system calls."""
@@ -317,26 +320,22 @@ static int vlad_begin_once(void) {
         )
         call = f"{c_name(entry)}({arguments})"
         lines = [f"static void {name}(void) {{"]
-        first = len(entry.parameters) + self.facts.counts
-        if self.multiplies and not self.alone:
-            words = [f"vlad_in[{first + index}]" for index in range(3)]
-            lines.append(
-                f"  vlad_gemm = {words[0]}.p; vlad_gemmf = {words[1]}.p; vlad_gemm_is_wide = {words[2]}.i;"
-            )
-            first += 3
-        if self.takes_apart and not self.alone:
-            lines.append(f"  vlad_lapack = vlad_in[{first}].p; vlad_lapack_is_wide = vlad_in[{first + 1}].i;")
-            first += 2
-        if self.needs.vectors and not self.alone:
-            lines.append(f"  vlad_vectors = vlad_in[{first}].p;")
-            first += 1
-        takes = [
-            *self.takes,
-            *[f"{place_of_result(index)} = vlad_in[{{}}].p;" for index in self.places.values()],
-        ]
-        lines += [f"  {take.format(number)}" for number, take in enumerate(takes, start=first)]
-        if self.facts.counts:
-            lines.append(f"  vlad_fuel = vlad_in[{len(entry.parameters)}].i;")
+        words = self.words(entry)
+        if words.multiplies:
+            at = words.products
+            lines.append(f"  vlad_gemm = vlad_in[{at}].p; vlad_gemmf = vlad_in[{at + 1}].p;")
+            lines.append(f"  vlad_gemm_is_wide = vlad_in[{at + 2}].i;")
+        if words.takes_apart:
+            at = words.routines
+            lines.append(f"  vlad_lapack = vlad_in[{at}].p; vlad_lapack_is_wide = vlad_in[{at + 1}].i;")
+        if words.calls_vectors:
+            lines.append(f"  vlad_vectors = vlad_in[{words.functions}].p;")
+        for at, name in enumerate(self.takes, start=words.entries):
+            lines.append(f"  {name} = vlad_in[{at}].p;")
+        for at, index in enumerate(words.places, start=words.targets):
+            lines.append(f"  {place_of_result(index)} = vlad_in[{at}].p;")
+        if words.counts:
+            lines.append(f"  vlad_fuel = vlad_in[{words.fuel}].i;")
         if len(entry.results) == 0:
             lines.append(f"  {call};")
         elif len(entry.results) == 1:
@@ -346,7 +345,7 @@ static int vlad_begin_once(void) {
             for index, kind in enumerate(entry.results):
                 lines.append(f"  vlad_out[{index}].{WORDS[kind]} = answer._{index};")
         if self.facts.counts:
-            lines.append(f"  vlad_out[{len(entry.results)}].i = vlad_fuel;")
+            lines.append(f"  vlad_out[{words.fuel_left}].i = vlad_fuel;")
         lines.append("}")
         return lines
 

@@ -48,8 +48,8 @@ class Definitions:
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
         self.takes_apart = self.collects = self.has_arrays = self.has_kernels = False
         self.multiplies: set[str] = set()  # kinds of numbers of which there are products of matrices
-        self.takes: list[str] = []  # what is done with the words that come after the operands
-        self.given: list[Tensor] = []  # tensors whose entries the host hands over with each call
+        self.given: list[Tensor] = []  # tensors whose entries the host passes with each call,
+        self.takes: list[str] = []  # and the variables that hold their addresses
         self.places = {} if alone else _answers_made(program.entries[0], self.facts)  # the results' numbers
         self.static_lines += [f"static void *{place_of_result(index)};" for index in self.places.values()]
         self._data: dict[Data, str] = {}
@@ -109,7 +109,7 @@ class Definitions:
             else:
                 self.static_lines.append(f"static const void *{name};")
                 self.given.append(leaf.tensor)
-                self.takes.append(f"{name} = vlad_in[{{}}].p;")
+                self.takes.append(name)
         return f"(void *){self._data[leaf]}"
 
     def static(self, leaf: Static) -> str:

@@ -8,20 +8,30 @@ from vlad.data.source import Span
 # is for lists of any.
 MOST_VARIANTS, MOST_LENGTHS = 16, 3
 
+CALL = "the call"  # the one part of a program that is a single call
+
 
 class Unbounded(Exception):
     """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0. `reason` is for people;
-    `for_number`: is it for want of a number, of a length or an axis, say, which one of the operands may be?"""
+    `for_number`: is it for want of a number, of a length or an axis, say, which one of the operands may be? `part`: a step of
+    the program, or CALL."""
 
-    def __init__(self, reason: str, span: Span | None = None, for_number: bool = False) -> None:
+    def __init__(
+        self, reason: str, span: Span | None = None, for_number: bool = False, part: object = CALL
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.span = span
         self.for_number = for_number
+        self.part = part
 
 
 class Unsettled(Unbounded):
     """The analysis cannot bound a program; more patience may help."""
+
+
+class NotWorthwhile(Unbounded):
+    """More patience bounds a program, but to more code than pays."""
 
 
 class Unavailable(Exception):

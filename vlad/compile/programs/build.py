@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from vlad.compile.analysis.abstract_interpreter import Instance
-from vlad.compile.calling.pipeline import Fit, fitting
+from vlad.compile.analysis.strategy import Settled, Strategy, fit
 from vlad.compile.emit import c_unit
 from vlad.compile.ir.program import Fail, Failure, Function, Invoke, Program, TailInvoke, blocks
-from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.passes.order import improved
-from vlad.compile.programs.whole import Steps, Whole, check_order, refusal
+from vlad.compile.programs.whole import Steps, Whole, check_order, settled
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library
 
@@ -23,23 +22,20 @@ from vlad.data.source import Span, in_library
 def program_text(machine: Any, steps: Steps) -> str:
     """The C text of a program that stands alone. Raises VladError."""
 
-    def text(distinct: int) -> tuple[str, Fit]:
-        whole = Whole.of(machine, steps, distinct=distinct)
+    def attempt(strategy: Strategy) -> tuple[str, Settled]:
+        whole = Whole(machine, steps, strategy)
         program = standalone(whole)
-        return c_unit.emit_program(program, error_text), Fit(program, whole.analysis.types)
+        return c_unit.emit_program(program, error_text), fit(program, whole.analysis.types)
 
-    return fitting(text, VladError)
+    return settled(attempt)
 
 
 def standalone(whole: Whole, *others: Instance) -> Program:
-    """Optimised first-order code: the steps, then the other entries. Raises VladError."""
+    """Optimised first-order code: the steps, then the other entries. Raises Unbounded or VladError."""
     program = whole.program(*others)
     check_order(program)
     _name_places(program)
-    try:
-        return improved(program, whole.layout)
-    except Unbounded as unbounded:
-        raise refusal(unbounded.reason, unbounded.span, None) from None
+    return improved(program, whole.layout)
 
 
 def error_text(fail: Fail) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile.analysis.abstract_interpreter import UNBOUND, Instance
+from vlad.compile.analysis.strategy import Settled, Strategy, best
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -34,11 +35,11 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import leaf_kind
-from vlad.compile.programs.whole import Defined, Refused, Step, Steps, Whole, check_order
+from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult
-from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, Type, described
+from vlad.core.types import FROM_ALL, Type, described
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library
 from vlad.data.values import NIL, UNSPECIFIED, Code
@@ -66,31 +67,19 @@ def check(machine: Any, steps: Steps) -> Report:
     whose analysis has no end are left out."""
     files = Files()
     while True:
-        report, may_differ = _checked(machine, steps, FROM_NOTHING, files)
+        report = best(lambda strategy: _checked(machine, steps, strategy, files), leaves_out=True)
         if files.is_consistent():
-            break
+            return report
         files.found.clear()  # what the program writes is known now
-    for distinct in (FROM_STRUCTURES, FROM_ALL):
-        if may_differ:
-            other, may_differ = _checked(machine, steps, distinct, files)
-            if other.left_out <= report.left_out:
-                report = other
-    return report
 
 
-def _checked(machine: Any, steps: Steps, distinct: int, files: Files) -> tuple[Report, bool]:
-    """And whether more may answer where zeros are taken for fewer others (`Types.keep_zeros_distinct`)."""
-    at: list[tuple[Span, str]] = []
-    bounded, left_out = list(steps.steps), list[Step]()
-    while True:
-        try:
-            whole = Whole.of(machine, Steps(bounded, steps.defined), left_out, distinct, files)
-            break
-        except Refused as refused:
-            assert refused.step is not None
-            bounded.remove(refused.step)
-            left_out.append(refused.step)
-            at.append((refused.step.span, f"{_name(refused.step)} : not known, for {refused.reason}"))
+def _checked(machine: Any, steps: Steps, strategy: Strategy, files: Files) -> tuple[Report, Settled]:
+    """Raises Unbounded."""
+    left_out = {unbounded.part: unbounded for unbounded in strategy.left_out}
+    bounded = [step for step in steps.steps if step not in left_out]
+    missing = [step for step in steps.steps if step in left_out]
+    whole = Whole(machine, Steps(bounded, steps.defined), strategy, missing, files)
+    at = [(step.span, f"{_name(step)} : not known, for {left_out[step].reason}") for step in missing]
     program = whole.program()
     mistakes = list(_mistakes(program))
     abouts = {about for about, _ in mistakes}
@@ -99,7 +88,7 @@ def _checked(machine: Any, steps: Steps, distinct: int, files: Files) -> tuple[R
     instances = {step: whole.analysis.find(step.thunk[0], (), (types.constant(NIL),)) for step in bounded}
     if not errors:
         # of what has no value, for it is not known or never answers, nothing more is reported
-        valueless = [*left_out, *[step for step in bounded if instances[step].result is None]]
+        valueless = [*missing, *[step for step in bounded if instances[step].result is None]]
         try:
             check_order(program, [step.cell for step in valueless if step.cell is not None])
         except VladError as error:
@@ -131,7 +120,9 @@ def _checked(machine: Any, steps: Steps, distinct: int, files: Files) -> tuple[R
     )
     is_short = bool(errors) or any(instance.result is None for instance in instances.values())
     is_taken = types.filled or (types.taken and Failure.UNLIKE in abouts)
-    return Report([text for _, text in at], errors, frozenset(left_out)), is_short and is_taken
+    distinct = types.keep_zeros_distinct
+    more = distinct + 1 if is_short and is_taken and distinct < FROM_ALL else None
+    return Report([text for _, text in at], errors, frozenset(missing)), Settled(more)
 
 
 def _each_once(errors: Iterable[VladError]) -> list[VladError]:

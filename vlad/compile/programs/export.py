@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile.analysis.fixpoint import Analysis
-from vlad.compile.calling.pipeline import Fit, fitting
+from vlad.compile.analysis.strategy import Settled, fit
 from vlad.compile.emit import c_unit
 from vlad.compile.emit.c_names import may_be_exported, may_be_parameter
 from vlad.compile.emit.c_text import comment, identifier
 from vlad.compile.ir.acting import returning_functions
 from vlad.compile.programs.build import error_text, standalone
-from vlad.compile.programs.whole import Steps, Whole
+from vlad.compile.programs.whole import Steps, Whole, settled
 from vlad.core.types import Type
 from vlad.data.errors import VladError
 from vlad.data.source import Span
@@ -38,13 +38,10 @@ class Wanted:
 def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
     """The C text and the header of a library with these procedures and their derivatives. Raises VladError."""
     used = Steps([step for step in steps.steps if step.cell is not None], steps.defined)
-    return fitting(
-        lambda distinct: _library(Whole.of(machine, used, distinct=distinct), wanted, name),
-        VladError,
-    )
+    return settled(lambda strategy: _library(Whole(machine, used, strategy), wanted, name))
 
 
-def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, str], Fit]:
+def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, str], Settled]:
     """And how well operands fit."""
     machine = whole.machine
     real = whole.analysis.types.real
@@ -80,7 +77,7 @@ def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, 
         if entry not in returning:
             raise _no_export(one, "it fails whatever reals it is given")
     text = c_unit.emit_library(program, exports, error_text, name)
-    return (text, "\n".join(header) + _FOOT), Fit(program, whole.analysis.types)
+    return (text, "\n".join(header) + _FOOT), fit(program, whole.analysis.types)
 
 
 _HEAD = """\

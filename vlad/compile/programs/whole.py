@@ -2,23 +2,24 @@
 
 In: the steps of a program in order, as session/programs.py notes them; its procedures are values by then.  Out: their types, and
 first-order code. Called by check.py, build.py and export.py. A global that is no procedure is computed when the program runs: it
-is stored once, and loaded where it is used. Raises Refused where the analysis has no end.
+is stored once, and loaded where it is used. Raises Unbounded where the analysis has no end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile.analysis.abstract_interpreter import UNBOUND, AbstractInterpreter, Instance, Result
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
+from vlad.compile.analysis.strategy import Made, Settled, Strategy, best
 from vlad.compile.ir.program import Function, Invoke, Load, Program, Store, statements
-from vlad.compile.ir.refusals import Unbounded, Unsettled
+from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
 from vlad.compile.ir.rewriting import callees
 from vlad.control.frame_stack import with_room
-from vlad.core.types import FROM_NOTHING, Known, Recursion, TooLarge, Type
+from vlad.core.types import Known, Recursion, TooLarge, Type
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library
 from vlad.data.values import NIL, UNSPECIFIED, Code, Global, Value
@@ -92,7 +93,7 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
     def rule(w: AbstractInterpreter) -> Result:
         for index, (step, part) in enumerate(parts):
             whole.at = step
-            whole.analysis.follow_certain_calls(step in whole.unroll_certain_calls)
+            whole.analysis.follow_certain_calls(step)
             w.key, w.span = ("step", index), step.span
             value = w.invoke(part, (), [], False)
             if value is None and not going_on:
@@ -105,22 +106,20 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
 
 
 class Whole:
-    """The analysis of a program. Raises Refused where it has no end. `left_out`: what is not looked at; then, too, steps behind
-    one that never answers are. `unroll`: where the analysis follows certain calls; `distinct`: it is Types.keep_zeros_distinct;
-    `files`: what was found in those that it reads, if they are looked at."""
+    """The analysis of a program. Raises Unbounded. `left_out`: steps that are not looked at; where it is given, steps behind
+    one that never returns are. `files`: the contents of those that the program reads, if they are looked at."""
 
     def __init__(
         self,
         machine: Any,
         steps: Steps,
-        left_out: list[Step] | None,
-        unroll: frozenset[Step],
-        distinct: int,
-        files: Files | None,
+        strategy: Strategy,
+        left_out: Sequence[Step] | None = None,
+        files: Files | None = None,
     ) -> None:
         self.machine = machine
         self.steps = steps
-        self.analysis = Analysis(machine, unroll=bool(unroll), distinct=distinct)
+        self.analysis = Analysis(machine, strategy)
         self.analysis.tells, self.analysis.files = True, files
         self.analysis.devices = ("cpu",)
         self.analysis.counting = False  # what stands alone has no limits
@@ -128,53 +127,37 @@ class Whole:
             step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None
         }
         self.analysis.unknown = frozenset([step.cell for step in left_out or () if step.cell is not None])
-        self.unroll_certain_calls = unroll
         self.at: Step | None = None  # the step that is being analysed
         main = _main(self, left_out is not None)
-        self.main = self._solved(lambda: self.analysis.solve(main), None)
+        self.main = self._solved(lambda: self.analysis.solve(main))
+        self.at = None
 
-    @staticmethod
-    def of(
-        machine: Any,
-        steps: Steps,
-        left_out: list[Step] | None = None,
-        distinct: int = FROM_NOTHING,
-        files: Files | None = None,
-    ) -> Whole:
-        """With as much patience as is needed."""
-        unroll: frozenset[Step] = frozenset()
-        while True:
-            try:
-                return Whole(machine, steps, left_out, unroll, distinct, files)
-            except Refused as refused:
-                if not refused.unsettled or refused.step is None or refused.step in unroll:
-                    raise
-                unroll |= {refused.step}
-
-    def _solved(self, solve: Callable[[], Instance], span: Span | None) -> Instance:
+    def _solved(self, solve: Callable[[], Instance]) -> Instance:
         try:
             with deep_recursion():
                 return with_room(solve)
         except Unbounded as unbounded:
-            refused = refusal(unbounded.reason, unbounded.span or span, self.at)
-            refused.unsettled = isinstance(unbounded, Unsettled)
-            raise refused from None
+            unbounded.part = self.at or CALL
+            raise
         except (TooLarge, RecursionError):
-            refused = refusal("its types grow without bound", span, self.at)
-            refused.unsettled = True
-            raise refused from None
+            raise Unsettled("its types grow without bound", part=self.at or CALL) from None
 
     def solve(self, f: Value, operands: tuple[Type, ...], span: Span | None) -> Instance:
-        """One more procedure, on operands of these types."""
+        """One more procedure, on operands of these types. Raises VladError."""
         code: Code = f[0]
         fields = tuple([self.analysis.value(value).type for value in f[1 : 1 + len(code.environment)]])
-        return self._solved(lambda: self.analysis.solve(code, fields, operands), span)
+        try:
+            return self._solved(lambda: self.analysis.solve(code, fields, operands))
+        except Unbounded as unbounded:
+            if unbounded.span is None or in_library(unbounded.span):
+                unbounded.span = span
+            raise refusal(unbounded) from None
 
     def program(self, *others: Instance) -> Program:
         """First-order code: the steps, then the other entries."""
 
         def again(other: Instance) -> Instance:  # what came last may have changed what came before
-            return self._solved(lambda: self.analysis.solve(other.callee, other.fields, other.operands), None)
+            return self._solved(lambda: self.analysis.solve(other.callee, other.fields, other.operands))
 
         main = again(self.main) if others else self.main
         entries = [again(other) for other in others]
@@ -183,24 +166,23 @@ class Whole:
         return specializer.program(main, *entries)
 
 
-class Refused(VladError):
-    """The analysis has no end: of which step, and why."""
-
-    step: Step | None = None
-    reason = ""
-    unsettled = False
-
-
-def refusal(reason: str, span: Span | None, step: Step | None) -> Refused:
-    """Why a step cannot be compiled, at a place in the user's own text."""
-    error = Refused(
+def refusal(unbounded: Unbounded) -> VladError:
+    """Why a program cannot be compiled, at a place in the user's own text."""
+    span, step = unbounded.span, unbounded.part
+    return VladError(
         "not-compiled",
-        f"This cannot be compiled: {reason}",
-        step.span if step is not None and (span is None or in_library(span)) else span,
+        f"This cannot be compiled: {unbounded.reason}",
+        step.span if type(step) is Step and (span is None or in_library(span)) else span,
         hint="`vlad FILE` runs the program all the same",
     )
-    error.step, error.reason = step, reason
-    return error
+
+
+def settled(attempt: Callable[[Strategy], tuple[Made, Settled]]) -> Made:
+    """The result of the best attempt. Raises VladError."""
+    try:
+        return best(attempt)
+    except Unbounded as unbounded:
+        raise refusal(unbounded) from None
 
 
 def check_order(program: Program, stored: Iterable[Global] = ()) -> None:

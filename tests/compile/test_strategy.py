@@ -1,0 +1,96 @@
+"""What the compiler tries, and in which order: analysis/strategy.py is sent what each attempt has led to."""
+
+from __future__ import annotations
+
+import pytest
+
+from vlad.compile.analysis.strategy import Settled, Strategy, attempts, best, lengths
+from vlad.compile.ir.refusals import CALL, NotWorthwhile, Unbounded, Unsettled
+from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN
+from vlad.data.errors import VladError
+
+Outcome = Settled | Unbounded
+
+
+def tried(*outcomes: Outcome, longest: int = LONGEST_CHAIN, leaves_out: bool = False) -> list[Strategy]:
+    """The strategies of the attempts that lead to these outcomes; there is none after the last."""
+    trying = attempts(longest, leaves_out)
+    found = [next(trying)]
+    for outcome in outcomes[:-1]:
+        found.append(trying.send(outcome))
+    with pytest.raises(StopIteration):
+        trying.send(outcomes[-1])
+    return found
+
+
+def brief(strategy: Strategy) -> tuple[set[object], int, list[object]]:
+    return set(strategy.unroll), strategy.zeros_distinct, [unbounded.part for unbounded in strategy.left_out]
+
+
+def test_what_settles_at_once_is_tried_once() -> None:
+    assert tried(Settled()) == [Strategy()]
+
+
+def test_certain_calls_are_followed_where_types_do_not_settle() -> None:
+    assert list(map(brief, tried(Unsettled("no"), Settled()))) == [(set(), 0, []), ({CALL}, 0, [])]
+    assert len(tried(Unsettled("no"), Unsettled("no"))) == 2  # once
+    assert len(tried(Unbounded("a file is read"))) == 1  # patience would not help
+    assert len(tried(Unsettled("no"), longest=LONGEST_CHAIN + 1)) == 1  # a long list that is taken apart
+
+
+def test_zeros_stay_distinct_where_operands_may_not_fit() -> None:
+    strategies = tried(Settled(FROM_STRUCTURES), Unsettled("no"), Settled(FROM_ALL), Settled())
+    assert list(map(brief, strategies)) == [
+        (set(), FROM_NOTHING, []),
+        (set(), FROM_STRUCTURES, []),
+        ({CALL}, FROM_STRUCTURES, []),
+        (set(), FROM_ALL, []),
+    ]
+
+
+def test_steps_of_a_program_are_followed_one_more_at_a_time_and_left_out() -> None:
+    first, second = Unsettled("no", part="first"), Unsettled("no", part="second")
+    assert list(map(brief, tried(first, second, Settled()))) == [
+        (set(), 0, []),
+        ({"first"}, 0, []),
+        ({"first", "second"}, 0, []),
+    ]
+    strategies = tried(first, first, Settled(FROM_STRUCTURES), first, first, second, second, leaves_out=True)
+    assert list(map(brief, strategies)) == [
+        (set(), FROM_NOTHING, []),
+        ({"first"}, FROM_NOTHING, []),
+        (set(), FROM_NOTHING, ["first"]),
+        (set(), FROM_STRUCTURES, []),
+        ({"first"}, FROM_STRUCTURES, []),
+        (set(), FROM_STRUCTURES, ["first"]),
+        ({"second"}, FROM_STRUCTURES, ["first"]),  # then no more is left out than without distinct zeros
+    ]
+
+
+def test_the_last_attempt_that_succeeds_counts() -> None:
+    def make(strategy: Strategy) -> tuple[str, Settled]:
+        if strategy.zeros_distinct == FROM_ALL:
+            raise VladError("failed", "not so")
+        return f"zeros {strategy.zeros_distinct}", Settled(strategy.zeros_distinct + 1)
+
+    assert best(make) == f"zeros {FROM_STRUCTURES}"
+
+
+def test_the_reason_is_that_of_the_more_patient_attempt_if_it_has_one_of_its_own() -> None:
+    def failing(patient: Unbounded) -> Unbounded:
+        def make(strategy: Strategy) -> tuple[str, Settled]:
+            raise patient if strategy.unroll else Unsettled("hasty", for_number=True)
+
+        with pytest.raises(Unbounded) as caught:
+            best(make)
+        assert caught.value.for_number
+        return caught.value
+
+    assert failing(Unbounded("patient")).reason == "patient"
+    assert failing(NotWorthwhile("too long")).reason == "hasty"
+
+
+def test_lists_are_taken_apart_for_one_length_first() -> None:
+    assert lengths(0, 0) == lengths(8, 1) == [24]
+    assert lengths(60, 0) == [60, 8] and lengths(20, 0) == [24, 8] and lengths(2000, 0) == [24, 8]
+    assert lengths(60, 1) == [8] and lengths(60, 3) == lengths(2, 3) == [1]

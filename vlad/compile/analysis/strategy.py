@@ -1,0 +1,155 @@
+"""How hard an analysis tries, and what is tried next: the one place that decides it.
+
+In: what an attempt has led to.  Out: a `Strategy` for the next. `best` runs the attempts; calling/pipeline.py makes calls with
+it, programs/ whole programs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from vlad.compile.ir.program import Fail, Failure, Program, blocks
+from vlad.compile.ir.refusals import CALL, MOST_LENGTHS, NotWorthwhile, Unbounded, Unsettled
+from vlad.core.types import (
+    FROM_ALL,
+    FROM_NOTHING,
+    FROM_STRUCTURES,
+    LONGEST_CHAIN,
+    SHORTEST_CHAIN,
+    UNROLLED_CHAIN,
+    Types,
+)
+from vlad.data.errors import VladError
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One attempt to bound the types of a program. A part is a step of a whole program, or `CALL`.
+
+    longest         lists among the operands are taken apart up to this length
+    unroll          the parts in which calls that are certain are followed one by one
+    zeros_distinct  what the known zero stays apart from where paths meet: FROM_NOTHING …, of core/types.py
+    left_out        why each part is unbounded that the attempt leaves out
+    """
+
+    longest: int = LONGEST_CHAIN
+    unroll: frozenset[object] = frozenset()
+    zeros_distinct: int = FROM_NOTHING
+    left_out: tuple[Unbounded, ...] = ()
+
+    def patient(self, part: object) -> Strategy:
+        """The same, with certain calls followed in one more part."""
+        return replace(self, unroll=self.unroll | {part})
+
+    def without(self, unbounded: Unbounded) -> Strategy:
+        """One that leaves out one more part."""
+        return Strategy(self.longest, frozenset(), self.zeros_distinct, (*self.left_out, unbounded))
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """An attempt has succeeded. `zeros_distinct`: what the known zero should stay apart from for more operands to fit; None
+    where they fit, or no attempt would change it."""
+
+    zeros_distinct: int | None = None
+
+
+def attempts(
+    longest: int = LONGEST_CHAIN, leaves_out: bool = False
+) -> Generator[Strategy, Settled | Unbounded]:
+    """What to try, in order; is sent what each attempt has led to. First the cheapest analysis; with more patience where types
+    do not settle; without a part that stays unbounded, if it may be left out; then with zeros that stay distinct, where
+    operands may not fit because they did not."""
+    zeros: int | None = FROM_NOTHING
+    left_out_before: set[object] | None = None
+    while zeros is not None:
+        strategy = Strategy(longest, zeros_distinct=zeros)
+        while isinstance(outcome := (yield strategy), Unbounded):
+            part = outcome.part
+            if isinstance(outcome, Unsettled) and part not in strategy.unroll and longest <= LONGEST_CHAIN:
+                strategy = strategy.patient(part)
+            elif leaves_out and part is not CALL and (left_out_before is None or part in left_out_before):
+                strategy = strategy.without(outcome)
+            else:
+                return
+        left_out_before = {unbounded.part for unbounded in strategy.left_out}
+        zeros = outcome.zeros_distinct
+
+
+Made = TypeVar("Made")
+
+
+def best(
+    make: Callable[[Strategy], tuple[Made, Settled]],
+    longest: int = LONGEST_CHAIN,
+    leaves_out: bool = False,
+) -> Made:
+    """The result of the last attempt that succeeds. Raises Unbounded or VladError, from the first attempts, where none does."""
+    found: list[Made] = []
+    failure: Unbounded | VladError | None = None
+    trying = attempts(longest, leaves_out)
+    with contextlib.suppress(StopIteration):
+        strategy = next(trying)
+        while True:
+            outcome: Settled | Unbounded
+            try:
+                made, outcome = make(strategy)
+                found.append(made)
+            except Unbounded as unbounded:
+                failure = outcome = _combined(failure, unbounded)
+            except VladError as error:
+                failure = error
+                break
+            strategy = trying.send(outcome)
+    if found:
+        return found[-1]
+    assert failure is not None
+    raise failure
+
+
+def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unbounded:
+    """The reason of the more patient attempt, unless only its size counts against that one."""
+    if not isinstance(before, Unbounded):
+        return unbounded
+    if isinstance(unbounded, NotWorthwhile):
+        return Unbounded(before.reason, before.span, before.for_number, before.part)
+    unbounded.for_number |= before.for_number
+    return unbounded
+
+
+def fit(program: Program, types: Types) -> Settled:
+    """Operands of a program may not fit where the known zero, a tangent of what does not change, was taken for the zero of a
+    tensor or a structure, or of another element of a list."""
+    ends = [block.end for function in program.functions for block in blocks(function.body)]
+    failures = {end.about for end in ends if type(end) is Fail}
+    distinct = types.keep_zeros_distinct
+    if distinct < FROM_STRUCTURES and types.filled and failures & {Failure.MISFIT, Failure.UNLIKE}:
+        return Settled(FROM_STRUCTURES)
+    if distinct < FROM_ALL and types.taken and Failure.UNLIKE in failures:
+        return Settled(FROM_ALL)
+    return Settled()
+
+
+def lengths(longest: int, variants: int) -> list[int]:
+    """The lengths up to which lists are taken apart, to be tried in turn, for a call whose longest list is this long: without
+    loops and boxes, code is several times as fast and takes as much longer to compile, for one length. So only the first
+    variant is for one length of a list of any size, and after some more for short ones the last is for all."""
+    if variants >= MOST_LENGTHS and longest > 1:
+        return [1]
+    if longest <= SHORTEST_CHAIN:
+        return [LONGEST_CHAIN]
+    if variants:
+        return [SHORTEST_CHAIN]
+    if longest <= UNROLLED_CHAIN:
+        return [max(longest, LONGEST_CHAIN), SHORTEST_CHAIN]
+    return [LONGEST_CHAIN, SHORTEST_CHAIN]
+
+
+def by_patience(longest: int) -> Iterator[Strategy]:
+    """For a call of which only some operands are known, to find out whether they suffice."""
+    hasty = Strategy(longest)
+    yield hasty
+    yield hasty.patient(CALL)

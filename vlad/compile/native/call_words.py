@@ -1,0 +1,78 @@
+"""How the words of a compiled call lie: one record, from which emit/c_unit.py writes the code that reads them, and
+calling/executable.py and calling/fast_call.py the words themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PRODUCTS, ROUTINES, FUNCTIONS = 3, 2, 1  # words for the BLAS, LAPACK and vector functions
+
+
+@dataclass(frozen=True, slots=True)
+class CallWords:
+    """The words that `vlad_call` reads are, in order, the leaves of the operands, then those that the fields below ask for, in
+    their order; those that it writes are the leaves of the result, then the fuel that is left. The properties are indices.
+
+    parameters     the kinds of the leaves of the operands (ir/program.Slot), a letter each
+    results        the kinds of the leaves of the result
+    counts         it takes fuel: one word
+    multiplies     it takes the BLAS products for doubles and for floats, and whether their integers are wide
+    takes_apart    it takes the table of the LAPACK routines, and whether their integers are wide
+    calls_vectors  it takes the table of the vector functions
+    tensors        so many addresses of the entries of tensors that are part of the program
+    places         the results, by number, whose entries it writes to an address that the caller passes, or a null pointer
+    """
+
+    parameters: str = ""
+    results: str = ""
+    counts: bool = False
+    multiplies: bool = False
+    takes_apart: bool = False
+    calls_vectors: bool = False
+    tensors: int = 0
+    places: tuple[int, ...] = ()
+
+    @property
+    def fuel(self) -> int:
+        return len(self.parameters)
+
+    @property
+    def products(self) -> int:
+        return self.fuel + self.counts
+
+    @property
+    def routines(self) -> int:
+        return self.products + PRODUCTS * self.multiplies
+
+    @property
+    def functions(self) -> int:
+        return self.routines + ROUTINES * self.takes_apart
+
+    @property
+    def entries(self) -> int:
+        """Of the first tensor that is part of the program."""
+        return self.functions + FUNCTIONS * self.calls_vectors
+
+    @property
+    def targets(self) -> int:
+        """Of the address for the first of `places`."""
+        return self.entries + self.tensors
+
+    def target(self, result: int) -> int | None:
+        """Of the address for a result's entries; None where it is not one of `places`."""
+        return self.targets + self.places.index(result) if result in self.places else None
+
+    @property
+    def count(self) -> int:
+        """How many words it reads."""
+        return self.targets + len(self.places)
+
+    @property
+    def are_operands_only(self) -> bool:
+        return self.count == len(self.parameters)
+
+    @property
+    def fuel_left(self) -> int:
+        """Among the words that it writes."""
+        return len(self.results)
