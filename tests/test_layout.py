@@ -40,7 +40,10 @@ ROOMS = (
     ("vlad.evaluate", "limits emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
     ("vlad.evaluate", "entries system_procedures machine overtaking"),
-    ("vlad.compile.ir", "refusals program text parse representation rewriting acting matrix_products reindex"),
+    (
+        "vlad.compile.ir",
+        "refusals program text parse representation rewriting acting matrix_products reindex",
+    ),
     ("vlad.compile.analysis", "strategy static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",

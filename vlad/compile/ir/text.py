@@ -1,11 +1,20 @@
 """First-order code → text: what `vlad show --stage first-order` prints, and the texts that passes are tested with.
 
-In: a Program.  Out: a form for each function. Slots that share a name are numbered; a slot's kind stands where it is bound.
+In: a Program.  Out: a form for each union, each array's cell, each global and each function; the first function is the entry, if
+no form says otherwise. Names are unique; a slot's kind stands where it is bound, and of a parameter or result that is a pointer
+what it leads to. parse.py reads it back, but for places in the source and what the analysis knew of a function.
+
+    (union u0 (real d) (pair d u0))   the members of a union, with the kinds of their leaves
+    (array a0 12)                     the entries of a tensor: 12 words
+    (function f_0 (x:d l:u0) (d u0)   from a real and a pointer to a real and a pointer
+      (t:d (* x x))                   t is x times x
+      (p:p (box u0 pair t l))         p is a new box
+      (return t p))
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from vlad.compile.ir.program import (
     Block,
@@ -17,6 +26,7 @@ from vlad.compile.ir.program import (
     Effect,
     End,
     Fail,
+    Failure,
     Function,
     Immediate,
     Invoke,
@@ -34,34 +44,127 @@ from vlad.compile.ir.program import (
     Unbox,
     Unreachable,
     Yield,
+    statements,
 )
 from vlad.core.loop_nests import Access, Choice, Kernel, Output, Read, Routine, Step, Write
+from vlad.core.types import Cell
 from vlad.data.tensors import kind_name
-from vlad.data.write import atom_text
+from vlad.data.values import Global
+from vlad.data.write import atom_text, entry_text, string_text, symbol_text
 
 INDENT = "  "
 
 
+MOST_ENTRIES = 16  # of a tensor that is part of the program: a larger one is not written out
+
+
 def program_text(program: Program) -> str:
-    return "\n".join([_Printer().function(function) for function in program.functions])
+    names = _Names(program)
+    forms = [*names.declarations(program), *[_Printer(names).function(f) for f in program.functions]]
+    if program.entries != program.functions[:1]:
+        forms.append(f"(entries {' '.join(map(function_name, program.entries))})")
+    return "\n".join(forms)
 
 
 def function_name(function: Function) -> str:
-    return f"{function.name or 'λ'}_{function.serial}"
+    return symbol_text(f"{function.name or 'λ'}_{function.serial}")
+
+
+class _Names:
+    """Of a program's cells, members and globals."""
+
+    def __init__(self, program: Program) -> None:
+        self.cells: dict[Cell, str] = {}
+        self.members: dict[Member, str] = {}
+        self.globals: dict[Global, str] = {}
+        used: dict[str, int] = {}
+        for cell, members in program.members.items():
+            letter = "a" if members and members[0].entries else "u"
+            used[letter] = used.get(letter, -1) + 1
+            self.cells[cell] = f"{letter}{used[letter]}"
+            names = [member.name for member in members]
+            for member in members:
+                is_unique = names.count(member.name) == 1
+                self.members[member] = symbol_text(
+                    member.name if is_unique else f"{member.name}.{member.index}"
+                )
+        self.tags = self._tags(program)
+        taken: set[str] = set()
+        for variable in program.variables:
+            self.globals[variable] = symbol_text(_unused(variable.name, taken))
+
+    def _tags(self, program: Program) -> dict[Cell, str]:
+        """Names for what is left of a union of which only the number of the member remains: the members of such a `case` are not
+        those of the union (passes/scalar_replacement.py)."""
+        found: dict[Cell, str] = {}
+        for function in program.functions:
+            for statement in statements(function.body):
+                if type(statement) is Switch and self._is_of_tags(statement):
+                    cell = statement.cases[0][0].cell
+                    found.setdefault(cell, f"{self.cells[cell]}.tags")
+        return found
+
+    def _is_of_tags(self, switch: Switch) -> bool:
+        return any(member not in self.members for member, _ in switch.cases)
+
+    def of_cases(self, switch: Switch) -> tuple[str, list[str]]:
+        """The name of the union that tells cases apart, and those of their members."""
+        cell = switch.cases[0][0].cell
+        named = {member.index: name for member, name in self.members.items() if member.cell is cell}
+        of = self.tags[cell] if self._is_of_tags(switch) else self.cells[cell]
+        return of, [named[member.index] for member, _ in switch.cases]
+
+    def declarations(self, program: Program) -> Iterator[str]:
+        for cell, members in program.members.items():
+            if members and members[0].entries:
+                yield f"(array {self.cells[cell]} {members[0].entries})"
+            else:
+                yield f"({' '.join(['union', self.cells[cell], *map(self._declared, members)])})"
+        for cell, name in self.tags.items():
+            yield f"({' '.join(['union', name, *[f'({self.members[m]})' for m in program.members[cell]]])})"
+        for variable, kinds in program.variables.items():
+            yield f"(global {self.globals[variable]} {kinds or '()'})"
+
+    def _declared(self, member: Member) -> str:
+        return f"({' '.join([self.members[member], *self.kinds(member.kinds, member.cells)])})"
+
+    def kinds(self, kinds: str, cells: Iterable[Cell | None]) -> list[str]:
+        """A word for each leaf: of a pointer, the cell that it leads to."""
+        pointees = iter([cell for cell in cells if cell is not None])
+        found = [next(pointees, None) if kind == "p" else None for kind in kinds]
+        return [
+            kind if cell is None else self.cells.get(cell, "p")
+            for kind, cell in zip(kinds, found, strict=True)
+        ]
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """The name, numbered if it is taken already."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    taken.add(found)
+    return found
 
 
 class _Printer:
     """Of one function."""
 
-    def __init__(self) -> None:
+    def __init__(self, all_names: _Names) -> None:
+        self.all = all_names
         self.names: dict[Slot, str] = {}
-        self.used: dict[str, int] = {}
+        self.used: set[str] = set()
         self.lines: list[str] = []
 
     def function(self, function: Function) -> str:
-        parameters = " ".join([self.bound(slot) for slot in function.parameters])
-        head = f"(function {function_name(function)} ({parameters}) {function.results or '()'}"
-        self.lines.append(head)
+        kinds = "".join([slot.kind for slot in function.parameters])
+        pointees = self.all.kinds(kinds, function.parameter_cells)
+        parameters = [
+            self.bound(slot, pointee) for slot, pointee in zip(function.parameters, pointees, strict=True)
+        ]
+        results = self.all.kinds(function.results, function.result_cells)
+        self.lines.append(f"(function {function_name(function)} {_list(parameters)} {_list(results)}")
         self.block(function.body, 1)
         return "\n".join(self.lines) + ")"
 
@@ -78,9 +181,11 @@ class _Printer:
                 [("then", statement.consequent), ("else", statement.alternative)],
             )
         elif type(statement) is Switch:
+            union, members = self.all.of_cases(statement)
+            cases = [block for _, block in statement.cases]
             head, arms = (
-                f"case {self.leaf(statement.pointer)}",
-                [(_member(member), block) for member, block in statement.cases],
+                f"case {union} {self.leaf(statement.pointer)}",
+                list(zip(members, cases, strict=True)),
             )
         else:
             self.lines.append(INDENT * depth + self.plain(statement))
@@ -107,20 +212,21 @@ class _Printer:
                 callee = function_name(statement.function)
                 return self.binding(statement.slots, ["call", callee, *self.leaves(statement.operands)])
             case Effect():
-                text = [_quoted(statement.text)] if statement.text else []
+                text = [string_text(statement.text)] if statement.text else []
                 return self.binding(
                     statement.slots, ["effect", statement.what, *text, *self.leaves(statement.operands)]
                 )
             case Load():
-                return self.binding(statement.slots, ["load", statement.cell.name])
+                return self.binding(statement.slots, ["load", self.all.globals[statement.cell]])
             case Store():
-                return f"({' '.join(['store', statement.cell.name, *self.leaves(statement.leaves)])})"
+                stored = ["store", self.all.globals[statement.cell], *self.leaves(statement.leaves)]
+                return f"({' '.join(stored)})"
             case Box():
-                made = ["box", _member(statement.member), *self.leaves(statement.leaves)]
+                made = ["box", self.member(statement.member), *self.leaves(statement.leaves)]
                 return f"({self.bound_after(statement.slot, made)})"
             case Unbox():
                 return self.binding(
-                    statement.slots, ["unbox", _member(statement.member), self.leaf(statement.pointer)]
+                    statement.slots, ["unbox", self.member(statement.member), self.leaf(statement.pointer)]
                 )
         raise AssertionError(statement)
 
@@ -132,7 +238,8 @@ class _Printer:
             case TailInvoke():
                 return f"({' '.join(['tail-call', function_name(end.function), *self.leaves(end.operands)])})"
             case Fail():
-                return f"(fail {_quoted(end.what)})"
+                about = "" if end.about is Failure.OTHER else f" {end.about.name.lower()}"
+                return f"(fail {string_text(end.what)}{about})"
             case Unreachable():
                 return "(unreachable)"
 
@@ -148,11 +255,14 @@ class _Printer:
         names = [self.bound(slot) for slot in slots]
         return names[0] if len(names) == 1 else f"({' '.join(names)})"
 
-    def bound(self, slot: Slot) -> str:
-        """The name of a slot where it is bound, with its kind."""
-        number = self.used[slot.name] = self.used.get(slot.name, 0) + 1
-        self.names[slot] = name = slot.name if number == 1 else f"{slot.name}_{number}"
-        return f"{name}:{slot.kind}"
+    def bound(self, slot: Slot, pointee: str = "") -> str:
+        """The name of a slot where it is bound, with its kind, or what it is known to lead to."""
+        name = _unused(slot.name, self.used)
+        self.names[slot] = symbol_text(name)
+        return symbol_text(f"{name}:{pointee or slot.kind}")
+
+    def member(self, member: Member) -> str:
+        return f"{self.all.cells[member.cell]} {self.all.members[member]}"
 
     def leaves(self, leaves: Iterable[Leaf]) -> list[str]:
         return [self.leaf(leaf) for leaf in leaves]
@@ -160,7 +270,7 @@ class _Printer:
     def leaf(self, leaf: Leaf) -> str:
         match leaf:
             case Slot():
-                return self.names.get(leaf) or f"?{leaf.name}"
+                return self.names[leaf]
             case bool():
                 return "#t" if leaf else "#f"
             case float():
@@ -168,15 +278,12 @@ class _Printer:
             case Immediate():
                 return f"(immediate {leaf.member})"
             case Static():
-                return f"({' '.join(['static', _member(leaf.member), *self.leaves(leaf.leaves)])})"
+                return f"({' '.join(['static', self.member(leaf.member), *self.leaves(leaf.leaves)])})"
             case Data():
                 array = leaf.tensor.array
-                return f"(data {kind_name(array.dtype)} {_list(array.shape)})"
+                numbers = map(entry_text, array.reshape(-1)) if array.size <= MOST_ENTRIES else ["…"]
+                return f"(data {kind_name(array.dtype)} {_list(array.shape)} {' '.join(numbers)})"
         raise AssertionError(leaf)
-
-
-def _member(member: Member) -> str:
-    return f"{member.name or 'member'}.{member.index}"
 
 
 def _kernel(kernel: Kernel) -> str:
@@ -191,14 +298,17 @@ def _kernel(kernel: Kernel) -> str:
 
 def _read(read: Read) -> str:
     source = "position" if read.operand is None else f"operand {read.operand}"
-    return f"({source}{_access(read.access)})"
+    return f"({source}{_access(read.access)}{_of_kind(read.kind)})"
 
 
 def _step(step: Step | Choice) -> str:
     if type(step) is Choice:
         return f"(in {_list(map(_list, step.box))} {' '.join(map(_value, step.values))})"
-    kind = "" if step.kind == "float64" else f" {step.kind}"
-    return f"({step.row.name} {' '.join(map(_value, step.values))}{kind})"
+    return f"({' '.join([step.row.name, *map(_value, step.values)])}{_of_kind(step.kind)})"
+
+
+def _of_kind(kind: str) -> str:
+    return "" if kind == "float64" else f" {kind}"
 
 
 def _write(kernel: Kernel, write: Write) -> str:
@@ -226,13 +336,14 @@ def _value(value: int) -> str:
 
 
 def _routine(routine: Routine) -> str:
-    return f"{routine.name} {_list(routine.extents)} {routine.rows} {routine.columns}"
+    """The numbers of rows and columns stand behind the extents; what is not as usual, last."""
+    words = ["routine", routine.name, _list(routine.extents), str(routine.rows), str(routine.columns)]
+    words += [f"(output {_output(output)})" for output in routine.outputs]
+    words += [f"(factors {_list(routine.factors)})"] * bool(routine.factors)
+    words += ["(transposed)"] * routine.transposed
+    words += [f"(kind {routine.kind})"] * (routine.kind != "float64")
+    return " ".join(words)
 
 
 def _list(items: Iterable[object]) -> str:
     return f"({' '.join(map(str, items))})"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

@@ -59,7 +59,8 @@ LAST: dict[str, Pass] = {
     "step-counts": coalesce_steps,
 }
 UNIQUENESS: dict[str, Pass] = {"uniqueness": own}
-NAMES = (FUSE, *REPEATED, *LOOPS, *LAST, *UNIQUENESS)
+PASSES = {**REPEATED, **LOOPS, **LAST, **UNIQUENESS}  # those that need no more than the program
+NAMES = (FUSE, *PASSES)
 
 MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
 
