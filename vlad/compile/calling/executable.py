@@ -48,8 +48,15 @@ class Outside:
         self.error: BaseException | None = None
         # C does not keep this, nor do its own callbacks: whoever calls has it, and it goes with the machine
         own: Callable[[], Any] = weakref.ref(self)
-        self.write = ffi.callback("int(char const *, long)", lambda text, length: own()._write(text, length))
-        self.read = ffi.callback("int(double *)", lambda real: own()._read(real))
+
+        def failed(_: type[BaseException], error: BaseException, __: object) -> None:
+            """An exception that arrives before `_write` or `_read` can catch it, as a limit's may: cffi would drop it."""
+            own().error = error
+
+        self.write = ffi.callback(
+            "int(char const *, long)", lambda text, length: own()._write(text, length), error=1, onerror=failed
+        )
+        self.read = ffi.callback("int(double *)", lambda real: own()._read(real), error=1, onerror=failed)
 
     def _machine(self) -> Any:
         machine = self.machine()
@@ -236,6 +243,7 @@ class Compiled(Crossing):
             raise Failed("it is too deep")
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
+        self.watch.heed()  # what stopped it may be a limit, whose exception is still on its way
         raise failure(status, self.interface.failures)
 
     def is_taken(self) -> bool:
