@@ -3,8 +3,8 @@
     python tests/embedding/interrupt_soak.py [TIMES] [SEED]
 
 Each turn starts an evaluation of a random kind, on a random tier, and stops it in one of four ways: SIGINT to the main thread, a
-limit of time, an interrupt from another thread, a cancelled task. Then the same session evaluates programs whose values are known,
-in this thread and in another one, so a lock that was kept shows as well.
+limit of time, an interrupt from another thread, a cancelled task. Then the same session evaluates programs whose values are
+known, in this thread and in another one, so a lock that was kept shows as well.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import vlad
+from vlad.evaluate.limits import AsyncException
 from vlad.session.session_lock import cancelled
 
 TIERS = ("evaluate", "auto", "compile")
@@ -61,6 +62,7 @@ CHECKS: dict[str, Any] = {
 class Stress:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.is_open = False  # does SIGINT raise?
         self.sessions = {tier: self.session(tier) for tier in TIERS}
         plain = self.session("evaluate")
         self.expected = {text: plain.eval(text) for text in ("(turns 500)", "(descend 300)")}
@@ -99,21 +101,30 @@ class Stress:
                 wait = 0.25
 
         sender = threading.Thread(target=send)
-        stopped = False
+        sender.start()
         try:
-            try:
-                sender.start()
-                session.eval(text)
-            finally:
-                done.set()
+            self.is_open = True
+            session.eval(text)
+            self.is_open = False
         except KeyboardInterrupt:
-            stopped = True
-        while sender.is_alive():
-            try:
-                sender.join()
-            except KeyboardInterrupt:  # it was sent in the last moment
-                stopped = True
-        return stopped
+            return True
+        finally:
+            done.set()
+            sender.join()
+        return False
+
+    def interrupted(self, *_: object) -> None:
+        """The handler of SIGINT. A signal that comes when the evaluation has ended would stop the checks."""
+        if self.is_open:
+            self.is_open = False
+            raise KeyboardInterrupt
+
+    def dropped(self, dropped: Any) -> None:
+        if isinstance(dropped.exc_value, KeyboardInterrupt):
+            self.counts["by_signal", "dropped by Python"] += 1
+            self.is_open = True
+        elif not isinstance(dropped.exc_value, AsyncException):
+            sys.__unraisablehook__(dropped)
 
     def by_limit(self, session: vlad.Session, text: str, seconds: float) -> bool:
         try:
@@ -187,12 +198,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["VLAD_CACHE_DIR"] = folder
         stress = Stress(seed)
+        signal.signal(signal.SIGINT, stress.interrupted)
+        sys.unraisablehook = stress.dropped
         before = sys.getrecursionlimit(), threading.active_count()
         for number in range(times):
             stress.turn(number)
         after = sys.getrecursionlimit(), threading.active_count()
     for (way, outcome), count in sorted(stress.counts.items()):
-        print(f"{way:<14} {outcome:<8} {count}")
+        print(f"{way:<14} {outcome:<17} {count}")
     print(f"recursion limit and threads: {before} before, {after} after; {time.monotonic() - begun:.0f} s")
     assert after[0] == before[0]
 

@@ -15,7 +15,7 @@ from _thread import RLock
 from collections.abc import Callable
 from threading import get_ident
 
-from vlad.control.async_exceptions import undisturbed
+from vlad.control.async_exceptions import masked
 from vlad.data.errors import VladError
 from vlad.evaluate.limits import evaluating
 
@@ -51,7 +51,7 @@ class Turns(RLock):  # type: ignore[misc]
         taken: list[bool] = []
 
         def acquire(*, timeout: float = 0.0) -> bool:
-            undisturbed(lambda: taken.append(self.acquire(timeout=timeout)))
+            masked(lambda: taken.append(self.acquire(timeout=timeout)))
             return taken[-1]
 
         try:

@@ -22,7 +22,7 @@ from vlad.compile.analysis.abstract_interpreter import (
     is_way_back,
 )
 from vlad.compile.ir.refusals import Unbounded, Unsettled
-from vlad.control.gil_yield import make_way
+from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import (
     FROM_NOTHING,
@@ -296,7 +296,7 @@ class Analysis(AbstractInterpreter):
             self._run(instance)
 
     def _run(self, instance: Instance) -> None:
-        make_way()
+        yield_gil()
         self._runs += 1
         if self._runs > self.most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
             raise Unsettled("its types do not settle")

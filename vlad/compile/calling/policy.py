@@ -29,20 +29,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from vlad.compile.analysis.static_operands import form
-from vlad.compile.calling.background import BESIDE
+from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.calling.effects import Effects
-from vlad.compile.calling.preemption import Job, Switch, give_way
+from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
 from vlad.compile.calling.variants import Entry, Options
 from vlad.compile.ir.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
-from vlad.compile.native.interrupts import Interruptible
 from vlad.control import debug
 from vlad.control.budget import NoTime
-from vlad.control.safe_import import package_of, whole
+from vlad.control.native_interrupts import Interruptible
+from vlad.control.safe_import import import_safely, package_of
 from vlad.control.standard_streams import say
 from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.values import Code, Global, Value, is_procedure, look
 from vlad.evaluate.errors.explain import tell
-from vlad.evaluate.limits import Told, too_deep
+from vlad.evaluate.limits import AsyncException, too_deep
 from vlad.primitives.numerals import LONG
 from vlad.primitives.strings import BEYOND
 
@@ -217,7 +217,7 @@ class Tiers:
         """A new variant (executable.Compiled) for operands like these; None where there is none, and `reason` says why (and
         `place` where, if that is asked), or where a global was redefined meanwhile."""
         try:
-            whole("vlad.compile.calling.executable")  # 25 ms, only where something is worth compiling
+            import_safely("vlad.compile.calling.executable")  # 25 ms, only where something is worth compiling
         except ModuleNotFoundError as missing:
             entry.reason = f"the package {package_of(missing)} is not installed"
             warn_once(f"running without compiling: {entry.reason}")
@@ -386,17 +386,17 @@ class Tiers:
     def close(self) -> None:
         """Forget everything for good, and what the compiler's thread is at for us, too."""
         self.closed = True
-        while not BESIDE.rest(self, A_MOMENT):
+        while not BACKGROUND.wait_until_idle(self, A_MOMENT):
             from vlad.compile.native import toolchain
 
-            thread = BESIDE.thread(self)
+            thread = BACKGROUND.thread_compiling_for(self)
             if thread is not None:
                 toolchain.give_up(thread)
         self.forget()
 
     def is_compiling_here(self) -> bool:
         """Is this the compiler's thread, at work for us?"""
-        return BESIDE.thread(self) == threading.get_ident()
+        return BACKGROUND.thread_compiling_for(self) == threading.get_ident()
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there. Machine code that one of them ran is forgotten."""
@@ -461,24 +461,24 @@ class Tiers:
         try:
             try:
                 self.job = job
-                BESIDE.add(job)
+                BACKGROUND.add(job)
                 answer = self.machine.apply(f, argument, job)
             except LimitExceeded:
-                BESIDE.abandon(job)  # it has had its share
+                BACKGROUND.abandon(job)  # it has had its share
                 raise
             finally:
                 job.active = False  # what is told from here on was on its way; a call is where it arrives
                 while self.job is job:
                     try:
                         self._finish(job)
-                    except Told:
+                    except AsyncException:
                         continue
                 entry.seconds += time.monotonic() - begun
-            self.machine.watch.heed()
+            self.machine.watch.raise_if_interrupted()
             return answer
         except Switch as switch:
-            give_way(switch, handled)
-            self.machine.watch.heed()
+            prefer_interrupt(switch, handled)
+            self.machine.watch.raise_if_interrupted()
             assert job.compiled is not None
             self._effects.again(effects)
             self.machine.steps[0] = job.steps
@@ -491,8 +491,8 @@ class Tiers:
 
     def _finish(self, job: Job) -> None:
         """Nobody looks after a job any longer."""
-        job.keep()
-        BESIDE.remove(job)
+        job.withdraw()
+        BACKGROUND.remove(job)
         self.job = None
 
 
