@@ -199,7 +199,6 @@ class Machine:
             code.lambda_ = code.tail = code.forward = None
             code.family = self.family()
             await_first_call(code)
-        cell.dependents = None
 
     def core_of(self, code: Code) -> Lambda:
         """The lambda that the code evaluates."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -206,7 +206,7 @@ class Tiers:
         entry = self.entries.get(key)
         if entry is None:
             if len(self.entries) >= MOST_PROCEDURES:
-                self.entries.pop(next(iter(self.entries))).forgotten()
+                self._remove(*next(iter(self.entries.items())))
             entry = self.entries[key] = self._new_entry(f, options)
         return entry
 
@@ -225,7 +225,9 @@ class Tiers:
         from vlad.compile.calling.executable import compile_call
         from vlad.compile.native import toolchain
 
-        meanings, form_of = self._meanings, form(operands)
+        with self.lock:  # not in the middle of `redefine`
+            meanings = self._meanings
+        form_of = form(operands)
         entry.lasts = True
         entry.place = None
         try:
@@ -364,24 +366,28 @@ class Tiers:
         result = "never answers" if unit.interface.result is None else described(unit.interface.result)
         return f"{takes} -> {result}"
 
-    def redefined(self, cell: Global, primitive: bool = False) -> None:
-        """A global's value changed: what was compiled on the strength of the old one is forgotten. Who used a primitive is
-        not known, for it left no trace: then all is."""
-        if primitive:
-            self.forget()
-            return
+    def redefine(self, cell: Global, change: Callable[[], object]) -> None:
+        """Change the value of a global, and forget what was compiled on the strength of the old one. In reverse order: an
+        interrupt that comes between leaves the old value, and no compiled code that is out of date. If a thread
+        compiles meanwhile, it began before `_meanings` changed, and its result is refused; or it waits for the lock, and reads
+        the new value."""
         with self.lock:
             self._meanings += 1
-        for key, entry in list(self.entries.items()):
-            if cell in entry.cells or entry.reason is not None:
-                self.entries.pop(key).forgotten()
+            for key, entry in list(self.entries.items()):
+                if cell in entry.cells or entry.reason is not None:
+                    self._remove(key, entry)
+            change()
 
     def forget(self) -> None:
         """Start anew: nothing that was compiled is right any longer."""
         with self.lock:
             self._meanings += 1
-        for key in list(self.entries):
-            self.entries.pop(key).forgotten()
+            for key, entry in list(self.entries.items()):
+                self._remove(key, entry)
+
+    def _remove(self, key: Any, entry: Entry) -> None:
+        entry.forgotten()  # first: where this is interrupted, it is found again and repeated
+        self.entries.pop(key, None)
 
     def close(self) -> None:
         """Forget everything for good, and what the compiler's thread is at for us, too."""
@@ -403,7 +409,7 @@ class Tiers:
         self.lock = threading.RLock()
         for key, entry in list(self.entries.items()):
             if any(compiled.is_taken() for compiled in entry.variants):
-                self.entries.pop(key).forgotten()
+                self._remove(key, entry)
 
     # Running.
 
