@@ -59,7 +59,7 @@ class _Interpreter:
         self._collecting = False
 
     def enter(self, depth: int) -> Depths:
-        """What evaluations of this thread asked for before: what `leave` is told."""
+        """The depths that this thread's evaluations requested so far, for `leave`."""
         me = get_ident()
         with self.lock:
             before = getrecursionlimit()
@@ -74,13 +74,13 @@ class _Interpreter:
         return inside
 
     def leave(self, inside: Depths) -> None:
-        """Whatever was interrupted in between has left, too. Who is left inside has his own depth again: a program may use less
-        than is needed to read it."""
+        """Restore what evaluations change. If others of this thread are in progress, their depth holds again: a program may be
+        limited to less than reading it takes."""
         with self.lock:
             self.leave_locked(inside)
 
     def leave_locked(self, inside: Depths) -> None:
-        """`leave`, for who has the lock."""
+        """`leave`, for a caller that holds the lock."""
         me, depth, collecting = get_ident(), self._depth, self._collecting
         if inside:
             evaluating[me] = inside
@@ -96,7 +96,7 @@ class _Interpreter:
         try:
             setrecursionlimit(depth)
         except RecursionError:
-            return  # whoever called us is as deep as that already: the next one who leaves does it
+            return  # the caller is deeper than that already: the next one to leave restores it
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there."""
@@ -139,7 +139,7 @@ class Limits:
 
     __slots__ = {
         **_MEANINGS,
-        "are_watched": "Does somebody have to look, while something runs, whether they are kept?",
+        "are_watched": "Is there a limit that a thread has to watch during an evaluation?",
     }
 
     fuel: int | None
@@ -288,7 +288,7 @@ class Watch:
 
     def leave(self, level: int) -> None:
         """An evaluation ends within so many others, itself included. Where this is interrupted, it is called again until that is
-        so; after that, nobody interrupts."""
+        so; after that, it is not interrupted."""
         if level > 1:
             self.active = level - 1
             return
