@@ -4,7 +4,7 @@
 
 Each turn starts an evaluation of a random kind, on a random tier, and stops it in one of four ways: SIGINT to the main thread, a
 limit of time, an interrupt from another thread, a cancelled task. Then the same session evaluates programs whose values are
-known, in this thread and in another one, so a lock that was kept shows as well.
+known, in this thread and in another one, so a lock that was kept shows as well. test_interrupts.py takes a sample.
 """
 
 from __future__ import annotations
@@ -79,6 +79,16 @@ class Stress:
         session.define(waits)
         session.eval(DEFINITIONS)
         return session
+
+    def turns(self, times: int) -> None:
+        handler, hook = signal.signal(signal.SIGINT, self.interrupted), sys.unraisablehook
+        sys.unraisablehook = self.dropped
+        try:
+            for number in range(times):
+                self.turn(number)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+            sys.unraisablehook = hook
 
     def turn(self, number: int) -> None:
         tier, kind = self.random.choice(TIERS), self.random.choice(list(ENDLESS))
@@ -198,11 +208,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["VLAD_CACHE_DIR"] = folder
         stress = Stress(seed)
-        signal.signal(signal.SIGINT, stress.interrupted)
-        sys.unraisablehook = stress.dropped
         before = sys.getrecursionlimit(), threading.active_count()
-        for number in range(times):
-            stress.turn(number)
+        stress.turns(times)
         after = sys.getrecursionlimit(), threading.active_count()
     for (way, outcome), count in sorted(stress.counts.items()):
         print(f"{way:<14} {outcome:<17} {count}")

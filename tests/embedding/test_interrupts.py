@@ -1,4 +1,5 @@
-"""An interrupt at any bytecode of a definition: what is left is the old meaning or the new one, everywhere."""
+"""Interrupts of definitions, at each bytecode: what is left is the old meaning or the new one, everywhere. And interrupts of
+evaluations at random moments: a sample of interrupt_soak.py."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import interrupt_soak
 import pytest
 
 import vlad
@@ -102,3 +104,9 @@ def test_an_expansion_that_is_interrupted_defines_nothing(name: str, monkeypatch
         here.setattr(Expander, "expression", interrupted)
         session.eval(f"(define {name} 1)")
     assert list(session.module.defined) == before
+
+
+def test_evaluations_that_are_interrupted_at_random_moments() -> None:
+    stress = interrupt_soak.Stress(1)
+    stress.turns(25)
+    assert sum(count for (_, outcome), count in stress.counts.items() if outcome == "stopped") > 15
