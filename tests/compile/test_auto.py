@@ -285,7 +285,7 @@ def test_who_evaluates_waits_less_for_the_compiler(
     makes_way: list[bool] = []
 
     def compile_call(*operands: Any, **columns: Any) -> Any:
-        makes_way.append(gil_yield._mine.since < math.inf)
+        makes_way.append(gil_yield._this_thread.since < math.inf)
         turns.append(sys.getswitchinterval())
         if ends_by is not None:
             raise ends_by

@@ -60,17 +60,24 @@ class _Interpreter:
 
     def enter(self, depth: int) -> Depths:
         """The depths that this thread's evaluations requested so far, for `leave`."""
-        me = get_ident()
-        with self.lock:
-            before = getrecursionlimit()
-            if not evaluating:
-                collecting = is_collecting()
-                self._depth, self._collecting = before, collecting
-            inside = evaluating.get(me, ())
-            evaluating[me] = (*inside, depth) if inside else (depth,)
-            rest_collector()
-            if before < depth:
-                setrecursionlimit(depth)
+        me, has_entered = get_ident(), False
+        inside: Depths = ()
+        try:
+            with self.lock:
+                before = getrecursionlimit()
+                if not evaluating:
+                    collecting = is_collecting()
+                    self._depth, self._collecting = before, collecting
+                inside = evaluating.get(me, ())
+                evaluating[me] = (*inside, depth) if inside else (depth,)
+                has_entered = True  # no call in between, so no interrupt
+                rest_collector()
+                if before < depth:
+                    setrecursionlimit(depth)
+        except BaseException:
+            if has_entered:
+                self.leave(inside)
+            raise
         return inside
 
     def leave(self, inside: Depths) -> None:
@@ -272,6 +279,7 @@ class Watch:
                 if done is not _NEVER:
                     done.set()
                     set_budget(outer)
+                _interpreter.leave(inside)
                 raise
             # no calls from here on: an evaluation that came in between, in this thread, has left its own behind
             self.reason = None

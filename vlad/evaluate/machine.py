@@ -432,13 +432,13 @@ class Machine:
                 late: BaseException | None = None
                 while watch.active >= level:
                     try:
+                        if T.e is not None:
+                            T.take_back(on_its_way)
                         watch.leave(level)
                     except (AsyncException, KeyboardInterrupt) as error:
                         late = error if late is None or isinstance(late, AsyncException) else late
                 if late is not None:
                     _reraise_late(watch, late)
-                if T.e is not None:
-                    T.take_back(on_its_way)
         except Interrupted as interrupted:
             if watch.reason is None:  # an evaluation around this one is to end, of another session
                 raise

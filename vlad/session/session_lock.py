@@ -13,6 +13,7 @@ import os
 import threading
 from _thread import RLock
 from collections.abc import Callable
+from contextlib import suppress
 from threading import get_ident
 
 from vlad.control.async_exceptions import masked
@@ -38,20 +39,42 @@ class SessionLock(RLock):  # type: ignore[misc]
     def __enter__(self) -> bool:  # type: ignore[override]
         if evaluating and get_ident() in evaluating:  # rarely so
             self._enter_masked()
-        elif not self.acquire(False):
-            self._wait(self.acquire)
+        else:
+            try:
+                taken = self.acquire(False)
+            except (
+                BaseException
+            ):  # an interrupt: Python raises it when a call has returned, here that of `acquire`
+                self._release_if_taken()
+                raise
+            if not taken:
+                self._enter_masked()
         return True
+
+    def enter_if_free(self) -> bool:
+        """Take the lock without waiting, unless another thread holds it. `release` gives it back."""
+        try:
+            taken = self.acquire(False)
+        except BaseException:
+            self._release_if_taken()
+            raise
+        return taken
+
+    def _release_if_taken(self) -> None:
+        with suppress(RuntimeError):  # another thread holds it
+            self.release()
 
     def owner(self) -> int:
         """The thread that holds it; 0 for none. Python has no other means for that than the text of a lock."""
         return int(repr(self).partition("owner=")[2].partition(" ")[0])
 
     def _enter_masked(self) -> None:
-        """Within an evaluation, which may be interrupted anywhere: record whether the lock was taken."""
+        """Within an evaluation, which may be interrupted anywhere, or where it has to wait: record whether the lock was taken."""
         taken: list[bool] = []
 
-        def acquire(*, timeout: float = 0.0) -> bool:
-            masked(lambda: taken.append(self.acquire(timeout=timeout)))
+        def acquire(timeout: float = 0.0) -> bool:
+            # taken and recorded in one call of C, between whose parts no signal's handler runs
+            masked(lambda: taken.extend(map(self.acquire, (True,), (timeout,))))
             return taken[-1]
 
         try:
@@ -69,7 +92,7 @@ class SessionLock(RLock):  # type: ignore[misc]
         suspicious = False
         try:
             _waiting[me] = self
-            while not acquire(timeout=A_WHILE):
+            while not acquire(A_WHILE):
                 if me in _abandoned:
                     raise cancelled()
                 with _looking:

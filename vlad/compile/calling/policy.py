@@ -473,12 +473,19 @@ class Tiers:
                 BACKGROUND.abandon(job)  # it has had its share
                 raise
             finally:
-                job.active = False  # what is told from here on was on its way; a call is where it arrives
+                job.active = (
+                    False  # a Switch that comes from here on was on its way; it is raised in `_finish`
+                )
+                late: KeyboardInterrupt | None = None
                 while self.job is job:
                     try:
                         self._finish(job)
                     except AsyncException:
                         continue
+                    except KeyboardInterrupt as interrupt:
+                        late = interrupt
+                if late is not None:
+                    raise late
                 entry.seconds += time.monotonic() - begun
             self.machine.watch.raise_if_interrupted()
             return answer
