@@ -20,7 +20,8 @@ ROOT = Path(__file__).parent.parent
 ROOMS = (
     (
         "vlad.control",
-        "debug standard_streams regular_files async_exceptions frame_stack safe_import gil_yield budget",
+        "debug standard_streams regular_files async_exceptions frame_stack safe_import native_interrupts "
+        "gil_yield budget",
     ),
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
@@ -51,7 +52,7 @@ ROOMS = (
         "rematerialization step_counts peel_invariants fuse_derivatives "
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
-    ("vlad.compile.native", "abi call_words reserve cache toolchain blas vectors interrupts c_extension"),
+    ("vlad.compile.native", "abi call_words reserve cache toolchain blas vectors c_extension"),
     (
         "vlad.compile.emit",
         "functions needs multiple_accumulators loop_text c_rules scaling quotients vectorize blas_calls c_loops "

@@ -21,7 +21,7 @@ from vlad.control.safe_import import package_of
 from vlad.control.standard_streams import discard, read_line, same_everywhere, say
 from vlad.data.errors import VladError
 from vlad.evaluate.errors.replay import Beginning, Frames
-from vlad.evaluate.limits import Limits, Told
+from vlad.evaluate.limits import AsyncException, Limits
 from vlad.messages.spelling import nearest
 from vlad.session.files import not_read
 from vlad.session.session import Session
@@ -510,7 +510,7 @@ def quiet_finalizers() -> Iterator[None]:
     usual = sys.unraisablehook
 
     def unraised(dropped: Any) -> None:
-        if not isinstance(dropped.exc_value, Told):
+        if not isinstance(dropped.exc_value, AsyncException):
             usual(dropped)
 
     sys.unraisablehook = unraised

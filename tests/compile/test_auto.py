@@ -17,7 +17,7 @@ from hypothesis.strategies import sampled_from
 
 import vlad
 from vlad.compile.calling import executable, policy, preemption
-from vlad.compile.calling.background import BESIDE, TURN, Abandoned
+from vlad.compile.calling.background import BACKGROUND, SWITCH_INTERVAL, Abandoned
 from vlad.compile.ir.refusals import Unbounded
 from vlad.control import debug, gil_yield
 from vlad.evaluate.limits import out_of_time
@@ -99,7 +99,7 @@ def test_random_programs_that_are_overtaken(text: str, mode: str, bad: float) ->
                     side.outcome(f, TURNS, -1.0),
                 ]
             )
-        BESIDE.rest()
+        BACKGROUND.wait_until_idle()
     expected, answer = told
     assert alike(answer, expected)
     assert "|" in expected[2][1]
@@ -153,7 +153,7 @@ def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
         assert job is not None
         job.compiled = object()  # there is something to start instead
         watch.interrupt(out_of_time(1), job.thread)
-        job.give()
+        job.request_switch()
         done.set()
 
     def wait() -> None:
@@ -285,13 +285,13 @@ def test_who_evaluates_waits_less_for_the_compiler(
     makes_way: list[bool] = []
 
     def compile_call(*operands: Any, **columns: Any) -> Any:
-        makes_way.append(gil_yield._mine.since < math.inf)
+        makes_way.append(gil_yield._this_thread.since < math.inf)
         turns.append(sys.getswitchinterval())
         if ends_by is not None:
             raise ends_by
         raise Unbounded("it is only asked how long turns are")
 
-    BESIDE.rest()
+    BACKGROUND.wait_until_idle()
     monkeypatch.setattr(executable, "compile_call", compile_call)
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     monkeypatch.setattr(debug, "rungs", debug.rungs - {debug.TRACEBACKS})
@@ -300,7 +300,7 @@ def test_who_evaluates_waits_less_for_the_compiler(
     f = side.session.eval("(lambda (n) (let turning ((i 0)) (if (< i n) (turning (+ i 1)) i)))")
     while not turns:
         f(10000.0)
-    BESIDE.rest()
+    BACKGROUND.wait_until_idle()
     assert makes_way[0]
-    assert turns[0] == TURN < usual
+    assert turns[0] == SWITCH_INTERVAL < usual
     assert sys.getswitchinterval() == usual

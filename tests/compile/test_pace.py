@@ -20,7 +20,7 @@ class Clocks:
         """So long, of which so much was spent waiting for the lock; then there is an occasion to make way."""
         self.now += seconds
         self.used += seconds - waiting
-        gil_yield.make_way()
+        gil_yield.yield_gil()
 
     def sleep(self, seconds: float) -> None:
         self.pauses.append(round(seconds, 6))
@@ -44,12 +44,12 @@ def test_who_did_not_begin_never_pauses(clocks: Clocks) -> None:
 
 def test_pauses_are_in_proportion_to_what_was_waited_for(clocks: Clocks) -> None:
     gil_yield.begin()
-    clocks.work(gil_yield.AT_ONCE + 0.01, waiting=0.3)  # what is done at once is not counted
+    clocks.work(gil_yield.UNPAUSED_SECONDS + 0.01, waiting=0.3)  # what is done at once is not counted
     begun = len(clocks.pauses)
     clocks.work(0.001, waiting=0.001)  # too early
     clocks.work(0.009, waiting=0.004)
     clocks.work(0.02, waiting=0.01)
-    assert clocks.pauses[begun:] == [gil_yield.SHARE * 0.005, gil_yield.SHARE * 0.01]
+    assert clocks.pauses[begun:] == [gil_yield.PAUSE_FACTOR * 0.005, gil_yield.PAUSE_FACTOR * 0.01]
 
 
 def test_nobody_is_left_alone_who_does_not_want_the_lock(clocks: Clocks) -> None:
@@ -61,9 +61,9 @@ def test_nobody_is_left_alone_who_does_not_want_the_lock(clocks: Clocks) -> None
 
 def test_no_pause_is_long(clocks: Clocks) -> None:
     gil_yield.begin()
-    clocks.work(gil_yield.AT_ONCE)
+    clocks.work(gil_yield.UNPAUSED_SECONDS)
     clocks.work(2, waiting=2)
-    assert clocks.pauses == [gil_yield.AT_MOST]
+    assert clocks.pauses == [gil_yield.LONGEST_PAUSE]
 
 
 def test_at_its_end_nobody_pauses(clocks: Clocks) -> None:

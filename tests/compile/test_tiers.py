@@ -23,7 +23,7 @@ from hypothesis.strategies import floats, integers
 
 import vlad
 from vlad.compile.calling import executable, policy, preemption
-from vlad.compile.calling.background import BESIDE
+from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.calling.executable import compile_call
 from vlad.compile.ir.refusals import MOST_VARIANTS, Mismatch, Unbounded
 from vlad.compile.native import toolchain
@@ -580,7 +580,7 @@ class TestPolicy:
             turns *= 2
         threading.Timer(0.2, awaited.set).start()
         assert f(second, 1e7) == compiling.eval(text)(second, 1e7)
-        BESIDE.rest()
+        BACKGROUND.wait_until_idle()
         assert len(session.tiers.entries[id(f.value)].variants) == 1 + (type(second) is tuple)
 
     @pytest.mark.parametrize("on_its_way", [KeyboardInterrupt(), LimitExceeded("out-of-time", "too long")])

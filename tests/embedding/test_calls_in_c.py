@@ -20,7 +20,7 @@ import pytest
 import vlad
 from vlad.compile.calling.fast_call import MOST_ENTRIES, MOST_PARTS
 from vlad.compile.native.c_extension import border
-from vlad.compile.native.interrupts import Interruptible
+from vlad.control.native_interrupts import Interruptible
 from vlad.python.derivatives import Gradient
 
 PROGRAM = """

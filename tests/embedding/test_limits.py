@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 import vlad
-from vlad.evaluate.limits import Interrupted
+from vlad.compile.calling.executable import outside_of
+from vlad.compile.native.abi import ffi
+from vlad.evaluate import limits
+from vlad.evaluate.limits import Interrupted, out_of_time
 
 TIERS = ("evaluate", "auto", "compile")
 BOMBS = {
@@ -215,7 +220,7 @@ def test_limits_are_values() -> None:
     assert limits.fuel == 10
 
 
-def test_who_is_told_twice_still_tells_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_that_is_interrupted_keeps_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second time, on the way of the error that the first became, he took its place, without the form's position."""
     session = vlad.Session(tier="evaluate")
     apply = session.tiers.apply
@@ -232,3 +237,44 @@ def test_who_is_told_twice_still_tells_where(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(vlad.LimitExceeded) as caught:
         session.eval("(let loop ((i 0)) (loop (+ i 1)))", limits=vlad.Limits(seconds=0.05))
     assert caught.value.span is not None and caught.value.span.line == 1
+
+
+def test_compiled_code_that_a_limit_stops_ends_with_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the call returns before the exception arrives that was raised in its thread."""
+    session = vlad.Session(tier="compile")
+    session.eval(DEFINITIONS)
+    watch, done = session.machine.watch, threading.Event()
+    monkeypatch.setattr(limits, "raise_in", lambda thread, kind: None)
+
+    def stop() -> None:
+        while not done.is_set():
+            watch.interrupt(out_of_time(1))
+            time.sleep(0.01)
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    try:
+        for _ in range(3):
+            with pytest.raises(vlad.LimitExceeded) as caught:
+                session.eval("(turns 1e12)")
+            assert caught.value.code == "out-of-time"
+    finally:
+        done.set()
+        stopping.join()
+
+
+def test_an_exception_at_the_beginning_of_a_callback_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    session = vlad.Session(tier="compile")
+    outside = outside_of(session.machine)
+
+    def interrupted(*_: object) -> int:
+        raise Interrupted
+
+    for name, operands in {"write": (ffi.NULL, 0), "read": (ffi.NULL,)}.items():
+        monkeypatch.setattr(type(outside), f"_{name}", interrupted)
+        outside.error = None
+        assert getattr(outside, name)(*operands) == 1
+        assert type(outside.error) is Interrupted
+    assert capfd.readouterr().err == ""

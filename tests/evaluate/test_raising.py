@@ -19,13 +19,13 @@ import pytest
 
 import vlad
 from vlad.control.async_exceptions import (
-    Question,
-    ask,
-    ask_after,
-    ask_no_more,
+    Probe,
+    masked,
+    probe_after,
+    probe_main_thread,
     raise_in,
-    started,
-    undisturbed,
+    start_thread,
+    withdraw_probe,
 )
 from vlad.evaluate import limits
 
@@ -44,7 +44,7 @@ def test_who_is_not_to_be_disturbed_is_told_afterwards() -> None:
         finished.append(sum(range(1000)))
 
     with pytest.raises(Told):
-        undisturbed(act)
+        masked(act)
         finished.clear()
     assert finished == [499500]
 
@@ -58,7 +58,7 @@ def test_what_is_taken_back_meanwhile_is_not_told() -> None:
             teller.start()
             teller.join()
 
-    undisturbed(act)
+    masked(act)
     assert sum(range(1000)) == 499500
 
 
@@ -71,10 +71,10 @@ def test_a_thread_that_begins_is_not_told_in_place_of_another() -> None:
         for number in range(400):
             while len(begun) <= number:
                 try:
-                    started(threading.Thread(target=begun.append, args=(number,))).join()
+                    start_thread(threading.Thread(target=begun.append, args=(number,))).join()
                 except Told:
                     continue
-        undisturbed(done.set)
+        masked(done.set)
 
     def victim() -> None:
         while not quiet.is_set():
@@ -97,30 +97,40 @@ class Gone:
     pass
 
 
-def test_what_is_called_as_an_object_goes_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it raises reaches nobody: Python writes it to the terminal and goes on."""
+LEVELS, ENOUGH = 200, 300
+
+
+def test_nothing_is_raised_in_the_callback_of_a_weak_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception there has no caller: Python writes it to the terminal and goes on.
+
+    Each exception ends one of many nested calls, for the next one may come before a handler in a loop has caught the first."""
     lost: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lost.append)
     kept, by_key, by_value = WeakSet[Gone](), WeakKeyDictionary[Gone, int](), WeakValueDictionary[int, Gone]()
-    told = 0
+    told, done = 0, False
 
-    def victim() -> None:
+    def victim(level: int) -> None:
         nonlocal told
-        while told < 300:
-            try:
-                while True:
-                    gone = Gone()
-                    kept.add(gone)
-                    by_key[gone], by_value[1] = 1, gone
-            except Told:
-                told += 1
+        try:
+            if level:
+                victim(level - 1)
+            while not done:
+                gone = Gone()
+                kept.add(gone)
+                by_key[gone], by_value[1] = 1, gone
+        except Told:
+            told += 1
 
-    thread = started(threading.Thread(target=victim, daemon=True))
-    while thread.is_alive():
+    while told < ENOUGH:
+        done = False
+        thread = start_thread(threading.Thread(target=victim, args=(LEVELS,), daemon=True))
         assert thread.ident is not None
-        raise_in(thread.ident, Told)
-        time.sleep(1e-4)  # so that it goes on meanwhile, and is told somewhere else the next time
-    assert told == 300 and not lost
+        for _ in range(LEVELS):
+            raise_in(thread.ident, Told)
+            time.sleep(1e-4)  # the thread runs on meanwhile, and is told somewhere else the next time
+        done = True
+        thread.join()
+    assert told >= ENOUGH and not lost
 
 
 def test_a_limit_reaches_who_imports_all_the_time() -> None:
@@ -164,7 +174,7 @@ def importer():
 def other():
     import this_is_no_module
 
-def started(act):
+def start_thread(act):
     thread = threading.Thread(target=act, daemon=True)
     thread.start()
     return thread
@@ -175,14 +185,14 @@ def still_imports():
     before, patience = turns, time.monotonic() + 10
     while turns == before and time.monotonic() < patience:
         if not victim.is_alive():
-            victim = started(importer)
+            victim = start_thread(importer)
         time.sleep(0.001)  # Python is left to the importer
-    asking = started(other)
+    asking = start_thread(other)
     asking.join(10)
     return turns > before and not asking.is_alive()
 
 threading.excepthook = lambda failure: failures.append(failure.exc_type.__name__)
-victim = started(importer)
+victim = start_thread(importer)
 told = 0
 while told < 2000 and (told % 50 or still_imports()):
     raise_in(victim.ident, Told)
@@ -209,7 +219,7 @@ def test_a_new_thread_of_a_forked_process_is_not_deaf() -> None:
         inside.set()
         done.wait()
 
-    deaf = threading.Thread(target=undisturbed, args=(act,))
+    deaf = threading.Thread(target=masked, args=(act,))
     deaf.start()
     inside.wait()
     child = os.fork()
@@ -261,7 +271,7 @@ def test_who_forks_undisturbed_is_told_afterwards_in_the_child() -> None:
             missed.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
     try:
-        undisturbed(act)
+        masked(act)
         sum(range(1000))
     except Told:
         os._exit(7)
@@ -349,14 +359,14 @@ def test_who_ends_is_told_again_and_leaves_all_the_same(monkeypatch: pytest.Monk
 
 
 @contextmanager
-def asking(question: Question, times: float = 1) -> Iterator[None]:
+def asking(question: Probe, times: float = 1) -> Iterator[None]:
     """Inside, another thread asks, once or again and again."""
     done = threading.Event()
 
     def keep_asking() -> None:
         asked = 0
         while asked < times and not done.is_set():
-            ask(question)
+            probe_main_thread(question)
             asked += 1
             time.sleep(0.001)  # the one that is asked has Python meanwhile
 
@@ -367,7 +377,7 @@ def asking(question: Question, times: float = 1) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
-        ask_no_more(question)
+        withdraw_probe(question)
 
 
 def stay(until: list[object]) -> None:
@@ -408,12 +418,12 @@ def test_a_question_waits_for_what_is_to_get_to_its_end() -> None:
             if around.f_code is caller.__code__:
                 raise Told
             met.append(1)
-            ask_after(around)
+            probe_after(around)
 
     def ask_once() -> None:
         stay(begun)
         time.sleep(0.01)  # others have Python meanwhile
-        ask(question)
+        probe_main_thread(question)
 
     thread = threading.Thread(target=ask_once)
     thread.start()
@@ -422,7 +432,7 @@ def test_a_question_waits_for_what_is_to_get_to_its_end() -> None:
             caller()
     finally:
         thread.join()
-        ask_no_more(question)
+        withdraw_probe(question)
     assert (met, ended) == ([1], [1])
 
 
@@ -441,13 +451,13 @@ def test_no_handler_is_lost_to_what_a_question_raises() -> None:
         if frame.f_code is stay.__code__:
             raise Told
         if frame.f_code is handle.__code__:
-            ask_after(frame)
+            probe_after(frame)
 
     def signal_and_ask() -> None:
         for sent in range(300):
             patience = time.monotonic() + 10
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-            ask(question)
+            probe_main_thread(question)
             while ended <= sent and time.monotonic() < patience:
                 time.sleep(1e-5)  # the handler has Python meanwhile
         enough.append(1)
@@ -464,7 +474,7 @@ def test_no_handler_is_lost_to_what_a_question_raises() -> None:
     finally:
         thread.join()
         signal.signal(signal.SIGUSR1, before)
-        ask_no_more(question)
+        withdraw_probe(question)
     assert begun == ended == 300 and told > 0
 
 
@@ -476,7 +486,7 @@ def test_who_goes_through_frames_is_not_disturbed_by_a_question() -> None:
     def question(frame: FrameType) -> None:
         around = frame.f_back
         if frame.f_code is stay.__code__ and around is not None:
-            ask_after(around)
+            probe_after(around)
             met.append(around.f_trace)
 
     def follow(frame: FrameType, event: str, _: object) -> Any:

@@ -26,7 +26,7 @@ from test_tensors import AXIS, BINARY, PRODUCTS, SHAPES, UNARY
 import vlad
 from vlad import VladError
 from vlad.ad.rules import steps_of
-from vlad.compile.calling.background import BESIDE
+from vlad.compile.calling.background import BACKGROUND
 from vlad.data import devices
 from vlad.data.tensors import SORT, Tensor, kind_name, on_host
 from vlad.data.values import Primitive
@@ -136,10 +136,10 @@ def strict(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> I
     if asked is not None and asked.params.get("device") == CUPY:
         with pretended():
             yield
-            BESIDE.rest()  # the compiler's thread may still look at what was asked
+            BACKGROUND.wait_until_idle()  # the compiler's thread may still look at what was asked
     else:
         yield
-        BESIDE.rest()
+        BACKGROUND.wait_until_idle()
 
 
 def named(device: str) -> str:

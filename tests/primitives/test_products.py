@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import vlad
 from vlad.compile.emit import blas_calls, c_loops
-from vlad.control.budget import Budget, NoRoom, NoTime, expect_seconds, on_behalf
+from vlad.control.budget import Budget, NoRoom, NoTime, expect_seconds, using_budget
 from vlad.primitives import products
 from vlad.python.convert import from_python
 
@@ -47,9 +47,9 @@ def test_a_large_one_is() -> None:
 
 def test_room_and_time_are_asked_for() -> None:
     x = np.ones((3000, 1))
-    with on_behalf(Budget(most=0.0)), pytest.raises(NoRoom):
+    with using_budget(Budget(most=0.0)), pytest.raises(NoRoom):
         products.product(np, x, x.T)
-    with on_behalf(Budget(end=0.0)):
+    with using_budget(Budget(end=0.0)):
         expect_seconds(0.0)
         with pytest.raises(NoTime):
             products.expect_multiplications(2.0**40)

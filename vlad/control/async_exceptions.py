@@ -1,11 +1,14 @@
-"""Asynchronous exceptions: one thread raises an exception in another, and code that must not be interrupted is protected.
+"""Asynchronous exceptions: one thread raises an exception in another, and code that must not be interrupted masks them.
 
 In: a thread and an exception.  Out: nothing; the exception is raised at the thread's next bytecode. Called where a limit is
-reached, where an evaluation has to end, and where compiled code takes over.
+reached, where an evaluation has to end, and where compiled code takes over. docs/interruption.md describes them together.
 
 The next bytecode may be the first one of a signal handler or of a finalizer, and then the exception is lost there. A caller that
-can wait uses `ask`: the main thread reports its current frame, and the exception is raised only in a frame that the caller
-accepts.
+can wait uses `probe_main_thread`: a function is called in the main thread with its current frame, and raises the exception only
+in a frame that it accepts.
+
+Emitted code does not poll a flag in place of this. Measured on the programs of benchmarks/TIER0.md, a check costs at least 4 % of
+a loop of floats wherever it stands, and foreign calls would need asynchronous exceptions even so (docs/interruption.md).
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ from typing import Any
 Kind = type[BaseException]
 
 _raising = threading.RLock()
-_deaf: dict[int, Kind | None] = {}  # threads that are told nothing, and what they are to be told after that
+_masked: dict[
+    int, Kind | None
+] = {}  # threads that mask exceptions, and the exception to raise when the mask is lifted
 
 
 def raise_in(thread: int, kind: Kind | None) -> None:
@@ -38,165 +43,168 @@ def raise_in(thread: int, kind: Kind | None) -> None:
     # first bytecode of a handler is lost. So the lock is released before the exception is set, and again at once.
     time.sleep(0)
     with _raising:
-        if thread in _deaf:
-            _deaf[thread] = kind
+        if thread in _masked:
+            _masked[thread] = kind
         elif kind is None:
-            _arrive()
+            _check_point()
         else:
             _set(thread, kind)
     time.sleep(0)
 
 
-# Python's import is written in Python and takes locks. Interrupted just after it took a lock, or just before it releases one, it
-# keeps the lock, and the process cannot import anything again. While it asks for a file it is far enough from both. (Python 3.13
-# may run on for a while before it raises, so finders written by others are too near to the release.)
+# Python's import is written in Python and takes locks. If it is interrupted just after it took a lock, or just before it releases
+# one, the lock stays taken, and the process cannot import anything again. Where it looks up a file, it is far enough from both.
+# (Python 3.13 may run on for a while before it raises, so finders of other packages are too near to the release.)
 _IMPORTS = (
     r"(?!'<frozen importlib\._bootstrap_external>', line \d+, code _path_stat>)"
     r"('<frozen importlib\._bootstrap(_external)?>|.* code _?find_spec>$)"
 )
-# An exception in the callback of a weak reference has no caller: Python writes it to the terminal and goes on.
+# An exception in the callback of a weak reference has no caller: Python writes it to standard error and continues.
 _REMOVALS = r"'[^']*weakref(set)?\.py', line \d+, code _?remove>"
 
 
 @cache
-def _not_told() -> re.Pattern[str]:
-    """Compiled when something is first raised in another thread, for that takes a millisecond."""
+def _unsafe_frames() -> re.Pattern[str]:
+    """Frames in which nothing is raised. Compiled on first use, for that takes a millisecond."""
     return re.compile(rf"<frame at \w+, file ({_IMPORTS}|{_REMOVALS})")
 
 
 def _set(thread: int, kind: Kind) -> None:
     import ctypes  # 3 ms, only where a limit is reached or a tier is changed
 
-    # (It takes back what was told, too. But then Python 3.11 looks again at each step whether there is something, until something
-    # else is told; and goes no further, where somebody traces it: a debugger that came after a limit was reached hung.)
-    tell, is_deaf = ctypes.pythonapi.PyThreadState_SetAsyncExc, _not_told().match
-    # Looking where it is and telling it are one call of C, for between two steps of Python the other may go on into an import.
+    # (The same function can withdraw an exception. But then Python 3.11 checks at each bytecode whether one is pending until
+    # another is set, and makes no progress while the thread is traced: a debugger started after a limit was reached would hang.)
+    set_exception, is_unsafe = ctypes.pythonapi.PyThreadState_SetAsyncExc, _unsafe_frames().match
+    # The frame is tested and the exception set in one call of C: between two bytecodes here, the thread may enter an import.
     frames = filter(None, map(methodcaller("get", thread), map(call, [sys._current_frames])))
-    deaf = map(is_deaf, map("{0} {0.f_back}".format, frames))
-    list(map(tell, compress([ctypes.c_ulong(thread)], map(not_, deaf)), [ctypes.py_object(kind)]))
+    unsafe = map(is_unsafe, map("{0} {0.f_back}".format, frames))
+    list(map(set_exception, compress([ctypes.c_ulong(thread)], map(not_, unsafe)), [ctypes.py_object(kind)]))
 
 
-def undisturbed(act: Callable[[], object]) -> None:
-    """Do something short without being told anything meanwhile. What is on its way comes before, or after."""
+def masked(act: Callable[[], object]) -> None:
+    """Call something short with asynchronous exceptions masked: they are raised before or after it. Signals are not masked."""
     me = get_ident()
-    if me in _deaf:
+    if me in _masked:
         act()
         return
     try:
         with _raising:
-            _deaf[me] = None
-        _arrive()
+            _masked[me] = None
+        _check_point()
         act()
     finally:
         with _raising:
-            missed = _deaf.pop(me, None)
+            missed = _masked.pop(me, None)
             if missed is not None:
                 _set(me, missed)
 
 
-def _arrive() -> None:
-    """A call: where Python looks whether something is to be raised."""
+def _check_point() -> None:
+    """A call: where Python raises what is pending."""
 
 
-# Asking. Whether a signal has come, whose handler is what a thread does next, nobody can see from outside. But between two steps
-# Python's main thread, which runs all handlers, calls what was left for it: functions of C, and what they raise is raised there.
-# Whether an object is true is such a function, and the object may have it said in Python.
+# Probes. From outside the main thread it cannot be seen whether a signal has arrived, so that its handler runs next. But between
+# two bytecodes the main thread, which runs all handlers, makes pending calls: functions of C, whose exceptions are raised there.
+# PyObject_IsTrue is such a function, and the object's `__bool__` may be written in Python.
 
-Question = Callable[[FrameType], object]
-_questions: list[Question] = []
-_asked = False  # is the main thread about to look at them? Where somebody traces it, Python 3.11 hangs if it is asked once more
-
-
-def ask(question: Question) -> None:
-    """Have the main thread call this between its next two steps, with the frame in which it is; what it raises is raised there.
-    It is called again when anybody asks, and when a frame ends that was named to `ask_after`; until `ask_no_more`."""
-    global _asked
-    if question not in _questions:
-        _questions.append(question)
-    if not _asked:
-        _asked = True
-        if _prod()() != 0:  # too many wait there; to be said again, as long as it matters
-            _asked = False
+Probe = Callable[[FrameType], object]
+_probes: list[Probe] = []
+_scheduled = False  # is a call pending already? Python 3.11 hangs under a tracer if another one is added
 
 
-def ask_after(frame: FrameType) -> None:
-    """From a question: ask again as soon as a frame has ended, the one that was handed over or one around it. Not where a
-    debugger goes through it: for its use a frame keeps something, and lets go of it when it ends."""
+def probe_main_thread(probe: Probe) -> None:
+    """Have the main thread call this between its next two bytecodes, with its current frame; its exceptions are raised there. It
+    is called again with each request, and when a frame ends that was passed to `probe_after`, until `withdraw_probe`."""
+    global _scheduled
+    if probe not in _probes:
+        _probes.append(probe)
+    if not _scheduled:
+        _scheduled = True
+        if _scheduler()() != 0:  # the queue of pending calls is full: callers repeat the request
+            _scheduled = False
+
+
+def probe_after(frame: FrameType) -> None:
+    """From a probe: call the probes again as soon as a frame has ended, the one that was passed or one of its callers. Not where
+    a debugger traces the frame. (A frame holds its trace function, and releases it when it ends.)"""
     if frame.f_trace is None:
-        frame.f_trace = _at_the_end()()
+        frame.f_trace = _frame_end_marker()()
 
 
-def ask_no_more(question: Question) -> None:
+def withdraw_probe(probe: Probe) -> None:
     """From here on it is not called."""
-    global _asked
+    global _scheduled
     with suppress(ValueError):
-        _questions.remove(question)
-    if not _questions:
-        _asked = False  # else for ever, if something was raised before it was looked at
+        _probes.remove(probe)
+    if not _probes:
+        _scheduled = False  # it would stay set for ever if an exception came before the pending call
 
 
-class _Answer:
+class _RunProbes:
     def __bool__(self) -> bool:
-        global _asked
+        global _scheduled
         try:
-            for question in list(_questions):
-                question(sys._getframe(1))
+            for probe in list(_probes):
+                probe(sys._getframe(1))
         except (RecursionError, MemoryError, SystemError):
-            pass  # where there is no room for that, nothing is raised
+            pass  # where there is no space for that, nothing is raised
         finally:
-            _asked = False
+            _scheduled = False
         return False
 
 
-_ANSWER = _Answer()
+_RUN_PROBES = _RunProbes()
 
 
 @cache
-def _prod() -> Callable[[], int]:
-    """What has the main thread ask whether `_ANSWER` is true."""
+def _scheduler() -> Callable[[], int]:
+    """A function of C that makes the main thread call `bool(_RUN_PROBES)`."""
     import ctypes
 
     python = ctypes.pythonapi
-    leave = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.py_object)(("Py_AddPendingCall", python))
-    return partial(leave, ctypes.cast(python.PyObject_IsTrue, ctypes.c_void_p), _ANSWER)
+    add_call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.py_object)(
+        ("Py_AddPendingCall", python)
+    )
+    return partial(add_call, ctypes.cast(python.PyObject_IsTrue, ctypes.c_void_p), _RUN_PROBES)
 
 
 @cache
-def _at_the_end() -> Callable[[], Any]:
-    """What makes objects that prod when they go: without a step of Python's, so that the next one is of who called the frame."""
+def _frame_end_marker() -> Callable[[], Any]:
+    """The type of objects that schedule the probes when they are freed. No bytecode runs for that, so the next one belongs to the
+    caller of the frame."""
 
-    class Going:
+    class Marker:
         __slots__ = ()
-        __del__ = staticmethod(_prod())
+        __del__ = staticmethod(_scheduler())
 
-        def __call__(self, *_: object) -> Going:
-            """For a debugger that comes while it is there, and takes it for its own."""
+        def __call__(self, *_: object) -> Marker:
+            """For a debugger that starts meanwhile and takes it for a trace function of its own."""
             return self
 
-    return Going
+    return Marker
 
 
-def started(thread: threading.Thread) -> threading.Thread:
-    """A thread that is started by one that may be told something. (Until it runs, it bears the number of that one in Python 3.11,
-    and is told in its place; who waits for its beginning would then wait for ever.)"""
+def start_thread(thread: threading.Thread) -> threading.Thread:
+    """Start a thread from one in which exceptions may be raised. (Until it runs, the new thread has the identifier of its creator
+    in Python 3.11, and would receive the exception in its place; the creator would wait for ever for it to begin.)"""
     try:
-        undisturbed(thread.start)
+        masked(thread.start)
     except (
         RuntimeError
-    ) as error:  # Python says no more than that; it is memory, or addresses, for its stack that are missing
+    ) as error:  # Python gives no other reason; memory or addresses are missing for its stack
         raise MemoryError(str(error)) from None
     return thread
 
 
-def _alone() -> None:
-    """In a process that was forked: the other threads are not there, and a new one may bear the number of one of them."""
-    global _raising, _asked
+def _after_fork() -> None:
+    """In the child: the other threads do not exist, and a new one may have the identifier of one of them."""
+    global _raising, _scheduled
     _raising = threading.RLock()
     me = get_ident()
-    for thread in [thread for thread in _deaf if thread != me]:
-        del _deaf[thread]
-    _questions.clear()
-    _asked = False
+    for thread in [thread for thread in _masked if thread != me]:
+        del _masked[thread]
+    _probes.clear()
+    _scheduled = False
 
 
-os.register_at_fork(after_in_child=_alone)
+os.register_at_fork(after_in_child=_after_fork)

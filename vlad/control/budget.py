@@ -1,9 +1,9 @@
-"""What an evaluation may still take: asked by operations that nobody can interrupt, before they begin.
+"""The budget of an evaluation: memory and time that an operation checks before it begins, because it cannot be interrupted.
 
 In: the limits of memory and time of the evaluation in this thread (evaluate/limits.py).  Out: an exception where an operation
-would go beyond them. One operation of an array library may fill the memory of the machine, or take minutes, between two steps
-of Python; so whoever makes a large array says how large, and whoever does what takes more than time in proportion to its
-operands says about how long. Without limits nothing is refused here.
+would exceed them. One operation of an array library may fill the memory of the machine, or take minutes, between two bytecodes
+of Python. So code that makes a large array states its size first, and code whose time is more than proportional to its operands
+states an estimate. Without limits nothing is refused here.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-A_LOT = 1 << 20  # bytes: what is less is seen by whoever watches, soon enough
-A_WHILE = 0.05  # seconds, the same
+UNCHECKED_BYTES = 1 << 20  # allocations below this are left to the thread that watches limits
+UNCHECKED_SECONDS = 0.05  # the same for operations
 REAL = 8  # bytes
-BYTES_A_SECOND = 1e9  # of memory that nobody has used yet, to fill it
+BYTES_A_SECOND = 1e9  # at which fresh memory is filled
 
 
 class NoRoom(MemoryError):
-    """An operation needs more memory than its evaluation may take."""
+    """An operation needs more memory than the limit of its evaluation leaves."""
 
 
 class NoTime(Exception):
-    """An operation takes longer than its evaluation may."""
+    """An operation would take longer than the limit of its evaluation leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """most: bytes of memory that the process may take; end: when time is over, by time.monotonic()."""
+    """most: resident bytes that the process may have; end: the deadline, by time.monotonic()."""
 
     most: float = math.inf
     end: float = math.inf
@@ -44,36 +44,36 @@ class Budget:
 UNLIMITED = Budget()
 
 
-class _Mine(threading.local):
+class _PerThread(threading.local):
     budget = UNLIMITED
 
 
-_mine = _Mine()
+_this_thread = _PerThread()
 
 
 def budget() -> Budget:
-    """This thread's."""
-    return _mine.budget
+    """The budget of this thread."""
+    return _this_thread.budget
 
 
-def spend(given: Budget) -> None:
-    """From here on this thread has another budget."""
-    _mine.budget = given
+def set_budget(given: Budget) -> None:
+    """Give this thread another budget."""
+    _this_thread.budget = given
 
 
 @contextmanager
-def on_behalf(given: Budget) -> Iterator[None]:
-    """Inside, this thread works for an evaluation in another one that has this budget."""
-    before = _mine.budget
-    _mine.budget = given
+def using_budget(given: Budget) -> Iterator[None]:
+    """Inside, this thread works for an evaluation in another thread, under that evaluation's budget."""
+    before = _this_thread.budget
+    _this_thread.budget = given
     try:
         yield
     finally:
-        _mine.budget = before
+        _this_thread.budget = before
 
 
 def resident_bytes() -> float:
-    """Resident memory of this process; where the system does not tell, the most that there was."""
+    """Resident memory of this process; where the system does not report it, the peak so far."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * 4096
@@ -94,7 +94,7 @@ except ImportError:  # not on every system
 
 
 def mapped_bytes() -> int:
-    """Bytes of addresses that this process has; 0 where the system does not tell."""
+    """Bytes of address space that this process has mapped; 0 where the system does not report it."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[0]) * 4096
@@ -103,13 +103,13 @@ def mapped_bytes() -> int:
 
 
 def addresses_left() -> int | None:
-    """Bytes of addresses that the process may still map; None where nothing limits them (RLIMIT_AS)."""
+    """Bytes of address space that the process may still map; None without a limit (RLIMIT_AS)."""
     most = _most_addresses()
     return None if most is None else max(0, most - mapped_bytes())
 
 
 def expect_addresses(count: int) -> None:
-    """Raises MemoryError where so many bytes more cannot be mapped."""
+    """Raises MemoryError where so many more bytes cannot be mapped."""
     left = addresses_left()
     if left is not None and left < count:
         raise MemoryError
@@ -123,35 +123,35 @@ def _peak_bytes() -> float:
 
 
 def room() -> float:
-    """How many bytes more may be taken."""
-    return max(0.0, _mine.budget.most - resident_bytes())
+    """How many more bytes this thread's evaluation may use."""
+    return max(0.0, _this_thread.budget.most - resident_bytes())
 
 
 def has_room(count: float) -> bool:
-    """May so many bytes more be taken?"""
-    most = _mine.budget.most
-    return count < A_LOT or most == math.inf or resident_bytes() + count <= most
+    """May this thread's evaluation use so many more bytes?"""
+    most = _this_thread.budget.most
+    return count < UNCHECKED_BYTES or most == math.inf or resident_bytes() + count <= most
 
 
 def expect_bytes(count: float) -> None:
-    """Raises NoRoom where an operation that fills so many bytes would be too much; or NoTime."""
-    if count >= A_LOT:
+    """Raises NoRoom where an operation that fills so many bytes exceeds the budget of memory, NoTime where that of time."""
+    if count >= UNCHECKED_BYTES:
         if not has_room(count):
             raise NoRoom
         expect_seconds(count / BYTES_A_SECOND)
 
 
 def expect_arrays(count: float, entries: int) -> None:
-    """The same for so many arrays of as many reals."""
+    """The same for a number of arrays, each with so many reals."""
     expect_bytes(count * entries * REAL)
 
 
 def expect_array(shape: Iterable[int], size: int = REAL) -> None:
-    """The same for an array of a shape whose entries take so many bytes."""
+    """The same for an array of a shape and a size of entries in bytes."""
     expect_bytes(float(math.prod(shape)) * size)
 
 
 def expect_seconds(estimate: float) -> None:
-    """Raises NoTime where an operation that takes about so long would end too late."""
-    if estimate > A_WHILE and time.monotonic() + estimate > _mine.budget.end:
+    """Raises NoTime where an operation with this estimate would end after the deadline."""
+    if estimate > UNCHECKED_SECONDS and time.monotonic() + estimate > _this_thread.budget.end:
         raise NoTime

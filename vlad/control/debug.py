@@ -1,7 +1,7 @@
 """The ladder for looking inside: `VLAD_DEBUG=1` to `4` in the environment. Each rung does what those below it do, and more.
 
-In: the environment, when this is imported; tests set `rungs`.  Out: which rungs are on. Asked where a fault of ours would become
-an error of the language, and by the runner of passes (core/passes.py).
+In: the environment, when this is imported; tests set `rungs`.  Out: which rungs are on. Used where a fault of vlad itself would
+become an error of the language, and by the runner of passes (core/passes.py).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ TEXTS = 4  # what a pass makes is written to the standard error
 LADDER = (TRACEBACKS, TIMINGS, CHECKS, TEXTS)
 
 
-def _asked(text: str) -> frozenset[int]:
-    """The rungs that a number stands for, all for one beyond the last; none for what is no digit."""
+def _parsed(text: str) -> frozenset[int]:
+    """The rungs up to a number, all of them for a number beyond the last; none where the text is not a digit."""
     return frozenset(LADDER[: int(text)]) if text.isdecimal() and len(text) == 1 else frozenset()
 
 
-rungs = _asked(os.environ.get("VLAD_DEBUG", ""))
+rungs = _parsed(os.environ.get("VLAD_DEBUG", ""))
 
 
 def is_on(rung: int) -> bool:

@@ -1,4 +1,4 @@
-"""Files of ours, in folders of the user's where something else may stand in their place: a pipe, a folder, a device, a link."""
+"""Files that vlad keeps in folders of the user, where a pipe, a folder, a device or a link may be in their place."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import stat
 
 
 def open_regular(path: str, flags: int, mode: int = 0o600) -> int:
-    """A descriptor of a regular file. Raises OSError where it is none, and never waits: to open a pipe takes somebody at its
-    other end, and to open a device may do anything."""
+    """A descriptor of a regular file. Raises OSError where the path is not one, and never blocks: opening a pipe waits for the
+    other end, and opening a device may have any effect."""
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, mode)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,7 +1,7 @@
-"""The standard streams of a process, which may be closed, full, or pipes that nobody reads any more.
+"""The standard streams of a process, which may be closed, full, or pipes without a reader.
 
-What Python makes of a closed one is None, and `print(…, file=None)` writes to the standard output; the number of a closed one is
-given to the next file that is opened. `make_whole` ends both. The command does it first.
+For a closed stream Python sets None, and `print(…, file=None)` writes to the standard output; the next file that is opened gets
+the descriptor of the closed one. `make_whole` prevents both. The command calls it first.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ STANDARD = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr"
 
 
 def make_whole() -> None:
-    """Open what is closed of the three: input is at its end, output cannot be written, messages are lost. (The flags of the
-    second differ from its mode for that reason: writing fails, but only if there is something to be written.)"""
+    """Open the closed ones of the three: input is at its end, output cannot be written, messages are lost. (The flags of the
+    second differ from its mode so that a write fails, but only if there is output.)"""
     for number, (name, mode, flags) in enumerate(STANDARD):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, flags), True)  # the lowest number that is free is this one
+            os.set_inheritable(os.open(os.devnull, flags), True)  # the lowest free descriptor is this one
             if mode == "w":
                 setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - until the end
 
@@ -29,7 +29,7 @@ def make_whole() -> None:
 def same_everywhere() -> None:
     """Output is UTF-8 whatever the locale says, and what UTF-8 cannot hold is escaped, not an exception."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError):  # no file, as where somebody captures what is written
+        with suppress(AttributeError):  # not a file, as where output is captured
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
 
 
@@ -39,20 +39,20 @@ def read_line() -> str:
 
 
 def say(message: str) -> None:
-    """A message to the person, on standard error; where it cannot be written, nothing more is to be done."""
+    """Write a message to standard error; where that fails, it is lost."""
     stream = sys.stderr
-    if stream is None:  # pythonw, or a host that has closed it
+    if stream is None:  # pythonw, or a host that closed it
         return
     try:
         stream.write(message + "\n")
         stream.flush()
-    except (OSError, ValueError):  # a ValueError is one of a stream that was closed in Python
+    except (OSError, ValueError):  # ValueError: the stream was closed in Python
         discard(stream)
 
 
 def discard(stream: TextIO) -> None:
-    """What is still in the buffer cannot be written: let the end of the process not try it again."""
-    with suppress(OSError, ValueError):  # no file behind it: nothing will be tried
+    """Drop what is still in the buffer and cannot be written, so that the end of the process does not try again."""
+    with suppress(OSError, ValueError):  # not a file: nothing is written at the end
         number = stream.fileno()
         null = os.open(os.devnull, os.O_WRONLY)
         try:

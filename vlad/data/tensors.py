@@ -21,8 +21,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vlad.control.budget import A_LOT, REAL, expect_addresses, expect_array, expect_arrays
-from vlad.control.safe_import import whole
+from vlad.control.budget import REAL, UNCHECKED_BYTES, expect_addresses, expect_array, expect_arrays
+from vlad.control.safe_import import import_safely
 from vlad.data.values import FALSE, TRUE, ZERO, Value
 
 Array = Any
@@ -36,7 +36,7 @@ NUMPY_ADDRESSES = (
 def load_numpy() -> Any:
     if "numpy" not in sys.modules:
         expect_addresses(NUMPY_ADDRESSES + (32 << 20) * (os.cpu_count() or 1))
-    return whole("numpy")
+    return import_safely("numpy")
 
 
 class _Sorts(dict[Any, str]):
@@ -184,7 +184,7 @@ def _operated(operation: Callable[[Any, Any], Any], a: Value, b: Value) -> Value
         return Tensor(operation(x, y))
 
 
-SMALL = A_LOT // REAL  # entries that nobody counts beforehand
+SMALL = UNCHECKED_BYTES // REAL  # entries that nobody counts beforehand
 
 
 def expect_together(*operands: Any) -> None:

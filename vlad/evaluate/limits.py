@@ -1,9 +1,9 @@
-"""What may end an evaluation from outside: fuel, time, memory, depth, output. Off, they cost nothing.
+"""The limits of an evaluation: fuel, time, memory, depth, output. Those that are not set cost nothing.
 
 Called by machine.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
-operations that cannot be interrupted ask beforehand (budget.py). Depth is Python's own recursion limit, for emitted code calls
-Python functions from Python functions and so does not use the C stack; fuel is counted at procedure entry and at loops, by code
-that is emitted only when it is asked for.
+operations that cannot be interrupted check their budget first (budget.py). Depth is Python's own recursion limit: emitted code
+calls Python functions from Python functions, which does not use the C stack. Fuel is counted at procedure entries and in loops,
+by code that is emitted only where fuel is limited.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gc import isenabled as is_collecting
 from sys import getrecursionlimit, setrecursionlimit
 from threading import get_ident
 
-from vlad.control.async_exceptions import raise_in, started
-from vlad.control.budget import UNLIMITED, Budget, addresses_left, budget, resident_bytes, spend
+from vlad.control.async_exceptions import raise_in, start_thread
+from vlad.control.budget import UNLIMITED, Budget, addresses_left, budget, resident_bytes, set_budget
 from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.source import Span
 
@@ -31,12 +31,12 @@ DEFAULT_DEPTH = (
 BYTES_A_CALL = 2000  # on tier 0, with an error's way out and what allocators do not give back
 AS_DEEP_AS_DATA, AS_DEEP_AS_PROGRAMS = 10_000_000, 100_000
 WATCH_SECONDS = 0.02
-AGAIN_SECONDS = 0.1  # until a thread that has not stopped is told once more
+AGAIN_SECONDS = 0.1  # until the exception is raised again in a thread that has not stopped
 
 Depths = tuple[int, ...]
 evaluating: dict[
     int, Depths
-] = {}  # threads that may be told something, and the depths that evaluations of each asked for
+] = {}  # threads that evaluate, in which exceptions may be raised, and the depths that their evaluations requested
 
 
 def default_depth() -> int:
@@ -59,28 +59,35 @@ class _Interpreter:
         self._collecting = False
 
     def enter(self, depth: int) -> Depths:
-        """What evaluations of this thread asked for before: what `leave` is told."""
-        me = get_ident()
-        with self.lock:
-            before = getrecursionlimit()
-            if not evaluating:
-                collecting = is_collecting()
-                self._depth, self._collecting = before, collecting
-            inside = evaluating.get(me, ())
-            evaluating[me] = (*inside, depth) if inside else (depth,)
-            rest_collector()
-            if before < depth:
-                setrecursionlimit(depth)
+        """The depths that this thread's evaluations requested so far, for `leave`."""
+        me, has_entered = get_ident(), False
+        inside: Depths = ()
+        try:
+            with self.lock:
+                before = getrecursionlimit()
+                if not evaluating:
+                    collecting = is_collecting()
+                    self._depth, self._collecting = before, collecting
+                inside = evaluating.get(me, ())
+                evaluating[me] = (*inside, depth) if inside else (depth,)
+                has_entered = True  # no call in between, so no interrupt
+                rest_collector()
+                if before < depth:
+                    setrecursionlimit(depth)
+        except BaseException:
+            if has_entered:
+                self.leave(inside)
+            raise
         return inside
 
     def leave(self, inside: Depths) -> None:
-        """Whatever was interrupted in between has left, too. Who is left inside has his own depth again: a program may use less
-        than is needed to read it."""
+        """Restore what evaluations change. If others of this thread are in progress, their depth holds again: a program may be
+        limited to less than reading it takes."""
         with self.lock:
             self.leave_locked(inside)
 
     def leave_locked(self, inside: Depths) -> None:
-        """`leave`, for who has the lock."""
+        """`leave`, for a caller that holds the lock."""
         me, depth, collecting = get_ident(), self._depth, self._collecting
         if inside:
             evaluating[me] = inside
@@ -96,7 +103,7 @@ class _Interpreter:
         try:
             setrecursionlimit(depth)
         except RecursionError:
-            return  # whoever called us is as deep as that already: the next one who leaves does it
+            return  # the caller is deeper than that already: the next one to leave restores it
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there."""
@@ -139,7 +146,7 @@ class Limits:
 
     __slots__ = {
         **_MEANINGS,
-        "are_watched": "Does somebody have to look, while something runs, whether they are kept?",
+        "are_watched": "Is there a limit that a thread has to watch during an evaluation?",
     }
 
     fuel: int | None
@@ -187,13 +194,13 @@ class Limits:
         return {name: getattr(self, name) for name in LIMITS}
 
 
-class Told(BaseException):
-    """Raised in a thread that evaluates by another one, and again as long as it matters. A BaseException, so that no handler in
+class AsyncException(BaseException):
+    """Raised by another thread in one that evaluates, and repeated as long as it matters. A BaseException, so that no handler in
     between takes it for an error of the program."""
 
 
-class Interrupted(Told):
-    """The evaluation is to end; becomes the error that says why at the border."""
+class Interrupted(AsyncException):
+    """The evaluation has to end. At its outermost call this becomes the error that states the reason."""
 
 
 def resident_megabytes() -> float:
@@ -249,16 +256,16 @@ class Watch:
         self.steps = steps
         self.active = 0
         self.written = 0  # characters, since the outermost evaluation began
-        self.reason: VladError | None = None  # why it is interrupted
-        self.stop: Callable[[], object] | None = None  # also called where it is interrupted
-        self._thread: int | None = None  # that evaluates, and may be told to stop
-        self._inside: Depths = ()  # what its evaluations asked for that were there before
-        self._outer = UNLIMITED  # what this thread had to spend before somebody watched
-        self._done = _NEVER  # told the watcher at the end
+        self.reason: VladError | None = None  # the reason, where it is interrupted
+        self.stop: Callable[[], object] | None = None  # called where it is interrupted: stops compiled code
+        self._thread: int | None = None  # that evaluates, and may be interrupted
+        self._inside: Depths = ()  # the depths of the evaluations around this one
+        self._outer = UNLIMITED  # the budget of this thread before the evaluation
+        self._done = _NEVER  # set at the end: the watching thread stops
         self._watcher: threading.Thread | None = None
 
     def enter(self) -> None:
-        """Where this is interrupted, nothing was entered."""
+        """Where this is interrupted, nothing has been entered."""
         if self.active == 0:
             limits = self.limits
             inside = _interpreter.enter((limits.depth or default_depth()) + 1000)
@@ -271,7 +278,8 @@ class Watch:
             except BaseException:
                 if done is not _NEVER:
                     done.set()
-                    spend(outer)
+                    set_budget(outer)
+                _interpreter.leave(inside)
                 raise
             # no calls from here on: an evaluation that came in between, in this thread, has left its own behind
             self.reason = None
@@ -288,7 +296,7 @@ class Watch:
 
     def leave(self, level: int) -> None:
         """An evaluation ends within so many others, itself included. Where this is interrupted, it is called again until that is
-        so; after that, nobody interrupts."""
+        so; after that, it is not interrupted."""
         if level > 1:
             self.active = level - 1
             return
@@ -303,14 +311,14 @@ class Watch:
                 return
         self._done.set()
         self._watcher.join()
-        spend(self._outer)
+        set_budget(self._outer)
         self._watcher = None
         _interpreter.leave(self._inside)
         self.active = 0
 
     def interrupt(self, reason: VladError, thread: int | None = None) -> None:
-        """From another thread: end the evaluation that is under way (in that thread) with this error. To be told again until it
-        has ended: what is raised while Python tidies up in between is lost."""
+        """From another thread: end the evaluation in progress (in that thread) with this error. The caller repeats it until the
+        evaluation has ended: an exception that is raised in a finalizer is lost."""
         with _interpreter.lock:
             if self._thread is None or thread not in (None, self._thread):
                 return
@@ -319,24 +327,25 @@ class Watch:
             if self.stop is not None:
                 self.stop()
 
-    def tell(self, thread: int, kind: type[Told]) -> None:
-        """From another thread: raise this in the evaluating one, unless the evaluation is to end, which would be lost by that."""
+    def raise_in_evaluation(self, thread: int, kind: type[AsyncException]) -> None:
+        """From another thread: raise this in the evaluating one, unless the evaluation has to end. A thread has one pending
+        exception, and this would replace it."""
         with _interpreter.lock:
             if self.reason is None:
                 raise_in(thread, kind)
 
-    def take_back(self, thread: int) -> None:
-        """From the thread itself: what `tell` told and was not raised yet is raised now; not that the evaluation is to end."""
+    def raise_pending(self, thread: int) -> None:
+        """From the thread itself: raise now what `raise_in_evaluation` left pending; not that the evaluation has to end."""
         with _interpreter.lock:
             if self.reason is None or self._thread is None:
                 raise_in(thread, None)
 
     def nesting(self, thread: int) -> tuple[int, Depths | None]:
-        """In that thread: another value while evaluations, on whatever machine, go on inside the one that asked."""
+        """In that thread: a value that differs while evaluations, on any machine, are in progress inside the caller's."""
         return self.active, evaluating.get(thread)
 
-    def heed(self) -> None:
-        """Raises Interrupted where the evaluation is to end: for who let pass what he was told."""
+    def raise_if_interrupted(self) -> None:
+        """Raises Interrupted where the evaluation has to end: for code that may have suppressed the exception or precede it."""
         if self.reason is not None and self._thread is not None:
             raise Interrupted
 
@@ -362,8 +371,8 @@ class Watch:
             math.inf if memory is None else resident_bytes() + memory * 1e6,
             math.inf if seconds is None else time.monotonic() + seconds,
         )
-        spend(own.within(outer))
-        return started(
+        set_budget(own.within(outer))
+        return start_thread(
             threading.Thread(
                 target=self._watch, args=(done, own, self.limits), daemon=True, name="vlad-limits"
             )

@@ -45,7 +45,7 @@ from vlad.evaluate.emit_python import Family
 from vlad.evaluate.entries import NOTHING, Register, await_first_call, emptied, make_bounce
 from vlad.evaluate.errors.explain import explained, located
 from vlad.evaluate.errors.replay import Beginning, Frames, emitted_frames, not_a_procedure
-from vlad.evaluate.limits import Interrupted, Limits, Told, Watch, out_of_fuel
+from vlad.evaluate.limits import AsyncException, Interrupted, Limits, Watch, out_of_fuel
 from vlad.evaluate.system_procedures import SystemCodes, SystemProcedures
 
 
@@ -199,7 +199,6 @@ class Machine:
             code.lambda_ = code.tail = code.forward = None
             code.family = self.family()
             await_first_call(code)
-        cell.dependents = None
 
     def core_of(self, code: Code) -> Lambda:
         """The lambda that the code evaluates."""
@@ -433,13 +432,13 @@ class Machine:
                 late: BaseException | None = None
                 while watch.active >= level:
                     try:
+                        if T.e is not None:
+                            T.take_back(on_its_way)
                         watch.leave(level)
-                    except (Told, KeyboardInterrupt) as error:
-                        late = error if late is None or isinstance(late, Told) else late
+                    except (AsyncException, KeyboardInterrupt) as error:
+                        late = error if late is None or isinstance(late, AsyncException) else late
                 if late is not None:
-                    _heed(watch, late)
-                if T.e is not None:
-                    T.take_back(on_its_way)
+                    _reraise_late(watch, late)
         except Interrupted as interrupted:
             if watch.reason is None:  # an evaluation around this one is to end, of another session
                 raise
@@ -468,11 +467,11 @@ class Machine:
         return found
 
 
-def _heed(watch: Watch, late: BaseException) -> None:
-    """What was raised while an evaluation was left: Ctrl-C goes on; what its thread was told, if it still matters."""
-    if not isinstance(late, Told):
+def _reraise_late(watch: Watch, late: BaseException) -> None:
+    """Raise what arrived while an evaluation was left: Ctrl-C always; an exception of another thread if it still matters."""
+    if not isinstance(late, AsyncException):
         raise late
-    watch.heed()
+    watch.raise_if_interrupted()
 
 
 def _bind(rule: Callable[..., Value], machine: Machine, count: int) -> Callable[..., Value]:

@@ -1,11 +1,11 @@
-"""Where an evaluation may be cut short, for its answer to be had in another way.
+"""Where an evaluation may be abandoned, to be made again by compiled code.
 
-In: the frame in which the thread that evaluates is, between two steps.  Out: is that a step of emitted code itself, and if not,
-what it waits for. Called by preemption.py.
+In: the current frame of the thread that evaluates.  Out: whether it is a frame of emitted code, and if not, the frame whose end
+to wait for. Called by preemption.py.
 
-At such a step nothing is half done but the evaluation. Anywhere else may be what is to get to its end: the handler of a signal, a
-finalizer, Python's import, a function of the user's. Any of them may also evaluate: emitted code runs then, but not that of the
-evaluation in question (Watch.nesting, in limits.py).
+In a frame of emitted code nothing is half done but the evaluation. Any other frame may belong to code that has to complete: the
+handler of a signal, a finalizer, Python's import, a function of the user. Any of them may evaluate, too: emitted code runs then,
+but not that of the evaluation in question (Watch.nesting, in limits.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import FrameType
 
 from vlad.evaluate.entries import make_bounce
 
-MOST_FRAMES = 1000  # that are looked through: data that nest deep are walked through by calls
+MOST_FRAMES = 1000  # to search: deeply nested data are walked by recursive calls
 _EMITTED = ("<vlad>", "<vlad adapter>")
 _ENTRIES = make_bounce.__code__.co_filename
 _BETWEEN = (
@@ -28,14 +28,14 @@ _BETWEEN = (
 
 
 def is_own_step(frame: FrameType) -> bool:
-    """Is the frame one of emitted code, or between such?"""
+    """Is the frame one of emitted code, or of a function between such frames?"""
     code = frame.f_code
     return code.co_filename in _EMITTED or (code.co_filename == _ENTRIES and code.co_name in _BETWEEN)
 
 
 def called(frame: FrameType | None) -> FrameType | None:
-    """The frame of what emitted code has called, or was interrupted by, and has led to this one, which may be of another
-    evaluation; None where that is far."""
+    """The frame, called by emitted code or run in the middle of it, that led to this one; it may be of another evaluation. None
+    where that is too far up."""
     outermost = None
     for _ in range(MOST_FRAMES):
         if frame is None:

@@ -78,9 +78,9 @@ def _top_define(x: Expander, form: Form, items: list[Item]) -> None:
     try:
         out: Out = []
         result = as_result(x.expression(value, x.outside, out, text), out)
-    except VladError:
+    except BaseException:  # interrupts, too
         if not was_defined:
-            del defined[text]
+            defined.pop(text, None)
         if macro is not None:
             macros[text] = macro
         raise

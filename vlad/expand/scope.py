@@ -19,7 +19,7 @@ class Module:
     changes what this module's code sees, and nothing that the parent's code sees.
 
     autoload       asked for a name found nowhere: may define it here, and answers whether it did
-    on_redefine    told when a cell that held a known primitive is about to be defined anew
+    on_redefine    called when a cell that held a known primitive is about to be defined anew
     defined        names defined here, in order
     exports        names handed out; None hands out all that are defined
     """
@@ -83,13 +83,19 @@ class Module:
         cell = self.cells.get(name)
         if cell is None:
             cell = self.cells[name] = Global(name)
-        if cell.primitive is not None:
+        if cell.primitive is not None or cell.dependents is not None:
             cell.primitive = None
             if self.on_redefine is not None:
                 self.on_redefine(cell)
         self.macros.pop(name, None)
         self.defined[name] = None
         return cell
+
+    def undefine(self, name: str) -> None:
+        """A definition failed: where the name got no value, it means what it does in the parent."""
+        if name in self.defined and not hasattr(self.cells[name], "value"):
+            del self.defined[name]
+            self.cell(name)
 
     def define_macro(self, name: str, macro: Any) -> None:
         """Give a name the meaning of a macro, or of a keyword under another name."""

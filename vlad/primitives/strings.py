@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from vlad.control.budget import A_LOT, expect_bytes
+from vlad.control.budget import UNCHECKED_BYTES, expect_bytes
 from vlad.core.types import Recursion
 from vlad.data.errors import VladError
 from vlad.data.values import FALSE, Primitive, String, Symbol, Value, symbol
@@ -41,7 +41,7 @@ def _strings(
 
 def expect_text(*texts: str) -> None:
     """Raises NoRoom where there is not enough for a text as long as these together."""
-    if sum(map(len, texts)) >= A_LOT // 4:
+    if sum(map(len, texts)) >= UNCHECKED_BYTES // 4:
         expect_bytes(sum(map(_bytes_of, texts)))
 
 
@@ -57,7 +57,7 @@ def _substring(text: Value, start: Value, end: Value) -> Value:
             "out-of-range", OUTSIDE,
             hint=f"the string has {len(text.text)} characters", irritants=(text, start, end),
         )  # fmt: skip
-    if end - start >= A_LOT:
+    if end - start >= UNCHECKED_BYTES:
         expect_bytes(_bytes_of(text.text) * (end - start) / len(text.text))
     return String(text.text[int(start) : int(end)])
 

@@ -58,10 +58,10 @@ class Calls:
         return value if type(value) is float else session._as_python(value)
 
     def quicken(self, procedure: Procedure) -> None:
-        """Let a procedure call machine code without us, while that is up to date; if another thread has its turn, after a later
+        """Let a procedure call machine code directly, while that is up to date; if another thread holds the lock, after a later
         call."""
         tiers, lock = self.session.tiers, self.session._lock
-        if not isinstance(tiers, Tiers) or not tiers.knows(procedure) or not lock.acquire(False):
+        if not isinstance(tiers, Tiers) or not tiers.knows(procedure) or not lock.enter_if_free():
             return
         try:
             tiers.quicken(procedure)

@@ -170,12 +170,16 @@ class Namespace:
     def unbind(self, name: str) -> None:
         """Take a definition back. Who uses the name from now on is told that it is unbound, if nothing else gives it a value."""
         with self._lock:
-            cell = self.module.define(name)
-            del self.module.defined[name]
-            if hasattr(cell, "value"):
-                del cell.value
-            self.module.cell(name)  # what it means in every program
-            self.tiers.redefined(cell)
+            module = self.module
+            cell = module.define(name)
+
+            def unbound() -> None:
+                del module.defined[name]
+                if hasattr(cell, "value"):
+                    del cell.value
+                module.cell(name)  # what it means in every program
+
+            self.tiers.redefine(cell, unbound)
 
     def library_value(self, name: str) -> Value:
         """What a name of the library means, whatever the program made of it."""

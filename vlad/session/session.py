@@ -36,7 +36,7 @@ from vlad.session.files import Path, find, load, not_read
 from vlad.session.library import the_library
 from vlad.session.lifecycle import born, close, expect_open, is_gone
 from vlad.session.namespace import Namespace
-from vlad.session.session_lock import Turns
+from vlad.session.session_lock import SessionLock
 from vlad.session.top_level import TopLevel
 
 Answer = TypeVar("Answer")
@@ -125,7 +125,7 @@ class Session(Namespace):
         )
         self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
         self._calls = Calls(self, unpickled)
-        self._lock = Turns()
+        self._lock = SessionLock()
         self._library = the_library()
         self._top_level = TopLevel(
             self.machine, self.tiers, self._library, permit=self._permit, path=lambda: self.path

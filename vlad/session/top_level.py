@@ -157,7 +157,11 @@ class TopLevel:
             case Definition() | Expression() if self.note is not None:
                 self.note(item, show is not None)
             case Definition():
-                self.define(item.cell, self._evaluate(item.body, item.span))
+                try:
+                    self.define(item.cell, self._evaluate(item.body, item.span))
+                except BaseException:  # interrupts, too
+                    module.undefine(item.cell.name)
+                    raise
             case Expression():
                 self.machine.counts.clear()
                 value = self._evaluate(item.body, item.span)
@@ -174,15 +178,18 @@ class TopLevel:
 
     def define(self, cell: Global, value: Value) -> None:
         """Give a global its value. Compiled code that relied on another one is forgotten."""
-        is_new = not hasattr(cell, "value")
-        cell.value = value  # first: who compiles beside us reads it from now on
-        if not is_new:
-            self.tiers.redefined(cell)
+        if hasattr(cell, "value"):
+            self.tiers.redefine(cell, lambda: setattr(cell, "value", value))
+        else:
+            cell.value = value
 
     def _redefined(self, cell: Global) -> None:
         """A name that meant a primitive means something else from now on."""
         self.machine.redefined(cell)
-        self.tiers.redefined(cell, primitive=True)
+        self.tiers.forget()  # uses of primitives are not recorded in what is compiled
+        cell.dependents = (
+            None  # last: if an interrupt comes before, the next definition of the name repeats all of it
+        )
 
     def is_redefined(self, cell: Global) -> bool:
         """Does its name mean something else in a program here than in every program?"""

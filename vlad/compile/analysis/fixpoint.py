@@ -23,7 +23,7 @@ from vlad.compile.analysis.abstract_interpreter import (
 )
 from vlad.compile.analysis.strategy import Strategy
 from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
-from vlad.control.gil_yield import make_way
+from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import (
     LONGEST_CHAIN,
@@ -298,7 +298,7 @@ class Analysis(AbstractInterpreter):
             self._run(instance)
 
     def _run(self, instance: Instance) -> None:
-        make_way()
+        yield_gil()
         self._runs += 1
         if self._runs > self.most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
             raise Unsettled("its types do not settle")

@@ -38,7 +38,7 @@ from vlad.compile.ir.program import (
     Yield,
 )
 from vlad.compile.ir.representation import Representation
-from vlad.control.gil_yield import make_way
+from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
@@ -125,7 +125,7 @@ class Specializer(AbstractInterpreter):
         return function
 
     def _write(self, instance: Instance) -> None:
-        make_way()
+        yield_gil()
         function = self.functions[instance]
         self.instance, self.block = instance, function.body
         known = self._parameters(function, (*instance.fields, *instance.operands))

@@ -1,8 +1,8 @@
-"""Effects that happen once, though a program starts again.
+"""Effects that happen once although an evaluation runs again.
 
-In: what the machine writes and reads by.  Out: the same, counted. An evaluation that runs again goes through the effects that it
-has had without having them: what was printed is not printed again, what was read is read from memory. So they happen once and in
-order. Called by policy.py.
+In: the functions by which the machine writes and reads.  Out: the same, counted. An evaluation that runs again skips the effects
+of the first run: nothing is printed twice, and input that was read is taken from memory. So each effect happens once, in order.
+Called by policy.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vlad.compile.calling.preemption import Runner, Switch
 
 
 class Effects:
-    """What the outermost call has done to the outside, and how far it has come if it runs again."""
+    """The number of effects of the outermost call, and how many of them another run has passed."""
 
     __slots__ = ("done", "at", "words")
 
@@ -25,18 +25,18 @@ class Effects:
     def begin(self) -> None:
         self.done: float = 0
         self.at = 0
-        self.words: dict[int, str] = {}  # that were read, by their places among the effects
+        self.words: dict[int, str] = {}  # input, by its position among the effects
 
     def again(self, at: int) -> None:
         self.at = at
 
     def replay(self, words: dict[int, str]) -> None:
-        """All effects from here on are those of a call that was made before."""
+        """All effects from here on are those of an earlier call."""
         self.done, self.at, self.words = math.inf, 0, words
 
     def once(self, act: Callable[..., Any], tiers: Runner, remembered: bool = False) -> Callable[..., Any]:
-        """`act`, which an evaluation that runs again does not do again; what it answers is `remembered` for that. While it acts
-        nothing takes over."""
+        """`act`, skipped where an evaluation runs again; its result is `remembered` for that. Compiled code does not take over
+        meanwhile."""
         effects = self
 
         def effect(*operands: Any) -> Any:
@@ -45,10 +45,10 @@ class Effects:
                 return effects.words.get(effects.at, "")
             job = tiers.job
             if job is not None:
-                # a signal's handler, say, that is evaluated inside does not give way
-                gives_way = job.is_innermost()
+                # an evaluation inside this one, as of a signal's handler, is not restarted
+                may_switch = job.is_innermost()
                 with tiers.lock:
-                    if job.switching and gives_way:
+                    if job.switching and may_switch:
                         raise Switch
                     acting, job.acting = job.acting, True
             try:
@@ -62,7 +62,7 @@ class Effects:
                     with tiers.lock:
                         job.acting = acting
                         switching = job.switching
-            if job is not None and switching and gives_way:
+            if job is not None and switching and may_switch:
                 raise Switch
             return answer
 

@@ -26,7 +26,7 @@ from vlad.compile.native.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, O
 from vlad.compile.native.reserve import is_narrow
 from vlad.control.budget import has_room, room
 from vlad.control.frame_stack import with_room
-from vlad.control.safe_import import whole
+from vlad.control.safe_import import import_safely
 from vlad.core.types import Layout, Type, is_tensor
 from vlad.data.devices import device_named
 from vlad.data.errors import LimitExceeded, VladError
@@ -49,8 +49,18 @@ class Outside:
         self.error: BaseException | None = None
         # C does not keep this, nor do its own callbacks: whoever calls has it, and it goes with the machine
         own: Callable[[], Any] = weakref.ref(self)
-        self.write = ffi.callback("int(char const *, long)", lambda text, length: own()._write(text, length))
-        self.read = ffi.callback("int(double *)", lambda real: own()._read(real))
+
+        def failed(_: type[BaseException], error: BaseException, __: object) -> None:
+            """An exception that arrives before `_write` or `_read` can catch it, as a limit's may: cffi would drop it."""
+            own().error = error
+
+        self.write = ffi.callback(
+            "int(char const *, long)",
+            lambda text, length: own()._write(text, length),
+            error=1,
+            onerror=failed,
+        )
+        self.read = ffi.callback("int(double *)", lambda real: own()._read(real), error=1, onerror=failed)
 
     def _machine(self) -> Any:
         machine = self.machine()
@@ -117,21 +127,23 @@ class Compiled(Crossing):
         self._out = ffi.new("union vlad_word[]", words.fuel_left + 1)
         self.steps: list[float] | None = machine.steps if words.counts else None
         if words.multiplies:
-            product = whole("vlad.compile.native.blas").product  # 2 ms, only where matrices are multiplied
+            product = import_safely(
+                "vlad.compile.native.blas"
+            ).product  # 2 ms, only where matrices are multiplied
             first, found = words.products, product()
             self._in[first].p, self._in[first + 1].p = [
                 ffi.cast("void *", address) for address in (found.address, found.single)
             ]
             self._in[first + 2].i = found.is_wide
         if words.takes_apart:
-            routines = whole("vlad.compile.native.blas").lapack()
+            routines = import_safely("vlad.compile.native.blas").lapack()
             if not routines.addresses:
                 raise Unbounded("there is no LAPACK library to take matrices apart")
             table = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
             self.held.append(table)
             self._in[words.routines].p, self._in[words.routines + 1].i = table, routines.is_wide
         if words.calls_vectors:
-            functions = whole("vlad.compile.native.vectors").functions()
+            functions = import_safely("vlad.compile.native.vectors").functions()
             if functions:  # else the null pointer stays
                 table = ffi.new("void *[]", [ffi.cast("void *", one) for one in functions])
                 self.held.append(table)
@@ -235,6 +247,7 @@ class Compiled(Crossing):
             raise Failed("it is too deep")
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
+        self.watch.raise_if_interrupted()  # what stopped it may be a limit, whose exception is still on its way
         raise failure(status, self.interface.failures)
 
     def is_taken(self) -> bool:
@@ -387,7 +400,7 @@ def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, 
     if kept is not None:
         found = tuple(json.loads(kept))
     else:
-        settles = whole("vlad.compile.calling.pipeline").settles
+        settles = import_safely("vlad.compile.calling.pipeline").settles
         environment = f[1 : 1 + len(f[0].environment)]
 
         def is_enough(places: Places, strategy: Strategy) -> bool:
@@ -452,7 +465,7 @@ def _compile(
             if kept is not None:
                 return kept
     # 13 ms, only where something is to be compiled
-    made = whole("vlad.compile.calling.pipeline").made
+    made = import_safely("vlad.compile.calling.pipeline").made
     try:
         unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest)
     except Unbounded as unbounded:
@@ -462,7 +475,7 @@ def _compile(
         raise
     if unit.cuda is not None:
         xp = device_named(machine.device).xp
-        kernels = whole("vlad.compile.emit.cuda_unit").loaded(unit.cuda, xp)
+        kernels = import_safely("vlad.compile.emit.cuda_unit").loaded(unit.cuda, xp)
         return Launched(unit.interface, unit.cells, kernels, xp)
     library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
     if key is not None:

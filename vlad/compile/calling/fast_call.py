@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from vlad.compile.calling.interface import Interface
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.c_extension import ALONE, CONSTANT, LIST, NOWHERE, REAL, TENSOR, TUPLE, border
-from vlad.compile.native.interrupts import Interruptible
+from vlad.control.native_interrupts import Interruptible
 from vlad.core.loop_nests import SIZES
 from vlad.core.types import Type, is_tensor
 

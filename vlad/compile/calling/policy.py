@@ -24,25 +24,25 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from vlad.compile.analysis.static_operands import form
-from vlad.compile.calling.background import BESIDE
+from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.calling.effects import Effects
-from vlad.compile.calling.preemption import Job, Switch, give_way
+from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
 from vlad.compile.calling.variants import Entry, Options
 from vlad.compile.ir.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
-from vlad.compile.native.interrupts import Interruptible
 from vlad.control import debug
 from vlad.control.budget import NoTime
-from vlad.control.safe_import import package_of, whole
+from vlad.control.native_interrupts import Interruptible
+from vlad.control.safe_import import import_safely, package_of
 from vlad.control.standard_streams import say
 from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.values import Code, Global, Value, is_procedure, look
 from vlad.evaluate.errors.explain import tell
-from vlad.evaluate.limits import Told, too_deep
+from vlad.evaluate.limits import AsyncException, too_deep
 from vlad.primitives.numerals import LONG
 from vlad.primitives.strings import BEYOND
 
@@ -206,7 +206,7 @@ class Tiers:
         entry = self.entries.get(key)
         if entry is None:
             if len(self.entries) >= MOST_PROCEDURES:
-                self.entries.pop(next(iter(self.entries))).forgotten()
+                self._remove(*next(iter(self.entries.items())))
             entry = self.entries[key] = self._new_entry(f, options)
         return entry
 
@@ -217,7 +217,7 @@ class Tiers:
         """A new variant (executable.Compiled) for operands like these; None where there is none, and `reason` says why (and
         `place` where, if that is asked), or where a global was redefined meanwhile."""
         try:
-            whole("vlad.compile.calling.executable")  # 25 ms, only where something is worth compiling
+            import_safely("vlad.compile.calling.executable")  # 25 ms, only where something is worth compiling
         except ModuleNotFoundError as missing:
             entry.reason = f"the package {package_of(missing)} is not installed"
             warn_once(f"running without compiling: {entry.reason}")
@@ -225,7 +225,9 @@ class Tiers:
         from vlad.compile.calling.executable import compile_call
         from vlad.compile.native import toolchain
 
-        meanings, form_of = self._meanings, form(operands)
+        with self.lock:  # not in the middle of `redefine`
+            meanings = self._meanings
+        form_of = form(operands)
         entry.lasts = True
         entry.place = None
         try:
@@ -364,46 +366,50 @@ class Tiers:
         result = "never answers" if unit.interface.result is None else described(unit.interface.result)
         return f"{takes} -> {result}"
 
-    def redefined(self, cell: Global, primitive: bool = False) -> None:
-        """A global's value changed: what was compiled on the strength of the old one is forgotten. Who used a primitive is
-        not known, for it left no trace: then all is."""
-        if primitive:
-            self.forget()
-            return
+    def redefine(self, cell: Global, change: Callable[[], object]) -> None:
+        """Change the value of a global, and forget what was compiled on the strength of the old one. In reverse order: an
+        interrupt that comes between leaves the old value, and no compiled code that is out of date. If a thread
+        compiles meanwhile, it began before `_meanings` changed, and its result is refused; or it waits for the lock, and reads
+        the new value."""
         with self.lock:
             self._meanings += 1
-        for key, entry in list(self.entries.items()):
-            if cell in entry.cells or entry.reason is not None:
-                self.entries.pop(key).forgotten()
+            for key, entry in list(self.entries.items()):
+                if cell in entry.cells or entry.reason is not None:
+                    self._remove(key, entry)
+            change()
 
     def forget(self) -> None:
         """Start anew: nothing that was compiled is right any longer."""
         with self.lock:
             self._meanings += 1
-        for key in list(self.entries):
-            self.entries.pop(key).forgotten()
+            for key, entry in list(self.entries.items()):
+                self._remove(key, entry)
+
+    def _remove(self, key: Any, entry: Entry) -> None:
+        entry.forgotten()  # first: where this is interrupted, it is found again and repeated
+        self.entries.pop(key, None)
 
     def close(self) -> None:
         """Forget everything for good, and what the compiler's thread is at for us, too."""
         self.closed = True
-        while not BESIDE.rest(self, A_MOMENT):
+        while not BACKGROUND.wait_until_idle(self, A_MOMENT):
             from vlad.compile.native import toolchain
 
-            thread = BESIDE.thread(self)
+            thread = BACKGROUND.thread_compiling_for(self)
             if thread is not None:
                 toolchain.give_up(thread)
         self.forget()
 
     def is_compiling_here(self) -> bool:
         """Is this the compiler's thread, at work for us?"""
-        return BESIDE.thread(self) == threading.get_ident()
+        return BACKGROUND.thread_compiling_for(self) == threading.get_ident()
 
     def alone(self) -> None:
         """In a process that was forked: the other threads are not there. Machine code that one of them ran is forgotten."""
         self.lock = threading.RLock()
         for key, entry in list(self.entries.items()):
             if any(compiled.is_taken() for compiled in entry.variants):
-                self.entries.pop(key).forgotten()
+                self._remove(key, entry)
 
     # Running.
 
@@ -461,24 +467,31 @@ class Tiers:
         try:
             try:
                 self.job = job
-                BESIDE.add(job)
+                BACKGROUND.add(job)
                 answer = self.machine.apply(f, argument, job)
             except LimitExceeded:
-                BESIDE.abandon(job)  # it has had its share
+                BACKGROUND.abandon(job)  # it has had its share
                 raise
             finally:
-                job.active = False  # what is told from here on was on its way; a call is where it arrives
+                job.active = (
+                    False  # a Switch that comes from here on was on its way; it is raised in `_finish`
+                )
+                late: KeyboardInterrupt | None = None
                 while self.job is job:
                     try:
                         self._finish(job)
-                    except Told:
+                    except AsyncException:
                         continue
+                    except KeyboardInterrupt as interrupt:
+                        late = interrupt
+                if late is not None:
+                    raise late
                 entry.seconds += time.monotonic() - begun
-            self.machine.watch.heed()
+            self.machine.watch.raise_if_interrupted()
             return answer
         except Switch as switch:
-            give_way(switch, handled)
-            self.machine.watch.heed()
+            prefer_interrupt(switch, handled)
+            self.machine.watch.raise_if_interrupted()
             assert job.compiled is not None
             self._effects.again(effects)
             self.machine.steps[0] = job.steps
@@ -491,8 +504,8 @@ class Tiers:
 
     def _finish(self, job: Job) -> None:
         """Nobody looks after a job any longer."""
-        job.keep()
-        BESIDE.remove(job)
+        job.withdraw()
+        BACKGROUND.remove(job)
         self.job = None
 
 

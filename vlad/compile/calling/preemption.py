@@ -1,7 +1,10 @@
-"""Taking over a running evaluation: a call that runs on tier 0 gives way to what was compiled meanwhile.
+"""Preemption: a call that runs on tier 0 is abandoned for its compiled form, as soon as that is ready.
 
-In: a call that has begun, as a `Job`; the compiler's thread looks after it (background.py).  Out: `Switch`, raised in the thread
-that evaluates, at a step where nothing else is cut short. Made by policy.py, which starts the call again, compiled.
+In: a call that has begun, as a `Job`; the background compiler polls it (background.py).  Out: `Switch`, raised in the thread that
+evaluates, where it interrupts nothing but the evaluation. Made by policy.py, which starts the call again, compiled.
+
+In the main thread a probe looks for such a place, for signal handlers run there. In another thread `Switch` is raised at any
+bytecode: programs that call Python functions with effects are not compiled, so it interrupts pure code, or effects.py defers it.
 """
 
 from __future__ import annotations
@@ -12,22 +15,22 @@ from types import FrameType
 from typing import Any, Protocol
 
 from vlad.compile.calling.variants import Entry
-from vlad.control.async_exceptions import ask, ask_after, ask_no_more
-from vlad.control.budget import budget, on_behalf
+from vlad.control.async_exceptions import probe_after, probe_main_thread, withdraw_probe
+from vlad.control.budget import budget, using_budget
 from vlad.data.errors import LimitExceeded
 from vlad.data.values import Value
-from vlad.evaluate.limits import AGAIN_SECONDS, Told
+from vlad.evaluate.limits import AGAIN_SECONDS, AsyncException
 from vlad.evaluate.overtaking import called, is_own_step
 
-UNTIL_IT_BEGINS = 0.05  # seconds, until a call that has not begun is looked at once more
+NOT_BEGUN_SECONDS = 0.05  # seconds until a call that has not begun is polled again
 
 
-class Switch(Told):
-    """Raised in the evaluating thread when the compiled form is ready and may start instead."""
+class Switch(AsyncException):
+    """Raised in the evaluating thread when the compiled form is ready to start instead."""
 
 
 class Runner(Protocol):
-    """What makes the calls, and compiles (policy.Tiers)."""
+    """The object that makes the calls, and compiles (policy.Tiers)."""
 
     machine: Any
     lock: threading.RLock
@@ -37,11 +40,11 @@ class Runner(Protocol):
 
 
 class Job:
-    """A call that runs on tier 0 and may be overtaken."""
+    """A call that runs on tier 0 and may be preempted."""
 
     __slots__ = (
         "tiers", "entry", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
-        "budget", "nesting", "is_asked",
+        "budget", "nesting", "is_probed",
     )  # fmt: skip
 
     def __init__(
@@ -51,42 +54,42 @@ class Job:
         self.entry = entry
         self.steps = steps  # at its beginning
         self.operands = operands
-        self.known = len(entry.variants)  # which did not fit
+        self.known = len(entry.variants)  # variants so far, none of which fits
         self.thread = threading.get_ident()
         self.due = due
-        self.active = False  # may it be overtaken?
-        self.acting = False  # is it doing something to the outside, which is not to be cut short?
+        self.active = False  # may it be preempted?
+        self.acting = False  # is it in the middle of an effect, which must not be interrupted?
         self.switching = False
-        self.is_asked = False  # to switch, or only told: async_exceptions.py
+        self.is_probed = False  # by a probe, or else by an exception: async_exceptions.py
         self.compiled: Any = None
-        self.budget = budget()  # what is done for it counts as its own
+        self.budget = budget()  # compiling for it counts towards its limits
         self.nesting: object = None
 
-    def look(self) -> float | None:
-        """It takes longer than a moment: compile it."""
+    def poll(self) -> float | None:
+        """In the compiler's thread: the call has taken longer than a moment; compile it, and switch."""
         if self.compiled is None:
-            with on_behalf(self.budget):
+            with using_budget(self.budget):
                 self.compiled = self._made_meanwhile() or self.tiers.compile(self.entry, self.operands)
             if self.compiled is None:
                 return None
-        # again and again: what is raised while Python tidies up is lost
-        return AGAIN_SECONDS if self.give() else UNTIL_IT_BEGINS
+        # repeated: an exception that is raised in a finalizer is lost
+        return AGAIN_SECONDS if self.request_switch() else NOT_BEGUN_SECONDS
 
     def _made_meanwhile(self) -> Any:
-        """A variant that was made for an earlier call, which had ended by then, and fits."""
+        """A variant that fits, compiled meanwhile for an earlier call."""
         fresh = self.entry.variants[self.known :]
         return next((compiled for compiled in fresh if compiled.takes(self.operands)), None)
 
-    def give(self) -> bool:
-        """In the compiler's thread: what was compiled takes over from tier 0; False where that has not begun."""
+    def request_switch(self) -> bool:
+        """In the compiler's thread: let the compiled form take over from tier 0; False where that has not begun."""
         tiers = self.tiers
         with tiers.lock:
             if self.active:
-                self.switching, self.is_asked = True, self.thread == threading.main_thread().ident
-                if self.is_asked:
-                    ask(self.asked)
-                elif not self.acting:  # else it gives way itself, when it is done
-                    tiers.machine.watch.tell(self.thread, Switch)
+                self.switching, self.is_probed = True, self.thread == threading.main_thread().ident
+                if self.is_probed:
+                    probe_main_thread(self.probe)
+                elif not self.acting:  # else the effect switches itself, at its end
+                    tiers.machine.watch.raise_in_evaluation(self.thread, Switch)
             return self.active
 
     def begin(self) -> None:
@@ -95,40 +98,39 @@ class Job:
         self.active = True
 
     def is_innermost(self) -> bool:
-        """Does no other evaluation go on inside it, by a signal's handler, a finalizer or a Python function?"""
+        """Is no other evaluation in progress inside it, in a signal's handler, a finalizer or a Python function?"""
         return bool(self.tiers.machine.watch.nesting(self.thread) == self.nesting)
 
-    def asked(self, frame: FrameType) -> None:
-        """Of the thread that evaluates, in the frame to which it has come. Raises Switch where that cuts nothing short but the
-        evaluation."""
+    def probe(self, frame: FrameType) -> None:
+        """In the main thread, with its current frame. Raises Switch where that interrupts nothing but the evaluation."""
         if not self.active or self.tiers.machine.watch.reason is not None:
             return
         if is_own_step(frame) and self.is_innermost():
             raise Switch
         waits_for = called(frame)
         if waits_for is not None:
-            ask_after(waits_for)
+            probe_after(waits_for)
 
     def end(self) -> None:
-        """From here on Switch is not raised: the result is there."""
+        """From here on Switch is not raised: there is a result."""
         while self.active:
             with contextlib.suppress(Switch):
-                self.keep()
+                self.withdraw()
 
-    def keep(self) -> None:
-        """It is too late to take over."""
+    def withdraw(self) -> None:
+        """Withdraw the request to switch."""
         tiers = self.tiers
         with tiers.lock:
             if self.switching:
-                if self.is_asked:
-                    ask_no_more(self.asked)
+                if self.is_probed:
+                    withdraw_probe(self.probe)
                 else:
-                    tiers.machine.watch.take_back(self.thread)
+                    tiers.machine.watch.raise_pending(self.thread)
             self.active = False
 
 
-def give_way(switch: Switch, handled: BaseException | None = None) -> None:
-    """Where an interrupt or a limit was on its way out already, it goes on."""
+def prefer_interrupt(switch: Switch, handled: BaseException | None = None) -> None:
+    """Raise the interrupt or the limit that was propagating already when Switch came, if there was one."""
     context: BaseException | None = switch.__context__
     while context is not None and context is not handled:
         if isinstance(context, KeyboardInterrupt | LimitExceeded):

@@ -34,7 +34,7 @@ from vlad.compile.ir.program import (
     leaves_read,
     statements,
 )
-from vlad.control.gil_yield import make_way
+from vlad.control.gil_yield import yield_gil
 from vlad.core.types import Cell
 
 
@@ -111,7 +111,7 @@ def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
 
 def put(block: Block, call: Invoke) -> bool:
     """Put a copy of the callee's body where the call was. Does the block go on behind it? If not, what came there is gone."""
-    make_way()
+    yield_gil()
     copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
     at = block.statements.index(call)
     made = Block()

@@ -37,7 +37,7 @@ typedef struct {
   PyObject *kept;      /* what the addresses belong to */
   PyObject *busy;      /* a list that is not empty while a call is under way */
   PyObject *acquire, *release; /* of the lock for what may take longer; NULL for what ends soon */
-  PyObject *interruptible;     /* interrupts.py's class */
+  PyObject *interruptible;     /* native_interrupts.py's class */
   PyObject *stop;              /* what ends a call, in whatever thread it is called; NULL where nothing does, */
   int volatile *stopped;       /* and what it sets */
   int form;
@@ -169,7 +169,7 @@ static int call_beside(Call *call) {
 
 enum { USUAL_WAY = -1, RAISED = -2 }; /* where there is no status */
 
-/* The same where Ctrl-C has to end it, as interrupts.py's Interruptible does, which has to be open. */
+/* The same where Ctrl-C has to end it, as native_interrupts.py's Interruptible does, which has to be open. */
 static int call_interruptibly(Call *call) {
   static PyObject *names[4];
   static char const *const texts[] = {"_main", "_writer", "_stops", "_wake"};
@@ -305,7 +305,7 @@ static int read_part(PyObject *from, struct part *part) {
 
 /* A call from (address, rest, words, answers, busy, form, operands, the answer's parts, kept, in turn); addresses are numbers. `in turn`:
    () for what ends soon; else how its lock is taken and given back, what ends it (or None), the address of what that sets, and
-   interrupts.py's class. */
+   native_interrupts.py's class. */
 static PyObject *new_call(PyObject *unused, PyObject *from) {
   unsigned long long address, rest, words, answers, stopped = 0;
   PyObject *busy, *operands, *results, *kept, *turn, *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;

@@ -18,9 +18,9 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from vlad.control.async_exceptions import undisturbed
+from vlad.control.async_exceptions import masked
 from vlad.control.regular_files import open_regular
-from vlad.control.safe_import import whole
+from vlad.control.safe_import import import_safely
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
@@ -44,7 +44,7 @@ def folder() -> str:
     named = os.environ.get("VLAD_CACHE_DIR")
     if named:
         return named
-    platformdirs = whole("platformdirs")  # 5 ms, only where it is needed
+    platformdirs = import_safely("platformdirs")  # 5 ms, only where it is needed
     return os.path.join(platformdirs.user_cache_dir("vlad"), "compiled")
 
 
@@ -114,7 +114,7 @@ def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
             raise
 
     with contextlib.suppress(OSError):
-        undisturbed(write)  # a file that nobody knows of would stay open
+        masked(write)  # a file that nobody knows of would stay open
         _trim_sometimes(path, len(data))
 
 

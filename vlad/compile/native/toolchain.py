@@ -32,7 +32,7 @@ from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.native import cache
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.reserve import reserve
-from vlad.control.async_exceptions import undisturbed
+from vlad.control.async_exceptions import masked
 
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0
@@ -153,12 +153,12 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
             begun.append(process)
 
         try:
-            undisturbed(begin)  # a process that nobody knows of would go on
+            masked(begin)  # a process that nobody knows of would go on
             status = _status(begun[0], seconds)
         except subprocess.TimeoutExpired:
             raise Unavailable(f"`{command[0]}` did not end within {seconds:g} seconds") from None
         finally:
-            undisturbed(lambda: list(map(_end_group, begun)))  # nor one that is told again meanwhile
+            masked(lambda: list(map(_end_group, begun)))  # nor one that is told again meanwhile
         output.seek(0)
         return status, output.read(MOST_OUTPUT).decode("utf-8", "replace")
 
@@ -388,7 +388,7 @@ def _read(path: str) -> bytes:
         with open(path, "rb") as file:
             found.append(file.read())
 
-    undisturbed(read)
+    masked(read)
     return found[0]
 
 
@@ -397,7 +397,7 @@ def _write(path: str, data: bytes) -> None:
         with open(path, "wb") as file:
             file.write(data)
 
-    undisturbed(write)
+    masked(write)
 
 
 def _loaded_from(data: bytes, digest: str) -> Any:

@@ -30,14 +30,14 @@ from vlad.compile.ir.program import (
     inner_blocks,
 )
 from vlad.compile.ir.rewriting import replace_leaves, same_operands
-from vlad.control.gil_yield import make_way
+from vlad.control.gil_yield import yield_gil
 from vlad.data.values import TRUE, Boolean
 
 
 def share(program: Program) -> None:
     acting = acting_functions(program.functions)
     for function in program.functions:
-        make_way()
+        yield_gil()
         _share(function, acting)
 
 

@@ -28,7 +28,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.reindex import Builder, Map, compact, cut, domains, split, turns_of, whole_box
-from vlad.control.gil_yield import make_way
+from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write
 from vlad.data.values import Primitive
 
@@ -158,7 +158,7 @@ def _rows(kernel: Kernel) -> list[Primitive]:
 
 def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Kernel, tuple[Leaf, ...]] | None:
     """The consumer's kernel with the producer's in the place of its output."""
-    make_way()
+    yield_gil()
     made, kernel = producer.kernel, consumer.kernel
     place = consumer.operands.index(leaf)
     writes = [write for write in made.writes if write.output == output]

@@ -27,7 +27,7 @@ from vlad.compile.passes.sparse import add_in_places
 from vlad.compile.passes.step_counts import coalesce_steps
 from vlad.compile.passes.triangles import solve_triangles
 from vlad.compile.passes.uniqueness import own, owning
-from vlad.control.gil_yield import make_way
+from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel
 from vlad.core.passes import run_pass
 
@@ -88,7 +88,7 @@ def _run(passes: dict[str, Pass], program: Program) -> None:
             return program
 
         run_pass(name, changed, program, check, program_text)
-        make_way()
+        yield_gil()
 
 
 def _size(program: Program) -> int:

@@ -39,7 +39,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import repeated
-from vlad.control.gil_yield import make_way
+from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Access, Choice, Kernel, Output, Read, Step, Write, is_apart
 
 FEWEST_TO_ONE = 2  # entries of the whole for each that is not zero
@@ -53,7 +53,7 @@ def add_in_places(program: Program) -> Program:
         again = repeated(program.functions)
         adding = _adding(program)
         for function in program.functions:
-            make_way()
+            yield_gil()
             _Sums(function, adding, function in again).rewrite()
     return program
 
@@ -224,7 +224,7 @@ def _adding(program: Program) -> _Adding:
         if result is cell
     }
     while True:
-        make_way()
+        yield_gil()
         less = {one for one in found if not _Linear(*one, found).holds()}
         if not less:
             return found

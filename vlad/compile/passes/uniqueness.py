@@ -40,7 +40,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.rewriting import looping, replace_leaves
 from vlad.compile.passes.sparse import is_zeros
-from vlad.control.gil_yield import make_way
+from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write
 
 Owner = tuple[Function, int]  # with the number of a parameter, or of a result
@@ -132,7 +132,7 @@ class _Ownership:
         for entry in program.entries:
             self.disowned |= {(entry, number) for number in range(len(entry.parameters))}
         while self._less():
-            make_way()
+            yield_gil()
 
     def _look(self, function: Function) -> None:
         self.parameters.update({slot: (function, n) for n, slot in enumerate(function.parameters)})

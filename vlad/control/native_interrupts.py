@@ -1,4 +1,12 @@
-"""Ctrl-C while machine code runs."""
+"""Ctrl-C while compiled code runs.
+
+In: a function that stops a call in C (`vlad_stop`, in runtime.c).  Out: a context in which SIGINT calls it. Used around calls of
+compiled code, by policy.py, fast_call.py and c_extension.c.
+
+Python runs a handler only when the call has returned. But its handler in C writes the number of the signal to a file descriptor
+at once (signal.set_wakeup_fd); a thread reads that, and stops the calls. A descriptor that was set before, such as that of an
+event loop, gets the numbers too.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +17,18 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from vlad.control.async_exceptions import undisturbed
+from vlad.control.async_exceptions import masked
 
 
 class Interruptible:
-    """A context in which Ctrl-C ends compiled code: Python's handler runs only when it returns, so a thread that is woken by
-    the signal tells it to."""
+    """A context in which Ctrl-C stops compiled code, in the main thread; elsewhere it does nothing, for Python delivers
+    signals to the main thread only."""
 
     # c_extension.c reads these four, and does the same
     _wake = staticmethod(partial(signal.set_wakeup_fd, warn_on_full_buffer=False))
     _main: int | None = threading.main_thread().ident
     _writer: int | None = None
-    # of the calls under way: what ends each, and who was told of signals before
+    # of each call in progress: its stop function, and the descriptor that was set before
     _stops: list[tuple[Callable[[], object], int]] = []
     _reader: int | None = None
 
@@ -32,7 +40,7 @@ class Interruptible:
         if self.stop is None or threading.current_thread() is not threading.main_thread():
             return
         if Interruptible._reader is None:
-            undisturbed(self._open)
+            masked(self._open)
         assert Interruptible._writer is not None
         self._old = Interruptible._wake(Interruptible._writer)
         Interruptible._stops.append((self.stop, self._old))
@@ -43,8 +51,8 @@ class Interruptible:
             Interruptible._wake(self._old)
 
     @classmethod
-    def alone(cls) -> None:
-        """In a process that was forked: the pipe is the other one's, and so is the thread at its end."""
+    def after_fork(cls) -> None:
+        """In the child: the pipe and the thread that reads it belong to the parent."""
         cls._main = threading.main_thread().ident
         if cls._reader is None or cls._writer is None:
             return
@@ -63,16 +71,16 @@ class Interruptible:
 
         def watch(reader: int) -> None:
             while True:
-                told = os.read(reader, 64)
+                numbers = os.read(reader, 64)
                 stops = list(cls._stops)
                 if stops and stops[0][1] >= 0:
-                    with contextlib.suppress(OSError):  # gone, or it knows enough
-                        os.write(stops[0][1], told)
-                if signal.SIGINT in told:
+                    with contextlib.suppress(OSError):  # it was closed, or is full
+                        os.write(stops[0][1], numbers)
+                if signal.SIGINT in numbers:
                     for stop, _ in stops:
                         stop()
 
         threading.Thread(target=watch, args=(cls._reader,), daemon=True, name="vlad-interrupt").start()
 
 
-os.register_at_fork(after_in_child=Interruptible.alone)
+os.register_at_fork(after_in_child=Interruptible.after_fork)
