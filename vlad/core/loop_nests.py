@@ -61,7 +61,7 @@ class Step:
     @property
     def made_alike(self) -> tuple[bool, ...]:
         """For each value: is it made a number of the step's kind? A condition is taken as it is."""
-        return tuple([kind != "any" for kind in self.row.type.split()[: len(self.values)]])
+        return tuple([type_ != "any" for type_ in self.row.type.parameters])
 
 
 Box: TypeAlias = (

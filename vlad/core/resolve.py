@@ -58,7 +58,7 @@ class _Resolver:
                 out.append(make_letrec(tuple(members)))
             else:
                 rhs = self.rhs(binding.rhs, out)
-                if isinstance(rhs, Apply) and rhs.primitive.type.split()[-1] in NUMBERS:
+                if isinstance(rhs, Apply) and rhs.primitive.type.result in NUMBERS:
                     self.numbers.add(binding.variable)
                 out.append(Binding(binding.variable, rhs))
         result = self.result(body.result, out)

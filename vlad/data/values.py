@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Value = Any
 NIL: tuple[()] = ()
-NUMBERS = frozenset({"real", "number"})  # in rows' types: a real, and a real or a tensor
+NUMBERS = frozenset({"real", "number"})  # in the types of primitives: a real, and a real or a tensor
 
 
 class Boolean:
@@ -391,6 +391,33 @@ class Global:
         return f"#<global {self.name}>"
 
 
+class PrimitiveType:
+    """The type of a primitive: of its operands (`parameters`) and of its result, each a word such as "real" or "any"."""
+
+    __slots__ = ("parameters", "result")
+
+    def __init__(self, parameters: Sequence[str], result: str) -> None:
+        self.parameters = tuple(parameters)
+        self.result = result
+
+    def __repr__(self) -> str:
+        return " ".join([*self.parameters, "->", self.result])
+
+
+def primitive_type(text: str) -> PrimitiveType:
+    """The type that a row's text states: "real real -> real". The one reader of that notation; equal texts are read once."""
+    found = _types.get(text)
+    if found is None:
+        parameters, arrow, result = text.partition("->")
+        if not arrow or not result.strip():
+            raise ValueError(f"this is not the type of a primitive: {text}")
+        found = _types[text] = PrimitiveType(parameters.split(), result.strip())
+    return found
+
+
+_types: dict[str, PrimitiveType] = {}
+
+
 class Primitive:
     """A row of the one table: everything that is known of a primitive operation, side by side.
 
@@ -401,8 +428,8 @@ class Primitive:
                 procedures or need the machine take it as first argument (`needs_machine`)
     python      the fast form as a Python expression over the operands' names. It may raise any Python exception where
                 `value` would raise VladError or answer otherwise; then `value` is asked. May use the names in `uses`
-    type        operand kinds and result kind: "real real -> real". A result "boolean" means `python` gives a Python bool.
-                A "number" is a real or a tensor
+    type        a PrimitiveType, which tables state as text: "real real -> real". A result "boolean" means `python` gives a
+                Python bool. A "number" is a real or a tensor
     partials    for a real function of reals: each operand's partial derivative, as language text over the operands
                 and r, the result. Both directions follow. Where the derivative alone may be too large or too small for a
                 number, the text is a product with t, a tangent or a sensitivity, in an order that is not; or there are
@@ -461,7 +488,7 @@ class Primitive:
         doc: str,
         *,
         value: Callable[..., Value],
-        type: str,
+        type: str | PrimitiveType,
         python: str = "",
         uses: dict[str, Any] | None = None,
         partials: Mapping[str, str | tuple[str, ...]] | None = None,
@@ -489,7 +516,7 @@ class Primitive:
         self.value = value
         self.python = python
         self.uses = uses or {}
-        self.type = type
+        self.type = primitive_type(type) if isinstance(type, str) else type
         self.partials = partials
         self.forward = forward
         self.reverse = reverse

@@ -117,7 +117,7 @@ class Finder:
         self.seen = set()
 
     def observed(self, place: Place, row: Primitive, rule: Callable[..., Value]) -> Callable[..., Value]:
-        if row.type.split("->")[-1].strip() in NO_NUMBERS or row.name in CARRIERS:
+        if row.type.result in NO_NUMBERS or row.name in CARRIERS:
             return rule
 
         def observed(*operands: Value) -> Value:

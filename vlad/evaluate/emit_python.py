@@ -128,16 +128,16 @@ def _cut(text: str, names: tuple[str, ...]) -> list[str]:
 
 
 def accepts_only_numbers(row: Primitive) -> bool:
-    kinds = row.type.split("->")[0].split()
-    return bool(kinds) and NUMBERS.issuperset(kinds)
+    types = row.type.parameters
+    return bool(types) and NUMBERS.issuperset(types)
 
 
 def answers_number(row: Primitive) -> bool:
-    return row.type.split("->")[-1].strip() in NUMBERS
+    return row.type.result in NUMBERS
 
 
 def answers_boolean(row: Primitive) -> bool:
-    return row.type.split("->")[-1].strip() == "boolean"
+    return row.type.result == "boolean"
 
 
 def is_pure(row: Primitive) -> bool:

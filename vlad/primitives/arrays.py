@@ -17,7 +17,7 @@ from vlad.control.budget import budget, expect_array, expect_arrays
 from vlad.data.devices import current, device_of
 from vlad.data.errors import VladError
 from vlad.data.tensors import SORT, Array, Tensor, made, namespace, on_host, quiet, shape_text
-from vlad.data.values import FALSE, ZERO, Boolean, Primitive, String, Symbol, Value, look
+from vlad.data.values import FALSE, ZERO, Boolean, Primitive, PrimitiveType, String, Symbol, Value, look
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import plain
 
@@ -239,7 +239,7 @@ def row(
     columns["abstract"] = plain(columns["abstract"], places) if "abstract" in columns else _left_out(name)
     if linear:
         value = _known_zeros(value, places)
-    columns.setdefault("type", f"{' '.join(['any'] * len(operands.split()))} -> any")
+    columns.setdefault("type", PrimitiveType(["any"] * len(operands.split()), "any"))
     return Primitive(name, operands, doc, value=value, **columns)
 
 

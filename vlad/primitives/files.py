@@ -16,7 +16,18 @@ from vlad.data.devices import current
 from vlad.data.errors import VladError
 from vlad.data.source import Source
 from vlad.data.tensors import Array, made, on_host, quiet
-from vlad.data.values import UNSPECIFIED, Primitive, String, Symbol, Value, is_pair, list_of, look, symbol
+from vlad.data.values import (
+    UNSPECIFIED,
+    Primitive,
+    String,
+    Symbol,
+    Value,
+    is_pair,
+    list_of,
+    look,
+    primitive_type,
+    symbol,
+)
 from vlad.data.write import atom_text
 from vlad.primitives.arrays import array_of, elements, whole
 from vlad.primitives.numbers import invalid
@@ -291,10 +302,11 @@ def _written(w: Any, path: Any, *operands: Any) -> Any:
     return w.effect("file")
 
 
-def _effect(name: str, operands: str, doc: str, value: Any, type: str, **columns: Any) -> Primitive:
+def _effect(name: str, operands: str, doc: str, value: Any, text: str, **columns: Any) -> Primitive:
+    type = primitive_type(text)
     return Primitive(
         name, operands, doc, value=value, type=type, forward="zero", reverse={}, effect=True, needs_machine=True,
-        abstract=_written if type.endswith("unspecified") else _looked_at(name, value), **columns,
+        abstract=_written if type.result == "unspecified" else _looked_at(name, value), **columns,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor, operands_of, reals_of
-from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value
+from vlad.data.values import FALSE, TRUE, ZERO, Primitive, PrimitiveType, Value
 from vlad.messages.hints import expected_of, kind, way_with
 from vlad.primitives.elementwise import Arrays, Formula, elementwise, formula, is_elementwise
 from vlad.primitives.erfc_tails import (
@@ -294,7 +294,7 @@ def _reals(
     value = _checked(name, rule, apply, operands_of if columns.get("whole") else reals_of)
     return Primitive(
         name, operands, doc, value=value, python=f"{used}({', '.join(names)})", uses={used: _quick(rule, value, len(names))},
-        type=f"{' '.join(['number'] * len(names))} -> number", array=array, **columns,
+        type=PrimitiveType(["number"] * len(names), "number"), array=array, **columns,
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from vlad.core.types import is_real, is_tensor
 from vlad.data.devices import Device, current, stable_order
 from vlad.data.errors import VladError
 from vlad.data.tensors import Array, Tensor, made, namespace, on_host
-from vlad.data.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
+from vlad.data.values import NIL, TRUE, ZERO, Primitive, PrimitiveType, Value, list_of, look
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
 from vlad.primitives.indexing import whole_places
 from vlad.primitives.numbers import invalid, only_reals
@@ -293,11 +293,11 @@ def _below(high: float, low: float, count: float) -> float:
 
 def _hidden(name: str, operands: str, doc: str, rule: Callable[..., float], c: str) -> Primitive:
     """A function of reals that only type rules use, in loops."""
-    kinds, used = " ".join(["real"] * len(operands.split())), "_" + name.replace("-", "_")
+    names, used = operands.split(), "_" + name.replace("-", "_")
     value = only_reals(name, rule)
     return Primitive(
-        name, operands, doc, value=value, python=f"{used}({', '.join(operands.split())})", uses={used: value},
-        type=f"{kinds} -> real", forward="zero", reverse={}, c=c, hidden=True,
+        name, operands, doc, value=value, python=f"{used}({', '.join(names)})", uses={used: value},
+        type=PrimitiveType(["real"] * len(names), "real"), forward="zero", reverse={}, c=c, hidden=True,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from vlad.core.names import make_lambda
 from vlad.core.nodes import Apply, Binding, Body, Variable
 from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.tensors import Tensor, is_array, shape_text
-from vlad.data.values import NIL, Primitive, String, Value, is_pair, look
+from vlad.data.values import NIL, Primitive, PrimitiveType, String, Value, is_pair, look
 from vlad.data.write import written
 from vlad.python.convert import Apply as ApplyProcedure
 from vlad.python.convert import from_python, tensor_of, to_python
@@ -93,7 +93,7 @@ def refusing_row(
         given = ["d" + x if place in linear else x for place, x in enumerate(operands)]
         terms.append(f"(itself {' '.join(given)})")
     row = Primitive(
-        name, " ".join(operands), doc, value=value, type=f"{' '.join(['any'] * count)} -> any",
+        name, " ".join(operands), doc, value=value, type=PrimitiveType(["any"] * count, "any"),
         forward=functools.reduce("(accumulate {} {})".format, terms or ["zero"]),
         reverse={operands[place]: f"{refusal}{operands[place]} s)" for place in (*places, *linear)}, **columns,
     )  # fmt: skip

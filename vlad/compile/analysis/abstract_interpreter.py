@@ -595,7 +595,7 @@ class AbstractInterpreter:
             type_ = self.types.canonical(operand.type)
             if type_.kind == "union":
                 return self._scalar_by_member(row, operands, index, Known(type_, operand.leaves))
-            if is_tensor(type_) and row.type.startswith("number"):
+            if is_tensor(type_) and row.type.parameters[:1] == ("number",):
                 has_tensors = True
             elif not is_real(type_):
                 return self.invalid(row.name)
@@ -612,7 +612,7 @@ class AbstractInterpreter:
                 return self.constant(row.value(*[type_.of for type_ in types]))
             except VladError:  # of a Python function; tier 0 says it
                 return self.invalid(row.name)
-        is_test = row.type.endswith("boolean")
+        is_test = row.type.result == "boolean"
         found = self.compute(row, operands, self.types.boolean if is_test else self.types.real)
         found.line = drawn(row, operands)
         return found

@@ -223,7 +223,7 @@ class Specializer(AbstractInterpreter):
 
     def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
         slot = Slot(self.layout.kinds(result), self._name())
-        kinds = ["b" if row.type.startswith("boolean") or row.name == "not" else "d"] * len(operands)
+        kinds = ["b" if row.type.parameters[:1] == ("boolean",) or row.name == "not" else "d"] * len(operands)
         leaves = tuple([self._scalar(operand, kind) for operand, kind in zip(operands, kinds, strict=True)])
         self.block.statements.append(Compute(slot, row, leaves, self.span))
         return Known(result, (slot,))

@@ -64,7 +64,7 @@ def unbound(cell: Global, span: Span | None) -> VladError:
 
 def _is_quick(row: Primitive) -> bool:
     """Does it make a list, or is it one of the reals' own, which take no time?"""
-    return row.name in ("cons", "car", "cdr") or (bool(row.python) and row.type.startswith("real"))
+    return row.name in ("cons", "car", "cdr") or (bool(row.python) and row.type.parameters[:1] == ("real",))
 
 
 class Replay:
