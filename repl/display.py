@@ -13,7 +13,7 @@ from typing import Any
 from vlad.data.devices import name_of
 from vlad.data.source import Span, in_library
 from vlad.data.tensors import Tensor, dtype_name, kind_name, on_host
-from vlad.data.values import UNSPECIFIED, Value, is_procedure, look
+from vlad.data.values import UNSPECIFIED, Role, Value, is_procedure, look
 from vlad.data.write import entry_text, tensor_marks, written
 from vlad.expand.arity import signature
 
@@ -119,7 +119,7 @@ def cut(text: str, room: int) -> str:
 def anonymous(value: Value, text: str, room: int) -> str:
     """A procedure without a name: as the program has it, where that is a short lambda and not the library's, whose names say
     nothing to a reader. Other values have their own text."""
-    if not is_procedure(value) or value[0].derived or value[0].name:
+    if not is_procedure(value) or value[0].is_derived or value[0].name:
         return cut(text, room)
     span = value[0].machine.core_of(value[0]).span
     source = "" if span is None or in_library(span) else " ".join(span.text.split())
@@ -144,14 +144,14 @@ def remark(value: Value, machine: Any) -> str:
 def described(value: Value, machine: Any) -> str:
     """A procedure in words: `procedure (square x), <input 1>:1`, `reverse of square`, …"""
     code = value[0]
-    if code.derived == "tag":
+    if code.role is Role.TAG:
         held = look(value[1])
         inner = described(held, machine) if is_procedure(held) else written(held, 60)
         return f"{code.name} of {inner}"
-    if code.derived == "backpropagator":
+    if code.role is Role.BACKPROPAGATOR:
         return "takes the sensitivity of the result; gives those of procedure and argument"
-    if code.derived:
-        return f"{code.derived}{code.name or 'a procedure'}"
+    if code.transforms:
+        return f"{code.derivation}{code.name or 'a procedure'}"
     if code.primitive is not None:
         return f"primitive {signature(machine, code).text}"
     place = place_of(value, machine)

@@ -10,6 +10,8 @@ are kept apart by nesting (Siskind & Pearlmutter 2008).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules
 from vlad.core.nodes import (
     Apply,
@@ -49,7 +51,7 @@ def forward_entry(
         tangents[variable] = builder.bind(field, variable.name + ".tangent")
     transform.take_apart(builder, lambda_.parameters, argument, tangents, lambda_.span)
     body = transform.body(lambda_.body, tangents, builder)
-    return Lambda((own, argument, *lambda_.parameters), body, environment, lambda_.name, lambda_.span)
+    return replace(lambda_, parameters=(own, argument, *lambda_.parameters), body=body, free=environment)
 
 
 class _Forward:

@@ -17,7 +17,7 @@ built. Forward bindings keep their variables, for the user's lambdas inside are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules, needs_shapes
 from vlad.core.names import free_in_body, make_lambda
@@ -114,7 +114,7 @@ def tail_entry(
         return Call(kappa, (own, *arguments), lambda_.span)
 
     body = _Reverse(basis, rules, lambda_.name).transform(lambda_.body, [], finish)
-    return Lambda((kappa, *lambda_.parameters), body, environment, lambda_.name, lambda_.span)
+    return replace(lambda_, parameters=(kappa, *lambda_.parameters), body=body, free=environment)
 
 
 def spread(
@@ -247,7 +247,8 @@ class _Reverse:
         for step in reversed(steps):
             self._reverse(sensitivities, step)
         result = finish(sensitivities)
-        return make_lambda(seeds, Body(tuple(reverse.bindings), result), self.name + ".back", span)
+        body = Body(tuple(reverse.bindings), result)
+        return make_lambda(seeds, body, self.name + ".back", span, backpropagator_of=self.name)
 
     def _reverse(self, to: Sensitivities, step: Step) -> None:
         match step:

@@ -96,13 +96,15 @@ class If:
 @final
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Lambda:
-    """The only node that captures variables. `free` lists them in the order in which closures hold them."""
+    """The only node that captures variables. `free` lists them in the order in which closures hold them. A backpropagator, which
+    the reverse transform made, has the name of its procedure in `backpropagator_of`; for all other lambdas that is None."""
 
     parameters: tuple[Variable, ...]
     body: Body
     free: tuple[Variable, ...]
     name: str = ""
     span: Span | None = None
+    backpropagator_of: str | None = None
 
 
 @final

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from vlad.core.names import make_lambda, make_letrec
+from vlad.core.names import make_letrec, rebuilt
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -46,7 +46,7 @@ class _Resolver:
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
         body = self.body(lambda_.body)
-        return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
+        return rebuilt(lambda_, body)
 
     def body(self, body: Body) -> Body:
         out: list[Binding | Letrec] = []

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container
 
-from vlad.core.names import make_lambda, make_letrec, operands, sub_bodies
+from vlad.core.names import make_letrec, operands, rebuilt, sub_bodies, with_body
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -261,7 +261,7 @@ class _Rewriter:
     # Lambdas and bodies.
 
     def top(self, lambda_: Lambda) -> Lambda:
-        return Lambda(lambda_.parameters, self.body(lambda_.body), lambda_.free, lambda_.name, lambda_.span)
+        return with_body(lambda_, self.body(lambda_.body))
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
         """What was computed before is not shared with it: to capture one more value is not free."""
@@ -272,7 +272,7 @@ class _Rewriter:
         outer, self.shared = self.shared, {}
         body = self.arm(lambda_.body)
         self.shared = outer
-        return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
+        return rebuilt(lambda_, body)
 
     def reflected_lambda(self, lambda_: Lambda) -> Lambda:
         """It keeps its environment, and knows of it what it would of parameters: `J` asks how the result depends on these values,
@@ -281,7 +281,7 @@ class _Rewriter:
         self.become, self.shared, self.means, self.numbers = {}, {}, {}, {}
         body = self.body(lambda_.body)
         self.become, self.shared, self.means, self.numbers = outer
-        new = Lambda(lambda_.parameters, body, lambda_.free, lambda_.name, lambda_.span)
+        new = with_body(lambda_, body)
         self.kept_environments.add(new)
         return new
 
@@ -612,7 +612,7 @@ def copied(lambda_: Lambda) -> Lambda:
     result = lambda_.body.result
     assert not isinstance(result, Call | If)
     body = Body(tuple(bindings), fresh.get(result, result))
-    return make_lambda(tuple([fresh[p] for p in lambda_.parameters]), body, lambda_.name, lambda_.span)
+    return rebuilt(lambda_, body, tuple([fresh[p] for p in lambda_.parameters]))
 
 
 # The second walk.
@@ -638,7 +638,7 @@ class _Sweeper:
         self.live: set[Atom] = set()
 
     def top(self, lambda_: Lambda) -> Lambda:
-        return Lambda(lambda_.parameters, self.body(lambda_.body), lambda_.free, lambda_.name, lambda_.span)
+        return with_body(lambda_, self.body(lambda_.body))
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
         if lambda_ in self.keep:
@@ -647,8 +647,8 @@ class _Sweeper:
         body = self.body(lambda_.body)
         if lambda_ in self.reflected:
             self.live.update(lambda_.free)
-            return Lambda(lambda_.parameters, body, lambda_.free, lambda_.name, lambda_.span)
-        return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
+            return with_body(lambda_, body)
+        return rebuilt(lambda_, body)
 
     def body(self, body: Body, is_read: bool = True) -> Body:
         """`is_read`: is the body's result?"""

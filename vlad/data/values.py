@@ -29,6 +29,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, WeakValueDictionary, ref
 
@@ -319,13 +320,25 @@ def closure(code: Code, *environment: Value) -> tuple[Value, ...]:
     return (code, *environment) if len(environment) != 1 else (code, environment[0], None)
 
 
+class Role(Enum):
+    """What the closures of a code are. The values are how the stage `types` shows it."""
+
+    PROCEDURE = ""  # of a program, of the library, or what a transform made of one
+    TAG = "tag"  # an AD value, which wraps another value
+    BACKPROPAGATOR = (
+        "backpropagator"  # what J hands to programs; it wraps the procedure that the reverse transform made
+    )
+
+
 class Code:
     """All that belongs to one lambda expression: the one mutable record, shared by all its closures.
 
     `entry1` … `entry4` take the closure and as many operands (the tuple rule makes the rest; a procedure of another
     number of parameters has adapters there); `native` takes the closure and exactly the parameters. All compile on first
     use, and tier 1 replaces them. `tail` and `forward` are the codes of the transformed lambda, over the same environment,
-    or None until somebody asks. `base` is the code this one was derived from by transforming, or itself.
+    or None until somebody asks. `base` is the code this one was derived from by transforming, or itself; `transforms` are the
+    transforms that were applied, the last one first. (Entries that are written, as those of AD values are, have none.)
+    `backpropagator_of` is that of its lambda. These, and `role`, say what a code is; a name can be anything.
     """
 
     __slots__ = (
@@ -345,7 +358,9 @@ class Code:
         "entry4",
         "tail",
         "forward",
-        "derived",
+        "role",
+        "transforms",
+        "backpropagator_of",
         "make_lambda",
         "closed",
         "__weakref__",
@@ -368,11 +383,23 @@ class Code:
     entry4: Callable[..., Value]
     tail: Code | None
     forward: Code | None
-    derived: str  # '', 'reverse', 'forward', 'tag', 'backpropagator': how its name is told to people
+    role: Role
+    transforms: tuple[str, ...]  # of "reverse" and "forward"
+    backpropagator_of: str | None
     closed: tuple[Value, ...] | None  # the one closure, where the environment is empty
 
+    @property
+    def is_derived(self) -> bool:
+        """Did differentiation make it? Not true of a lambda within what a transform made."""
+        return self.role is not Role.PROCEDURE or self.transforms != ()
+
+    @property
+    def derivation(self) -> str:
+        """The transforms in words, to stand before the name: "forward of reverse of "."""
+        return "".join([f"{transform} of " for transform in self.transforms])
+
     def __repr__(self) -> str:
-        return f"#<code {self.derived} {self.name}>"
+        return f"#<code {self.derivation}{self.name}>"
 
 
 class Global:
@@ -539,13 +566,17 @@ class Primitive:
 
 
 class Backtrace:
-    """A line of an error's backtrace: a procedure as people know it, and where it was."""
+    """A line of an error's backtrace: a procedure as people know it, and where it was. `code`: the facts behind the words, where
+    the line stands for a code."""
 
-    __slots__ = ("procedure", "span")
+    __slots__ = ("procedure", "span", "name", "derivation", "backpropagator_of")
 
-    def __init__(self, procedure: str, span: Span | None) -> None:
+    def __init__(self, procedure: str, span: Span | None, code: Code | None = None) -> None:
         self.procedure = procedure
         self.span = span
+        self.name = procedure if code is None else code.name
+        self.derivation = "" if code is None else code.derivation
+        self.backpropagator_of = None if code is None else code.backpropagator_of
 
     def __str__(self) -> str:
         return f"{self.procedure} at {self.span}" if self.span else self.procedure

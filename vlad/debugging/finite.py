@@ -95,10 +95,9 @@ class Finding:
 
 
 def backtrace_line(entry: Backtrace) -> str:
-    name = entry.procedure
-    if name.endswith(".back"):
-        before, of, last = name.removesuffix(".back").rpartition(" of ")
-        name = f"{before}{of}the backpropagator of {last or 'an anonymous procedure'}"
+    if entry.backpropagator_of is None:
+        return f"  in {entry}"
+    name = f"{entry.derivation}the backpropagator of {entry.backpropagator_of or 'an anonymous procedure'}"
     return f"  in {Backtrace(name, entry.span)}"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from vlad.core.nodes import Constant, GlobalReference, Variable, WrittenName
 from vlad.core.simplify import bound_in
 from vlad.data.source import Span, in_library
-from vlad.data.values import Code, Value, is_procedure, look
+from vlad.data.values import Code, Role, Value, is_procedure, look
 from vlad.data.write import written
 from vlad.debugging.origins import described, root_of
 from vlad.evaluate.emit_python import Emission
@@ -152,7 +152,7 @@ def closed_over(machine: Any, value: Value) -> dict[str, Value]:
     if not is_procedure(value):
         return {}
     code: Code = value[0]
-    if code.derived == "backpropagator":
+    if code.role is Role.BACKPROPAGATOR:
         _, procedure, argument, result, back = value[:5]
         return {"procedure": procedure, "argument": argument, "value": result} | closed_over(machine, back)
     found: dict[str, Value] = {}

@@ -639,7 +639,9 @@ class Emitter:
         if self.indent < DEEPEST_BLOCK or not (body.bindings or type(body.result) is If):
             return body
         arm = Variable("arm")
-        lambda_ = make_lambda((Variable("nothing"),), body, self.code.name)
+        lambda_ = make_lambda(
+            (Variable("nothing"),), body, self.code.name, backpropagator_of=self.code.backpropagator_of
+        )
         return Body((Binding(arm, lambda_),), Call(arm, (Constant(NIL),)))
 
     def arm(self, body: Body, name: str) -> None:

@@ -28,17 +28,17 @@ from vlad.ad.vector_space import (
 from vlad.core.types import Recursion, has_tangents, is_tensor
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor
-from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Value, is_procedure, list_of, look
+from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Role, Value, is_procedure, list_of, look
 from vlad.primitives.arrays import elements
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
 
-# Codes of the system: how each is told to people, the names it is closed over, its lambda; for `with-derivative` also its tail
+# Codes of the system: the role of each, the names it is closed over, its lambda; for `with-derivative` also its tail
 # entry and its forward entry, over the same names.
-CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "identity": ("", "", ("(lambda (x) x)",)),
+CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
+    "identity": (Role.PROCEDURE, "", ("(lambda (x) x)",)),
     "reverse": (
-        "tag",
+        Role.TAG,
         "v",
         (
             """(lambda (x)
@@ -49,7 +49,7 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "backpropagator": (
-        "backpropagator",
+        Role.BACKPROPAGATOR,
         "v x y back",
         (
             """(lambda (s)
@@ -61,7 +61,7 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "forward": (
-        "tag",
+        Role.TAG,
         "v dv",
         (
             """(lambda (x)
@@ -70,12 +70,12 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
                    (make-forward (car both) (cdr both))))""",
         ),
     ),
-    "perturbation": ("tag", "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
-    "sensitivity": ("tag", "v", ("(lambda (x) (sensitize (v (strip-sensitivity x))))",)),
+    "perturbation": (Role.TAG, "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
+    "sensitivity": (Role.TAG, "v", ("(lambda (x) (sensitize (v (strip-sensitivity x))))",)),
     # The user's rules speak of the argument. What f itself is closed over gets its derivative from f's own code. The primal value
     # is that of the whole, not of f alone, so that the rules hold for higher orders, too.
     "with-derivative": (
-        "",
+        Role.PROCEDURE,
         "f forward reverse",
         (
             "(lambda (x) (f x))",

@@ -556,7 +556,7 @@ class AbstractInterpreter:
         """A call; where an operand from `at` on is a tensor of one of several shapes, a call for each, if these are at most so
         many: what is found from its shape is known within. Not of what calls itself: that would be a loop for each shape; nor of
         a way back, in which shapes are those of what it is closed over."""
-        if at == len(operands) or code in self.looping or is_way_back(code):
+        if at == len(operands) or code in self.looping or code.backpropagator_of is not None:
             return self.invoke(code, fields, operands, tail)
         type_ = self.types.canonical(operands[at].type)
         ways = 0
@@ -659,11 +659,6 @@ class AbstractInterpreter:
         except Exception:  # whatever it is, tier 0 says it
             return self.invalid(row.name)
         return self.value(value)
-
-
-def is_way_back(code: Code) -> bool:
-    """Is it a backpropagator?"""
-    return code.name.endswith(".back")
 
 
 def _share_environment(code: Code, other: Code | None) -> bool:

@@ -17,7 +17,7 @@ from vlad.data.devices import is_failure
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library, is_ours
 from vlad.data.tensors import NoCondition
-from vlad.data.values import Backtrace, Code
+from vlad.data.values import Backtrace, Code, Role
 from vlad.evaluate.emit_python import Emission
 from vlad.evaluate.errors.miscounted import Counted, miscounted
 from vlad.evaluate.errors.replay import (
@@ -140,7 +140,7 @@ def _of_rule(machine: Any, error: VladError, frames: Frames) -> VladError:
         error.span = named[0].span
     elif named:
         error.span = _place_of(machine, error, emission, frame, line)
-    if "forward" in emission.code.derived:
+    if "forward" in emission.code.transforms:
         return _of_primal(machine, error, emission, Replay(machine, emission, frame.f_locals), named)
     return error
 
@@ -215,15 +215,14 @@ def _fault(error: Exception) -> VladError:
 
 def tell(code: Code) -> str:
     """A procedure as people know it."""
-    prefix = "" if code.derived in ("tag", "backpropagator") else code.derived
-    return prefix + (code.name or "an anonymous procedure")
+    return code.derivation + (code.name or "an anonymous procedure")
 
 
 def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
     """A line for each procedure; one that calls itself over and over is told once."""
     if len(backtrace) >= LONGEST_BACKTRACE:
         return
-    if code.derived in ("tag", "backpropagator") or not (code.name or code.derived):
+    if code.role is not Role.PROCEDURE or not (code.name or code.transforms):
         return
     if code.name.startswith("%"):  # the library's own helpers
         return
@@ -233,4 +232,4 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
         return
     name = tell(code)
     if not backtrace or backtrace[-1].procedure != name:
-        backtrace.append(Backtrace(name, span))
+        backtrace.append(Backtrace(name, span, code))

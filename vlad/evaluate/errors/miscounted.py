@@ -12,7 +12,7 @@ from typing import Any
 from vlad.core.nodes import Apply, Atom, Binding, Call, Lambda, Variable
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span, in_library
-from vlad.data.values import NIL, Code, look
+from vlad.data.values import NIL, Code, Role, look
 from vlad.data.write import written
 from vlad.evaluate.emit_python import MOST_OPERANDS, Operation
 from vlad.evaluate.errors.replay import Beginning, Frames, Replay, emission_of, span_of
@@ -109,7 +109,7 @@ def _without_arguments(
         return None
     taken = signature(machine, code)
     if (
-        code.derived
+        code.is_derived
         or taken.rest
         or taken.count != 1
         or machine.core_of(code).parameters[0] not in failed.operands
@@ -269,7 +269,7 @@ def _at_adapter(
         if taken_apart and not of_python and written(parts[given - 1], 200) in found.irritants:
             found.reason = f"{taken.text} was given one pair for several parameters, and took it apart"
         return None
-    is_hidden = is_of_library(machine, code) and (not code.base.name or code.derived == "tag")
+    is_hidden = is_of_library(machine, code) and (not code.base.name or code.role is Role.TAG)
     if taken.rest or is_hidden or type(last) is not tuple or written(last, 200) not in found.irritants:
         return None
     of_list = got == 1 and given < code.arity
