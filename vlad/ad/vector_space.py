@@ -432,9 +432,7 @@ def nonconforming(name: str, a: Value, b: Value) -> VladError:
         hint += (
             "; `derivative` is by one number: by many take `gradient`, or `jvp` with a direction like them"
         )
-    return VladError(
-        f"{name}-do-not-conform",
-        f"Arguments to {name} do not conform",
-        hint=hint,
-        irritants=(a, b),
-    )
+    wording = "Arguments to {} do not conform"
+    error = VladError(f"{name}-do-not-conform", wording.format(name), hint=hint, irritants=(a, b), name=name)
+    error.wording = wording
+    return error

@@ -357,7 +357,7 @@ class _Reader:
         cells = self.marked if name.startswith(_TOP) else self.cells
         name = name.removeprefix(_TOP)
         if cells is None:
-            raise VladError("unbound-variable", f"Unbound variable: {name}", syntax.span)
+            raise VladError("unbound-variable", f"Unbound variable: {name}", syntax.span, name=name)
         return GlobalReference(cells(name), syntax.span)
 
     def special(self, name: str, form: Form, scope: Scope, out: list[Binding | Letrec]) -> Rhs:

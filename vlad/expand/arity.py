@@ -110,30 +110,42 @@ def too_few(machine: Any, code: Code, parts: int, given: int, is_end: bool) -> V
     if is_end:  # a list counts as one argument, and () for no argument
         got = given - more if parts > given or got > 1 else 0
     if got < taken.count:
-        return wrong_number(taken, got, NO_PAIR, of_list=is_end and got == 1 and parts > given)
+        return wrong_number(taken, got, no_pair(), of_list=is_end and got == 1 and parts > given)
     hint = f"its parameter list is {taken.text}"  # it is a pattern among the parameters that did not match
+    return no_pair(hint)
+
+
+def no_pair(hint: str | None = None) -> VladError:
+    """What a parameter list takes apart is no pair."""
     return VladError("no-matching-pair", NO_PAIR, hint=hint)
 
 
 def wrong_number(
     signature: Signature,
     got: int,
-    reason: str | None = None,
+    failed: VladError | None = None,
     span: Span | None = None,
     of_list: bool = False,
+    is_placed: bool = False,
 ) -> VladError:
-    """The error that a procedure was given so many arguments. `reason`: what failed by that, in the language's own terms.
-    `of_list`: is the one argument a list, perhaps of as many elements as there are parameters?"""
+    """The error that a procedure was given so many arguments. `failed`: what failed by that, in the language's own terms; it
+    becomes the reason, with its place if `is_placed`. `of_list`: is the one argument a list, perhaps of as many elements as there
+    are parameters?"""
     more = ""
     if of_list:
         more = f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart{_as_one(signature)}"
-    return VladError(
+    error = VladError(
         "wrong-number-of-arguments",
         f"{signature.name} takes {signature.takes} and got {got or 'none'}",
         span,
         hint=f"its parameter list is {signature.text}{more}",
-        reason=reason,
+        name=signature.name,
     )
+    error.expected, error.got, error.told = signature.count, got, (signature.text,)
+    if failed is not None:
+        place = f", at {failed.span}" if is_placed and failed.span is not None else ""
+        error.reason, error.reason_code = f"{failed.message}{place}", failed.code
+    return error
 
 
 def _as_one(signature: Signature) -> str:

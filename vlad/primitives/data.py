@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import Recursion, is_tensor
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import Tensor, holds, same_numbers
 from vlad.data.values import (
     FALSE,
@@ -289,14 +289,14 @@ ROWS: list[Primitive] = [
     Primitive(
         "car", "p",
         "The first part of a pair.\n(car '(1 2 3))  ⇒ 1",
-        value=_part("car", 0, lambda p: invalid("car", "a pair", p)),
+        value=_part("car", 0, lambda p: invalid("car", "a pair", p, of=(Kind.PAIR,))),
         type="pair -> any", forward="(car dp)", reverse={"p": "(cons s zero)"},
         abstract=_abstract_part("car", 0),
     ),
     Primitive(
         "cdr", "p",
         "The second part of a pair.\n(cdr '(1 2 3))  ⇒ (2 3)\n(cdr '(1 . 2))  ⇒ 2",
-        value=_part("cdr", 1, lambda p: invalid("cdr", "a pair", p)),
+        value=_part("cdr", 1, lambda p: invalid("cdr", "a pair", p, of=(Kind.PAIR,))),
         type="pair -> any", forward="(cdr dp)", reverse={"p": "(cons zero s)"},
         abstract=_abstract_part("cdr", 1),
     ),

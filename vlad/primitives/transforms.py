@@ -26,7 +26,7 @@ from vlad.ad.vector_space import (
     zero_tangent,
 )
 from vlad.core.types import Recursion, has_tangents, is_tensor
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unsuitable
 from vlad.data.tensors import Tensor
 from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Role, Value, is_procedure, list_of, look
 from vlad.primitives.arrays import elements
@@ -368,7 +368,11 @@ def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
     message = f"Argument to {operation} is not {article} {kind} value"
     makers = {"perturbation": "perturb", "forward": "bundle", "sensitivity": "sensitize", "reverse": "J"}
     return VladError(
-        "not-tagged", message, hint=f"{kind} values are made by `{makers[kind]}`", irritants=(value,)
+        "not-tagged",
+        message,
+        hint=f"{kind} values are made by `{makers[kind]}`",
+        irritants=(value,),
+        name=operation,
     )
 
 
@@ -478,14 +482,12 @@ def _make_backpropagator(machine: Any, v: Value, x: Value, y: Value, back: Value
 def _with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> Value:
     for procedure in (f, forward, reverse):
         if not is_procedure(procedure) and procedure is not FALSE:
-            raise VladError(
-                "invalid-argument", "Argument to with-derivative is invalid", irritants=(procedure,),
-                hint="(with-derivative f #:forward g #:reverse h), each a procedure",
-            )  # fmt: skip
+            hint = "(with-derivative f #:forward g #:reverse h), each a procedure"
+            raise unsuitable("with-derivative", hint, (procedure,))
     if forward is FALSE and reverse is FALSE:
         raise VladError(
             "invalid-argument", "Argument to with-derivative is invalid: no rule is given",
-            hint="give #:forward, (x . dx) to dy, or #:reverse, x to (y . backpropagator), or both",
+            hint="give #:forward, (x . dx) to dy, or #:reverse, x to (y . backpropagator), or both", name="with-derivative",
         )  # fmt: skip
     return (machine.codes["with-derivative"], f, forward, reverse)
 
@@ -511,7 +513,7 @@ def _with_environment(f: Value, values: Value) -> Value:
     if len(found) != held:
         raise VladError(
             "wrong-shape", f"Environment given to with-environment does not fit: {len(found)} values",
-            hint=f"the procedure is closed over {held}", irritants=(f,),
+            hint=f"the procedure is closed over {held}", irritants=(f,), name="with-environment",
         )  # fmt: skip
     return rebuilt(head_of(procedure), found, procedure) if held else procedure
 

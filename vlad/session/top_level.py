@@ -332,7 +332,13 @@ class TopLevel:
 def _exported(module: Module, name: str, span: Span) -> Value:
     cell = module.cells.get(name)
     if cell is None or not hasattr(cell, "value"):
-        raise VladError("unbound-variable", f"Unbound variable: {name}", span, hint="the module exports it")
+        raise VladError(
+            "unbound-variable",
+            f"Unbound variable: {name}",
+            span,
+            hint="the module exports it",
+            name=name,
+        )
     return cell.value
 
 

@@ -160,7 +160,7 @@ class AbstractInterpreter:
         """The value of a body in tail position."""
         return value
 
-    def fail(self, what: str, about: Failure = Failure.OTHER) -> Result:
+    def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
         """This operation always ends in an error: nothing follows."""
         return None
 
@@ -362,7 +362,7 @@ class AbstractInterpreter:
         if is_variable:
             return self.load(atom.cell)
         if not hasattr(atom.cell, "value"):
-            return self.fail(f"{UNBOUND}{atom.cell.name}", Failure.UNBOUND)
+            return self.fail(f"{UNBOUND}{atom.cell.name}", Failure.UNBOUND, atom.cell.name)
         self.relied_on(atom.cell)
         return self.value(atom.cell.value)
 

@@ -302,8 +302,8 @@ class Specializer(AbstractInterpreter):
         self.block.statements.append(Effect(what, slots, leaves, text, self.span))
         return self.unspecified if answer is None else Known(answer, slots)
 
-    def fail(self, what: str, about: Failure = Failure.OTHER) -> Result:
-        return self._end(Fail(what, self.span, about))
+    def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
+        return self._end(Fail(what, self.span, about, name))
 
     # Values.
 

@@ -261,11 +261,12 @@ class Failure(Enum):
 @final
 @dataclass(slots=True, eq=False)
 class Fail:
-    """An error of the program, which tier 0 will explain."""
+    """An error of the program, which tier 0 will explain. `name`: of what has no definition."""
 
     what: str
     span: Span | None
     about: Failure = Failure.OTHER
+    name: str | None = None
 
 
 @final

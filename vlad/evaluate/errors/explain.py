@@ -31,7 +31,7 @@ from vlad.evaluate.errors.replay import (
 )
 from vlad.evaluate.errors.tail_calls import Arrival, lost_call
 from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
-from vlad.expand.arity import NO_PAIR
+from vlad.expand.arity import no_pair
 
 LONGEST_BACKTRACE = 12
 # The host's functions that a program writes and reads by: what they raise is theirs.
@@ -110,7 +110,7 @@ def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
     frame, line = frames[-1]
     emission = emission_of(frame)
     if emission is None:  # an adapter
-        return VladError("no-matching-pair", NO_PAIR)
+        return no_pair()
     if isinstance(error, NoCondition):
         return VladError(
             "not-a-condition",
@@ -130,11 +130,10 @@ def _of_rule(machine: Any, error: VladError, frames: Frames) -> VladError:
     if emission is None or type(error) is not VladError or error.span is not None:
         return error
     frame, line = frames[-1]
-    words = error.message.split()
     named = [
         rhs
         for _, rhs in emission.sites.get(line, [])
-        if isinstance(rhs, Apply) and rhs.span is not None and rhs.primitive.name in words
+        if isinstance(rhs, Apply) and rhs.span is not None and rhs.primitive.name == error.name
     ]
     if len({rhs.span for rhs in named}) == 1:
         error.span = named[0].span

@@ -59,7 +59,7 @@ def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
 
 
 def unbound(cell: Global, span: Span | None) -> VladError:
-    return VladError("unbound-variable", f"Unbound variable: {cell.name}", span)
+    return VladError("unbound-variable", f"Unbound variable: {cell.name}", span, name=cell.name)
 
 
 def _is_quick(row: Primitive) -> bool:
