@@ -22,11 +22,13 @@ from dataclasses import dataclass, replace
 from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules, needs_shapes
 from vlad.core.names import free_in_body, make_lambda
 from vlad.core.nodes import (
+    RESULT,
     Apply,
     Atom,
     Binding,
     Body,
     Call,
+    DerivedName,
     Field,
     If,
     Lambda,
@@ -76,7 +78,7 @@ class Sensitivities:
 
     def add(self, to: Atom, contribution: Atom | None, span: Span | None = None) -> None:
         if type(to) is Variable and contribution is not None and contribution is not KNOWN_ZERO:
-            name = to.name + ".sensitivity"
+            name = DerivedName(to.name, ".sensitivity")
             total = self.rules.sum(self.builder, self._of.get(to), contribution, name, span)
             assert total is not None
             self._of[to] = total
@@ -213,7 +215,7 @@ class _Reverse:
             kappa = forward.bind(back, "back")
             entry = forward.apply("entry", self.basis.tail_entry, result.operator, span=result.span)
             return Call(entry, (kappa, *result.operands), result.span)
-        seed = Variable("result.sensitivity")
+        seed = Variable(DerivedName(RESULT, ".sensitivity"))
         back = self._backpropagator((seed,), (result,), steps, finish, None)
         return forward.apply("both", self.basis.cons, result, forward.bind(back, "back"))
 
@@ -222,7 +224,7 @@ class _Reverse:
     ) -> tuple[list[Step], Finish]:
         """One procedure for the reverse part of what precedes a branch, called at the end of each leaf's."""
         live = tuple(dict.fromkeys(free_in_body(branch.consequent) + free_in_body(branch.alternative)))
-        seeds = tuple([Variable(v.name + ".sensitivity") for v in live]) or (Variable("nothing"),)
+        seeds = tuple([Variable(DerivedName(v.name, ".sensitivity")) for v in live]) or (Variable("nothing"),)
         joined = forward.bind(self._backpropagator(seeds, live, steps, finish, branch.span), "join")
 
         def call_joined(sensitivities: Sensitivities) -> Result:

@@ -104,3 +104,8 @@ def is_ours(span: Span) -> bool:
 def in_stdlib(span: Span) -> bool:
     """Is it a place that people can look up?"""
     return span.source.name.startswith("stdlib/")
+
+
+def is_internal(name: str) -> bool:
+    """Is it, in the library, the name of a helper, which is for the library alone? A program may name things so, too."""
+    return name.startswith("%")

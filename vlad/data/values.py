@@ -478,6 +478,7 @@ class Primitive:
     array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)
     rows        of a row that is made when a program runs (host.py) and has texts of its own: the rows, by name, that they know
                 besides the table's
+    display_name  the name in messages, where that is another: two functions of Python with one name are two rows
     """
 
     __slots__ = (
@@ -505,6 +506,7 @@ class Primitive:
         "abstract",
         "array",
         "rows",
+        "display_name",
         "__weakref__",
     )
 
@@ -534,6 +536,7 @@ class Primitive:
         abstract: Callable[..., Any] | None = None,
         array: str = "",
         rows: Mapping[str, Primitive] | None = None,
+        display_name: str = "",
     ) -> None:
         if (partials is None) == (not forward or reverse is None):
             raise ValueError(f"{name}: state either partials, or both forward and reverse")
@@ -560,6 +563,7 @@ class Primitive:
         self.abstract = abstract
         self.array = array
         self.rows = rows or {}
+        self.display_name = display_name or name
 
     def __repr__(self) -> str:
         return f"#<primitive {self.name}>"

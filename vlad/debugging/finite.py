@@ -123,12 +123,12 @@ class Finder:
             answer = rule(*operands)
             if type(answer) is float:
                 if answer - answer != 0.0:
-                    self.look(place, row.name, operands, answer)
+                    self.look(place, row.display_name, operands, answer)
             elif type(answer) is Tensor:
                 if answer.is_real and not answer.is_sum and not all_finite(answer):
-                    self.look(place, row.name, operands, answer)
+                    self.look(place, row.display_name, operands, answer)
             elif type(answer) is tuple and len(answer) == 2 and kind_within(answer, MOST_NEW_PARTS):
-                self.look(place, row.name, operands, answer)
+                self.look(place, row.display_name, operands, answer)
             return answer
 
         return observed
@@ -156,11 +156,8 @@ class Finder:
         if kind in self.seen or (not made and (kind == "infinity" or self.seen)):
             return
         self.seen.add(kind)
-        name = (
-            primitive if primitive in self.machine.table else primitive.partition(":")[0]
-        )  # host.py numbers its rows
         shown = [operand_text(operand, index, answer) for operand in operands]
-        finding = Finding(kind, made, name, shown, real_text(number), index)
+        finding = Finding(kind, made, primitive, shown, real_text(number), index)
         self.place(finding, place)
         self.found(finding)
 

@@ -43,7 +43,8 @@ class SystemProcedures:
         text = _by_place(row, {**row.keywords, **named})
         value = self._with_names.get(text)
         if value is None:
-            arity = text[: text.index(")")].count(" ")
+            by_place = len(row.operands) - len(row.keywords)
+            arity = by_place + sum([each is UNSPECIFIED for each in {**row.keywords, **named}.values()])
             value = self._with_names[text] = self.procedure(text, row.name, arity)
         return value
 

@@ -66,9 +66,7 @@ def signature(machine: Any, code: Code) -> Signature:
 
 def of_row(row: Primitive) -> Signature:
     """Of a primitive: what has a name of its own may be left out."""
-    name = (
-        row.name.partition(":")[0] or row.name
-    )  # a row that is made of a Python function has a number behind
+    name = row.display_name
     names = list(row.operands[: len(row.operands) - len(row.keywords)])
     if names == ["nothing"]:
         return _signature(name, [])

@@ -58,7 +58,7 @@ def function_row(function: Function, apply: ApplyProcedure) -> Primitive:
     return refusing_row(
         f"{name}:{next(SERIAL)}", len(parameters) if parameters else 1, doc_of(function),
         call if parameters else of_chain(call, name, parameters), message, hint, effect=True,
-        abstract=left_out(f"the Python function {name} is"),
+        abstract=left_out(f"the Python function {name} is"), display_name=name,
     )  # fmt: skip
 
 

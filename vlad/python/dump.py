@@ -259,7 +259,7 @@ class _Survey:
 
     def _row(self, row: Primitive, whence: Whence) -> None:
         if self.session.machine.table.get(row.name) is not row:
-            raise _cannot_save(f"the Python function {row.name.partition(':')[0]}", _held(whence))
+            raise _cannot_save(f"the Python function {row.display_name}", _held(whence))
         self.rows.add(row.name)
 
     def _note_group(self, rhs: Rhs | Result | Letrec) -> None:

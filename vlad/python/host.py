@@ -104,7 +104,7 @@ class _Maker:
         rows: dict[str, Primitive] = {}
         row = Primitive(
             f"{name}:{next(SERIAL)}", " ".join(primitive.operands), doc_of(primitive.function), value=value,
-            type=PrimitiveType(kinds, "number"), partials={}, rows=rows,
+            type=PrimitiveType(kinds, "number"), partials={}, rows=rows, display_name=name,
         )  # fmt: skip
         rows[row.name] = row
         if name not in self.machine.table:  # whose rows are what texts mean first

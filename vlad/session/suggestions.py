@@ -7,7 +7,7 @@ top_level.py for whatever is evaluated, by session.py for calls, and by programs
 from __future__ import annotations
 
 from vlad.data.errors import VladError
-from vlad.data.source import Span, in_library, in_stdlib
+from vlad.data.source import Span, in_library, in_stdlib, is_internal
 from vlad.data.values import NIL, Backtrace, is_procedure, look
 from vlad.evaluate.machine import Machine
 from vlad.expand.arity import Signature, signature
@@ -23,7 +23,7 @@ def known_names(module: Module, library: Library) -> set[str]:
     """Every name that a program may use in a module."""
     rows = {name for name, row in TABLE.items() if not row.hidden}
     defined = {name for name, cell in module.cells.items() if hasattr(cell, "value")}
-    public = {name for name in library.names() if not name.startswith("%")}
+    public = {name for name in library.names() if not is_internal(name)}
     return rows | set(PROCEDURES) | public | {"J"} | defined
 
 

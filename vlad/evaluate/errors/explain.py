@@ -15,7 +15,7 @@ from vlad.control.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Binding, Body, If, Variable
 from vlad.data.devices import is_failure
 from vlad.data.errors import VladError
-from vlad.data.source import Span, in_library, is_ours
+from vlad.data.source import Span, in_library, is_internal, is_ours
 from vlad.data.tensors import NoCondition
 from vlad.data.values import Backtrace, Code, Role
 from vlad.evaluate.emit_python import Emission
@@ -29,13 +29,11 @@ from vlad.evaluate.errors.replay import (
     emitted_frames,
     span_of,
 )
-from vlad.evaluate.errors.tail_calls import Arrival, lost_call
+from vlad.evaluate.errors.tail_calls import Arrival, is_of_library, lost_call
 from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
 from vlad.expand.arity import no_pair
 
 LONGEST_BACKTRACE = 12
-# The host's functions that a program writes and reads by: what they raise is theirs.
-HANDS = ("Machine._counting_writer.<locals>.counted", "Machine.read_word")
 
 
 def explained(machine: Any, error: Exception, beginning: Beginning | None = None) -> VladError:
@@ -105,7 +103,7 @@ def _add_lost_call(machine: Any, found: VladError, beginning: Beginning | None, 
 def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
     if not frames:
         raise error
-    if isinstance(error, FAULTS) and _is_of_host(error.__traceback__):
+    if isinstance(error, FAULTS) and _is_of_host(machine, error.__traceback__):
         raise error
     frame, line = frames[-1]
     emission = emission_of(frame)
@@ -194,9 +192,11 @@ def _before(body: Body, place: Apply) -> dict[Variable, Apply] | None:
     return None
 
 
-def _is_of_host(traceback: TracebackType | None) -> bool:
+def _is_of_host(machine: Any, traceback: TracebackType | None) -> bool:
+    """Did it come out of the host's functions that a program writes and reads by? What they raise is theirs."""
+    hands = (machine.write.__code__, machine.read_word.__code__)
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_qualname in HANDS:
+        if traceback.tb_frame.f_code in hands:
             return True
         traceback = traceback.tb_next
     return False
@@ -223,7 +223,7 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
         return
     if code.role is not Role.PROCEDURE or not (code.name or code.transforms):
         return
-    if code.name.startswith("%"):  # the library's own helpers
+    if is_internal(code.name) and is_of_library(code.machine, code):
         return
     if span is None and getattr(code.lambda_, "span", None) is None:  # a primitive, which the message names
         return

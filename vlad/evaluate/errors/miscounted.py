@@ -243,7 +243,7 @@ def _at_adapter(
     native = operands["native"]
     code: Code = native.__globals__["FAMILY"].emissions[native.__name__].code
     taken = signature(machine, code)
-    given = int(frame.f_code.co_name[-1:])
+    given = frame.f_code.co_argcount - 1  # the closure comes first
     parts = [operands[f"x{i}"] for i in range(max(given, code.arity)) if f"x{i}" in operands]
     more = code.arity - code.base.arity  # parameters of derivatives come first
     arrival = Arrival(code, given)
