@@ -117,9 +117,12 @@ def start(combine: str, kind: str) -> float:
     return -most if combine == "max" else most - 1
 
 
+WHOLE = frozenset({"int64", "int32"})
+
+
 def is_whole(kind: str) -> bool:
     """Are these integers?"""
-    return kind.startswith("int")
+    return kind in WHOLE
 
 
 def words(size: int, kind: str) -> int:

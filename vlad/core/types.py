@@ -488,7 +488,7 @@ def is_tensor(type_: Type) -> bool:
 
 
 def is_of_reals(kind: str) -> bool:
-    return kind.startswith("float")
+    return kind in ("float64", "float32")
 
 
 def has_tangents(tensor: Type) -> bool:

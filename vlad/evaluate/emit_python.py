@@ -104,6 +104,8 @@ class Template:
         self.pieces = _cut(row.python, row.operands)
         named = [piece for piece in self.pieces if piece in row.operands]
         self.once = len(set(named)) == len(named)
+        self.tests_identity = "is" in self.pieces  # of objects, so it is handed TRUE, not True
+        self.is_chain = self.pieces.count("<") > 1  # of comparisons
 
     @classmethod
     def of(cls, row: Primitive) -> Template:
@@ -467,12 +469,12 @@ class Emitter:
             actual = [self.text(operand) for operand in rhs.operands]
         else:
             actual = [self.name(operand) for operand in rhs.operands]
-        if " is " in row.python:
+        if template.tests_identity:
             actual = [self.object(*pair) for pair in zip(rhs.operands, actual, strict=True)]
         text = value = template.fill(dict(zip(row.operands, actual, strict=True)))
         is_test = answers_boolean(row)
         # a chain of comparisons is no operator, so it does not go through tensors
-        is_chain = bool(row.array) and row.python.count("<") > 1
+        is_chain = bool(row.array) and template.is_chain
         general = f"{self.function_of(row)}({', '.join(actual)})" if guarded or is_chain else ""
         if is_test:
             value = (

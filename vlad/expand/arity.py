@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vlad.core.nodes import WrittenName
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import Code, Primitive, Value, look
@@ -61,14 +62,15 @@ def signature(machine: Any, code: Code) -> Signature:
     if isinstance(lambda_.span, ProcedureSpan):
         return as_written(lambda_.span)
     names = [parameter.name for parameter in lambda_.parameters]
-    return _signature(code.base.name, [] if names == ["nothing"] else names)
+    has_none = names == ["nothing"] and not isinstance(names[0], WrittenName)  # its argument, which is ()
+    return _signature(code.base.name, [] if has_none else names)
 
 
 def of_row(row: Primitive) -> Signature:
     """Of a primitive: what has a name of its own may be left out."""
     name = row.display_name
     names = list(row.operands[: len(row.operands) - len(row.keywords)])
-    if names == ["nothing"]:
+    if row.type.parameters == ("null",):
         return _signature(name, [])
     if row.variadic:
         return Signature(name, f"({name} {names[0]} …)", (names[0],), True)

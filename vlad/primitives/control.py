@@ -158,10 +158,9 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
             )
         if is_tensor(x.type):
             before, after = tensor_marks(dtype_name(x.type.of.kind))
-            text = f"{x.type.of.kind} {' '.join(map(str, x.type.of.shape))}"
             return (
                 w.effect("text", text=before)
-                and w.effect("tensor", [x], text)
+                and w.effect("tensor", [x], x.type.of.kind, shape=x.type.of.shape)
                 and w.effect("text", text=after)
             )
         return w.effect("text", text=atom_text(x.type.of, quoting))

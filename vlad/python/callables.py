@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.names import make_lambda
-from vlad.core.nodes import Apply, Binding, Body, Variable
+from vlad.core.nodes import Apply, Binding, Body, Variable, WrittenName
 from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.tensors import Tensor, is_array, shape_text
 from vlad.data.values import NIL, Primitive, PrimitiveType, String, Value, is_pair, look
@@ -69,7 +69,9 @@ def doc_of(function: Function) -> str:
 def shown_parameters(function: Function) -> tuple[str, ...]:
     """What people are told: one name where there are as many arguments as there are."""
     parameters = parameters_of(function)
-    return ("arguments",) if parameters is None else parameters or ("nothing",)
+    if parameters is None:
+        return ("arguments",)
+    return tuple(map(WrittenName, parameters)) or ("nothing",)
 
 
 def refusing_row(

@@ -204,7 +204,12 @@ class AbstractInterpreter:
         raise NotImplementedError
 
     def effect(
-        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+        self,
+        what: str,
+        operands: Sequence[Known] = (),
+        text: str = "",
+        answer: Type | None = None,
+        shape: tuple[int, ...] | None = None,
     ) -> Result:
         """Do something to the outside: put a "text", "real", "boolean" or "tensor" into the line that "out" sends off; read a
         real ("in"), or a "file", in which something of the type is found. `what` names it."""

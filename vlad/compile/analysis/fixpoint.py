@@ -429,6 +429,11 @@ class Analysis(AbstractInterpreter):
                 self._mark(reader)
 
     def effect(
-        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+        self,
+        what: str,
+        operands: Sequence[Known] = (),
+        text: str = "",
+        answer: Type | None = None,
+        shape: tuple[int, ...] | None = None,
     ) -> Result:
         return self.unspecified if answer is None else Known(answer)

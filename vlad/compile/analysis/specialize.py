@@ -294,12 +294,17 @@ class Specializer(AbstractInterpreter):
         self.block.statements.append(Store(cell, self.coerced(value, type_)))
 
     def effect(
-        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+        self,
+        what: str,
+        operands: Sequence[Known] = (),
+        text: str = "",
+        answer: Type | None = None,
+        shape: tuple[int, ...] | None = None,
     ) -> Result:
         kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d", "tensor": "p"}
         leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
         slots = self._slots(answer, self._name())
-        self.block.statements.append(Effect(what, slots, leaves, text, self.span))
+        self.block.statements.append(Effect(what, slots, leaves, text, self.span, shape))
         return self.unspecified if answer is None else Known(answer, slots)
 
     def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:

@@ -107,7 +107,10 @@ class _Printer:
                 callee = function_name(statement.function)
                 return self.binding(statement.slots, ["call", callee, *self.leaves(statement.operands)])
             case Effect():
-                text = [_quoted(statement.text)] if statement.text else []
+                described = statement.text
+                if statement.shape is not None:
+                    described += f" {' '.join(map(str, statement.shape))}"
+                text = [_quoted(described)] if described else []
                 return self.binding(
                     statement.slots, ["effect", statement.what, *text, *self.leaves(statement.operands)]
                 )
