@@ -17,7 +17,7 @@ from vlad.data.source import Span, in_library
 from vlad.data.values import Code, Role, Value, is_procedure, look
 from vlad.data.write import written
 from vlad.debugging.origins import described, root_of
-from vlad.evaluate.emit_python import Emission
+from vlad.evaluate.emit_python import Emission, is_emitted
 from vlad.evaluate.errors.replay import Frames, Replay, emission_of, span_of
 
 MOST_FRAMES = 1000  # that are gathered, of a very deep stack the innermost
@@ -35,7 +35,7 @@ def active_frames(frame: FrameType | None, most: int = MOST_FRAMES) -> Frames:
     """The frames of emitted code that are active, outermost first; of a very deep stack the innermost."""
     frames: Frames = []
     while frame is not None and len(frames) < most:
-        if frame.f_code.co_filename in ("<vlad>", "<vlad adapter>"):
+        if is_emitted(frame):
             frames.append((frame, frame.f_lineno))
         frame = frame.f_back
     return frames[::-1]

@@ -18,6 +18,7 @@ The file is long because it is one dispatch over the nodes of core.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -47,12 +48,26 @@ DEEPEST_BLOCK = 60  # Python allows 100
 Operation = tuple[Variable | None, Rhs]  # what a line computes, for the explanation of its errors
 
 
+_MARK = object()
+
+
+def marked() -> dict[str, Any]:
+    """The globals by which emitted functions and adapters are known; nothing else has them."""
+    return {"EMITTED": _MARK}
+
+
+def is_emitted(frame: FrameType) -> bool:
+    """Is it the frame of an emitted function or of an adapter (entries.py)?"""
+    return frame.f_globals.get("EMITTED") is _MARK
+
+
 class Family:
     """What the codes of one top-level form share: the Python globals of their functions, and the codes themselves."""
 
     def __init__(self, machine: Any, shared: dict[str, Any]) -> None:
         self.machine = machine
         self.names: dict[str, Any] = dict(shared)
+        self.names |= marked()
         self.names["FAMILY"] = self
         self.codes: dict[Lambda, Code] = {}
         self.emissions: dict[str, Emission] = {}
@@ -61,6 +76,7 @@ class Family:
     def close(self) -> None:
         """Let go of everything: functions and their globals know each other."""
         self.names.clear()
+        self.names |= marked()  # what is active stays known as emitted
         self.codes.clear()
         self.emissions.clear()
 

@@ -53,6 +53,22 @@ class Signature:
         return f"{'at least ' if self.rest else ''}{self.count} argument{'s' if self.count > 1 else ''}"
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How a procedure of the library is called, as the first line of its doc comment has it: that text, how many operands stand
+    in it by place; may the last of them stand for several?"""
+
+    text: str
+    count: int
+    takes_more: bool
+
+
+def usage(text: str) -> Usage:
+    """The one reader of that line."""
+    by_place = text.partition(" #:")[0]
+    return Usage(text, by_place.count(" "), "…" in text or "..." in text or " . " in text)
+
+
 def signature(machine: Any, code: Code) -> Signature:
     """Of a procedure, or of the one that a derivative was made from."""
     row = code.base.primitive

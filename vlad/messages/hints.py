@@ -16,7 +16,7 @@ from vlad.data.source import Source, Span, in_library, in_stdlib
 from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Value, look
 from vlad.data.write import written
-from vlad.expand.arity import FOR_TENSORS, Signature, takes_lists, wrong_number
+from vlad.expand.arity import FOR_TENSORS, Signature, Usage, takes_lists, wrong_number
 from vlad.messages.other_languages import told
 from vlad.messages.spelling import suggestion
 from vlad.reader.lexer import tokens
@@ -25,6 +25,7 @@ from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
 NOTHING = "define it, or import the module that does"
 OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 LONGEST_SHOWN = 40
+DERIVATIVES = frozenset(["derivative", "derivative-F", "derivative-R"])
 OF_STRINGS = {"=": "equal?", "+": "string-append"}
 LONGEST_LIST = 1000  # that somebody walks to the end to say what it is
 MORE = {"apply": " with a list; where x holds a pair of arguments, `(f x)` calls f with both"}
@@ -208,7 +209,7 @@ def _short(text: str) -> str:
 def tell_number(
     error: VladError,
     signature_of: Callable[[str], Signature | None],
-    call_of: Callable[[str], str | None],
+    usage_of: Callable[[str], Usage | None],
 ) -> bool:
     """Say of a procedure of the library, or a primitive, that it was called with another number of arguments than it takes, where
     that is why the call failed. By the tuple rule the last one stood for all that were left, or those too many for one, and what
@@ -231,7 +232,7 @@ def tell_number(
         return False
     if count > taken.count:
         is_of_another = error.irritants in [[operand.span.text] for operand in operands[: taken.count - 1]]
-        if is_of_another or _takes_more(call_of(name)) or error.code == "user-error":
+        if is_of_another or _takes_more(usage_of(name)) or error.code == "user-error":
             return False
     if _is_local(span, name):
         return False
@@ -253,9 +254,9 @@ def tell_number(
     return True
 
 
-def _takes_more(call: str | None) -> bool:
-    """May the last parameter stand for several, as the doc comment tells? Primitives know it themselves."""
-    return call is None or "…" in call or "..." in call or " . " in call
+def _takes_more(usage: Usage | None) -> bool:
+    """May the last parameter stand for several? Primitives know it themselves."""
+    return usage is None or usage.takes_more
 
 
 def _by_place(form: Form) -> list[Syntax]:
@@ -289,15 +290,16 @@ def _is_definition(item: Syntax) -> bool:
     return isinstance(head, Name) and head.symbol.name == "define"
 
 
-def show_call(error: VladError, call_of: Callable[[str], str | None], is_counted: bool) -> None:
+def show_call(error: VladError, usage_of: Callable[[str], Usage | None], is_counted: bool) -> None:
     """Where something inside a procedure of the library went wrong, say how that procedure is called: its operands may stand
-    in another order, or be others. `call_of` knows that of the names of the library. `is_counted`: has their number been told?"""
-    _show_way_for_tensors(error, call_of)
+    in another order, or be others. `usage_of` knows that of the names of the library. `is_counted`: has their number been told?
+    """
+    _show_way_for_tensors(error, usage_of)
     if error.span is None or error.code not in UNSUITED:
         return
     if error.is_of_list and error.span.text.startswith("(list "):
         return  # it is the pattern, and no call
-    miscounted = None if is_counted else _miscounted(error.span, call_of)
+    miscounted = None if is_counted else _miscounted(error.span, usage_of)
     if miscounted is not None:
         error.add_hint(miscounted)
         return
@@ -309,17 +311,17 @@ def show_call(error: VladError, call_of: Callable[[str], str | None], is_counted
     if form is None or not isinstance(form.items[0], Name):
         return
     name = form.items[0].symbol.name
-    call = call_of(name)
-    if call is not None:
-        error.add_hint(f"{name} is called as `{call}`{MORE.get(name, '')}", piece=call)
+    usage = usage_of(name)
+    if usage is not None:
+        error.add_hint(f"{name} is called as `{usage.text}`{MORE.get(name, '')}", piece=usage.text)
 
 
-def _show_way_for_tensors(error: VladError, call_of: Callable[[str], str | None]) -> None:
+def _show_way_for_tensors(error: VladError, usage_of: Callable[[str], Usage | None]) -> None:
     """Where `sort` was given a tensor, or nothing else, which will have been one."""
     name = error.name
     way = None if name is None else FOR_TENSORS.get(name)
     may_be = Kind.TENSOR in error.kinds or error.got == 1
-    if way is not None and name is not None and may_be and call_of(name) is not None:
+    if way is not None and name is not None and may_be and usage_of(name) is not None:
         error.add_hint(way, piece=way)
 
 
@@ -328,18 +330,18 @@ def _is_derivative_of_several(form: Form, error: VladError) -> bool:
     head = form.items[0]
     derivative = head.items[0] if isinstance(head, Form) and head.items else None
     is_one = error.got == 1 and error.expected != 1
-    return is_one and isinstance(derivative, Name) and derivative.symbol.name.startswith("derivative")
+    return is_one and isinstance(derivative, Name) and derivative.symbol.name in DERIVATIVES
 
 
-def _miscounted(span: Span, call_of: Callable[[str], str | None]) -> str | None:
+def _miscounted(span: Span, usage_of: Callable[[str], Usage | None]) -> str | None:
     """A hint for `(argmin f '(1 2))`: by the tuple rule the list stands for the two arguments that are left; or for one too many,
     when the last parameter stands for all that are left."""
     for form in reversed(list(_around(span))):
         head, *operands = form.items
-        call = call_of(head.symbol.name) if isinstance(head, Name) and operands else None
-        if call is None or form.tail is not None or _takes_more(call):
+        usage = usage_of(head.symbol.name) if isinstance(head, Name) and operands else None
+        if usage is None or form.tail is not None or usage.takes_more:
             continue
-        taken = call.partition(" #:")[0].count(" ")
+        call, taken = usage.text, usage.count
         if len(operands) > taken > 1 and not any(isinstance(operand, Keyword) for operand in operands):
             last = f"the last {len(operands) - taken + 1}"
             return f"`{call}` has {taken} arguments; {len(operands)} are here, of which {last} come as one"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 
 from vlad.data.source import Origin, Source
+from vlad.expand.arity import Usage, usage
 
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 Place = tuple[str, int, int]  # a file, and the extent of a definition in it
@@ -57,11 +58,11 @@ class Library:
         lines = "\n" * text.count("\n", 0, start)
         return Source(f"stdlib/{file}", lines + text[start:end], Origin.LIBRARY)
 
-    def call(self, name: str) -> str | None:
+    def usage(self, name: str) -> Usage | None:
         """How a procedure is called: the first line of its doc comment."""
         source = self.definition(name)
         first = "" if source is None else source.text.lstrip("\n").partition("\n")[0]
-        return first.removeprefix(";;; ") if first.startswith(";;; (") else None
+        return usage(first.removeprefix(";;; ")) if first.startswith(";;; (") else None
 
 
 def _definitions(file: str, text: str) -> dict[str, Place]:

@@ -12,7 +12,7 @@ from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import Global, Primitive, Value, is_procedure
-from vlad.evaluate.emit_python import Emission, Operation
+from vlad.evaluate.emit_python import Emission, Operation, is_emitted
 from vlad.messages.hints import way_into
 from vlad.primitives.numbers import invalid
 
@@ -31,7 +31,7 @@ def emitted_frames(traceback: TracebackType | None) -> Frames:
     """Frames of emitted code and adapters, outermost first; of a very deep stack the two ends."""
     frames: Frames = []
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename in ("<vlad>", "<vlad adapter>"):
+        if is_emitted(traceback.tb_frame):
             frames.append((traceback.tb_frame, traceback.tb_lineno))
             if len(frames) > 4000:
                 del frames[1000:2000]
