@@ -14,7 +14,7 @@ from vlad.data.devices import name_of
 from vlad.data.source import Span, in_library
 from vlad.data.tensors import Tensor, dtype_name, kind_name, on_host
 from vlad.data.values import UNSPECIFIED, Role, Value, is_procedure, look
-from vlad.data.write import entry_text, tensor_marks, written
+from vlad.data.write import entry_text, procedure_pieces, tensor_marks, written
 from vlad.expand.arity import signature
 
 NARROWEST = 20  # columns that are always taken to be there
@@ -48,7 +48,7 @@ class _Layout:
         value = look(value)
         flat = written(value, room)
         if len(flat) <= room and not flat.endswith("…"):
-            if "(lambda (" not in flat:
+            if not _shows_lambda(value):
                 return flat
             if type(value) is not tuple or len(value) != 2:
                 return anonymous(value, flat, room)
@@ -114,6 +114,21 @@ class _Layout:
 
 def cut(text: str, room: int) -> str:
     return text if len(text) <= room else text[: room - 1].rstrip("…") + "…"
+
+
+def _shows_lambda(value: Value) -> bool:
+    """Is a procedure without a name in the text of a value, which is short?"""
+    work = [value]
+    while work:
+        part = look(work.pop())
+        if type(part) is tuple and len(part) == 2:
+            work += part
+        elif is_procedure(part):
+            code = part[0]
+            if not (code.name or code.is_derived):
+                return True
+            work += [part[piece] for piece in procedure_pieces(code) if type(piece) is int]
+    return False
 
 
 def anonymous(value: Value, text: str, room: int) -> str:

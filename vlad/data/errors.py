@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any
 
@@ -145,18 +145,24 @@ class WrongOption(VladError, ValueError):
 
 def show(error: VladError) -> str:
     """The error as people read it: position and message, excerpt, the values, hint, reason, backtrace."""
-    lines = [f"{error.span}: Error: {error.message}" if error.span else f"Error: {error.message}"]
+    return "\n".join([text for _, text in parts(error)])
+
+
+def parts(error: VladError) -> Iterator[tuple[str, str]]:
+    """What `show` is made of, each with what it is: "message", "place", "value", "hint", "reason" or "backtrace"."""
+    yield "message", f"{error.span}: Error: {error.message}" if error.span else f"Error: {error.message}"
     if error.span:
-        lines.append(error.span.excerpt())
+        yield "place", error.span.excerpt()
         use = getattr(error.span, "use", None)
         if use is not None:
-            lines.append(f"  in the expansion of the macro used at {use}")
-    lines += [f"  value: {text}" for text in error.irritants]
+            yield "place", f"  in the expansion of the macro used at {use}"
+    for text in error.irritants:
+        yield "value", f"  value: {text}"
     if error.hint:
-        lines.append(f"  hint: {error.hint}")
+        yield "hint", f"  hint: {error.hint}"
     if error.reason:
         # the words of a pattern that did not match say nothing to who does not know that arguments are one
         more = f" (`vlad doc {error.code}`)" if error.reason_code in OF_TUPLES else ""
-        lines.append(f"  noticed as{more}: {error.reason}")
-    lines += [f"  in {entry}" for entry in error.backtrace]
-    return "\n".join(lines)
+        yield "reason", f"  noticed as{more}: {error.reason}"
+    for entry in error.backtrace:
+        yield "backtrace", f"  in {entry}"
