@@ -29,7 +29,7 @@ from vlad.evaluate.errors.replay import (
     emitted_frames,
     span_of,
 )
-from vlad.evaluate.errors.tail_calls import Arrival, is_of_library, lost_call
+from vlad.evaluate.errors.tail_calls import Arrival, lost_call
 from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
 from vlad.expand.arity import no_pair
 
@@ -223,7 +223,7 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
         return
     if code.role is not Role.PROCEDURE or not (code.name or code.transforms):
         return
-    if is_internal(code.name) and is_of_library(code.machine, code):
+    if is_internal(code.name) and (span is None or in_library(span)):
         return
     if span is None and getattr(code.lambda_, "span", None) is None:  # a primitive, which the message names
         return
