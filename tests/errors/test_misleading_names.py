@@ -378,18 +378,13 @@ def test_the_type_of_a_primitive_is_read_once() -> None:
 
 # The sources.
 
-SEARCHES = {
-    "startswith",
-    "endswith",
-    "split",
-    "partition",
-    "rpartition",
-    "find",
-    "index",
-    "count",
-    "removesuffix",
-    "removeprefix",
-}
+CUTS = {"split", "partition", "rpartition", "removesuffix", "removeprefix"}
+SEARCHES = {"startswith", "endswith", "find", "index", "count", *CUTS}
+MARKS = {".back", " of ", "of ", "->", " -> ", ".sensitivity", ".tangent"}
+READERS = (
+    "values.py",
+    "contractions.py",
+)  # of the types of primitives, and of what a program hands to `einsum`
 FACTLESS = {"message", "hint", "reason", "procedure", "derivation"}
 MATCHES = {"search", "match", "fullmatch", "findall", "finditer", "sub"}
 
@@ -400,14 +395,16 @@ def test_no_source_searches_what_was_put_into_words() -> None:
     found = []
     for path in [*root.rglob("*.py"), *(root.parent / "repl").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            found += [f"{path.name}:{node.lineno}: {ast.unparse(node)}" for node in [node] if is_search(node)]
+            if path.name not in READERS and is_search(node):
+                found.append(f"{path.name}: {ast.unparse(node)}")
     assert not found
 
 
 def is_search(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in SEARCHES:
-            return is_words(node.func.value)
+            marks = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+            return is_words(node.func.value) or not MARKS.isdisjoint(marks)
         return node.func.attr in MATCHES and any(is_words(argument) for argument in node.args)
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
         return is_words(node.comparators[0])
@@ -419,6 +416,11 @@ def is_words(node: ast.AST) -> bool:
 
 
 def test_the_search_itself() -> None:
-    for text in ("e.message.startswith('x')", "re.search('x', e.hint)", "'x' in e.reason"):
+    for text in (
+        "e.message.startswith('x')",
+        "re.search('x', e.hint)",
+        "'x' in e.reason",
+        "name.endswith('.back')",
+    ):
         assert is_search(ast.parse(text, mode="eval").body)
     assert not is_search(ast.parse("e.code in ('x',)", mode="eval").body)
