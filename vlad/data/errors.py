@@ -86,6 +86,7 @@ class VladError(Exception):
         self.backtrace: list[Backtrace] = []
 
     def reword(self, message: str) -> None:
+        """Give it another message."""
         self.message = message
         self.args = (message,)
 
