@@ -13,8 +13,8 @@ from typing import Any
 from vlad.data.devices import name_of
 from vlad.data.source import Span, in_library
 from vlad.data.tensors import Tensor, dtype_name, kind_name, on_host
-from vlad.data.values import UNSPECIFIED, Value, is_procedure, look
-from vlad.data.write import entry_text, tensor_marks, written
+from vlad.data.values import UNSPECIFIED, Role, Value, is_procedure, look
+from vlad.data.write import entry_text, procedure_pieces, tensor_marks, written
 from vlad.expand.arity import signature
 
 NARROWEST = 20  # columns that are always taken to be there
@@ -48,7 +48,7 @@ class _Layout:
         value = look(value)
         flat = written(value, room)
         if len(flat) <= room and not flat.endswith("…"):
-            if "(lambda (" not in flat:
+            if not _shows_lambda(value):
                 return flat
             if type(value) is not tuple or len(value) != 2:
                 return anonymous(value, flat, room)
@@ -116,10 +116,25 @@ def cut(text: str, room: int) -> str:
     return text if len(text) <= room else text[: room - 1].rstrip("…") + "…"
 
 
+def _shows_lambda(value: Value) -> bool:
+    """Is a procedure without a name in the text of a value, which is short?"""
+    work = [value]
+    while work:
+        part = look(work.pop())
+        if type(part) is tuple and len(part) == 2:
+            work += part
+        elif is_procedure(part):
+            code = part[0]
+            if not (code.name or code.is_derived):
+                return True
+            work += [part[piece] for piece in procedure_pieces(code) if type(piece) is int]
+    return False
+
+
 def anonymous(value: Value, text: str, room: int) -> str:
     """A procedure without a name: as the program has it, where that is a short lambda and not the library's, whose names say
     nothing to a reader. Other values have their own text."""
-    if not is_procedure(value) or value[0].derived or value[0].name:
+    if not is_procedure(value) or value[0].is_derived or value[0].name:
         return cut(text, room)
     span = value[0].machine.core_of(value[0]).span
     source = "" if span is None or in_library(span) else " ".join(span.text.split())
@@ -144,14 +159,14 @@ def remark(value: Value, machine: Any) -> str:
 def described(value: Value, machine: Any) -> str:
     """A procedure in words: `procedure (square x), <input 1>:1`, `reverse of square`, …"""
     code = value[0]
-    if code.derived == "tag":
+    if code.role is Role.TAG:
         held = look(value[1])
         inner = described(held, machine) if is_procedure(held) else written(held, 60)
         return f"{code.name} of {inner}"
-    if code.derived == "backpropagator":
+    if code.role is Role.BACKPROPAGATOR:
         return "takes the sensitivity of the result; gives those of procedure and argument"
-    if code.derived:
-        return f"{code.derived}{code.name or 'a procedure'}"
+    if code.transforms:
+        return f"{code.derivation}{code.name or 'a procedure'}"
     if code.primitive is not None:
         return f"primitive {signature(machine, code).text}"
     place = place_of(value, machine)

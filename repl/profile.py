@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 
 from vlad.data.values import Code
+from vlad.evaluate.emit_python import is_emitted
 from vlad.evaluate.errors.explain import tell
 from vlad.evaluate.errors.replay import emission_of
 from vlad.session.session import Session
@@ -46,7 +47,7 @@ def codes_on(frame: FrameType | None) -> Iterable[Code]:
     for _ in range(DEEPEST_LOOK):
         if frame is None:
             break
-        if frame.f_code.co_filename == "<vlad>":
+        if is_emitted(frame):
             emission = emission_of(frame)
             if emission is not None:
                 found.pop(emission.code, None)

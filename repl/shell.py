@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from vlad.control.standard_streams import read_line
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, parts
 from vlad.data.values import UNSPECIFIED, String, Value
 from vlad.debugging.commands import Commands as Debugging
 from vlad.debugging.retracing import A_MOMENT
@@ -23,6 +23,7 @@ from .interrupts import Interrupts
 from .terminal import Terminal
 
 MOST_RESULTS = 100  # that are kept as _1, _2, …
+PAINTED = {"message": "error", "hint": "hint"}  # parts of an error, and their styles
 SLOW = 0.5  # seconds; what takes longer is told how long it took
 
 
@@ -170,12 +171,13 @@ class Shell:
     def complain(self, error: VladError) -> None:
         """Show an error, and keep it."""
         self.error, self.way = error, ""
-        text = str(error)
-        self.session.bind("_error", String(text))
-        first, *others = text.split("\n")
-        paint = self.terminal.paint
-        lines = [paint(line, "hint") if line.startswith("  hint: ") else line for line in others]
-        self.terminal.line("\n".join([paint(first, "error"), *lines]))
+        self.session.bind("_error", String(str(error)))
+        lines: list[str] = []
+        for part, text in parts(error):
+            first, *others = text.split("\n")
+            style = PAINTED.get(part)
+            lines += [first if style is None else self.terminal.paint(first, style), *others]
+        self.terminal.line("\n".join(lines))
 
     def retrace(self, error: VladError) -> None:
         """Show by which tail calls an error was reached, if that is found out in a moment."""

@@ -32,6 +32,8 @@ QUICK = (
     "embedding/test_saving.py::test_wrong_texts",
     "embedding/test_typed.py",
     "errors/test_kinds.py",
+    "errors/test_misleading_names.py::test_saving_and_loading_keep_it",
+    "errors/test_misleading_names.py::test_transforms_keep_it",
     "evaluate/test_environments.py",
     "evaluate/test_machine.py::test_fuel_is_the_same_every_time",
     "evaluate/test_machine.py::test_limits_end_endless_loops",

@@ -24,9 +24,8 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -2.0, math.inf, -math.inf,
 
 
 def takes_reals(row: Primitive) -> bool:
-    operands, _, result = row.type.partition("->")
-    kinds = set(operands.split())
-    return bool(kinds) and kinds <= {"real", "number"} and result.strip() in ("real", "number", "boolean")
+    types = set(row.type.parameters)
+    return bool(types) and types <= {"real", "number"} and row.type.result in ("real", "number", "boolean")
 
 
 ROWS = [row for row in TABLE.values() if takes_reals(row) and row.name != "write-real"]
@@ -108,7 +107,7 @@ def both(library: Any, first: int, row: Primitive, point: list[float]) -> tuple[
     return float(expected is TRUE) if isinstance(expected, Boolean) else expected, answer[0].d
 
 
-OF_NUMBERS = [row for row in ROWS if row.type.startswith("number")]
+OF_NUMBERS = [row for row in ROWS if row.type.parameters[0] == "number"]
 
 
 @pytest.mark.parametrize("row", OF_NUMBERS, ids=lambda row: row.name)

@@ -26,7 +26,7 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.data.errors import VladError
-from vlad.data.values import FALSE, Code, Value, closure, is_procedure, look
+from vlad.data.values import FALSE, Code, Role, Value, closure, is_procedure, look
 from vlad.data.write import written
 
 Scope = dict[Variable, Value]
@@ -56,7 +56,8 @@ class Reference:
         code = self.codes.get(lambda_)
         if code is None:
             code = self.codes[lambda_] = Code()
-            code.lambda_, code.name, code.primitive, code.derived = lambda_, lambda_.name, None, ""
+            code.lambda_, code.name, code.primitive = lambda_, lambda_.name, None
+            code.role, code.transforms, code.backpropagator_of = Role.PROCEDURE, (), None
             code.environment = lambda_.free if group is None else group.free
             code.group = () if group is None else group.members
             code.base, code.machine = code, self

@@ -30,6 +30,7 @@ from vlad.data.values import (
     TRUE,
     UNSPECIFIED,
     ZERO,
+    Code,
     Deferred,
     String,
     Symbol,
@@ -259,12 +260,16 @@ def same(a: Value, b: Value) -> bool:
         if type(x) is tuple and len(x) > 1:
             if type(y) is not tuple or len(x) != len(y) or pairs.setdefault(id(x), id(y)) != id(y):
                 return False
-            if len(x) > 2 and (x[0].name, x[0].derived) != (y[0].name, y[0].derived):
+            if len(x) > 2 and described(x[0]) != described(y[0]):
                 return False
             work += zip(x[len(x) > 2 :], y[len(y) > 2 :], strict=True)
         elif not same_leaf(x, y):
             return False
     return len(set(pairs.values())) == len(pairs)
+
+
+def described(code: Code) -> tuple[object, ...]:
+    return code.name, code.role, code.transforms, code.backpropagator_of
 
 
 def same_leaf(x: Value, y: Value) -> bool:

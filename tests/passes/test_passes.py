@@ -26,7 +26,7 @@ from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import print_core, read_core
 from vlad.data.errors import VladError
-from vlad.data.values import NIL, Code, Global, Value, closure
+from vlad.data.values import NIL, Code, Global, Role, Value, closure
 from vlad.primitives.table import TABLE
 
 HERE = Path(__file__).parent
@@ -56,7 +56,8 @@ def identity() -> Value:
     code = Code()
     x = Variable("x")
     code.lambda_, code.name, code.primitive = make_lambda((x,), Body((), x), "identity"), "identity", None
-    code.environment, code.group, code.base, code.derived = (), (), code, ""
+    code.environment, code.group, code.base = (), (), code
+    code.role, code.transforms, code.backpropagator_of = Role.PROCEDURE, (), None
     return closure(code)
 
 

@@ -51,7 +51,7 @@ def rows(table: list[Primitive]) -> Any:
     return pytest.mark.parametrize("row", table, ids=lambda row: row.name)
 
 
-REAL_ROWS = [row for row in NUMBERS if set(row.type.split("->")[0].split()) <= {"real", "number"}]
+REAL_ROWS = [row for row in NUMBERS if set(row.type.parameters) <= {"real", "number"}]
 FAST_ROWS = [row for row in TABLE.values() if row.python]
 
 
@@ -89,7 +89,7 @@ def bits(value: Value) -> object:
 
 
 def as_value(row: Primitive, found: Value) -> Value:
-    if row.type.endswith("boolean"):
+    if row.type.result == "boolean":
         assert type(found) is bool
         return TRUE if found else FALSE
     return found
@@ -99,15 +99,14 @@ def as_value(row: Primitive, found: Value) -> Value:
 def test_has_every_column(row: Primitive) -> None:
     assert TABLE[row.name] is row
     assert row.doc and row.doc[-1] in ".?…", "a documentation line is a sentence or a question"
-    given, arrow, answered = row.type.partition(" -> ")
-    assert arrow and len(given.split()) == len(row.operands)
-    assert set(given.split()) | {answered} <= KINDS | {"any"}
+    assert len(row.type.parameters) == len(row.operands)
+    assert {*row.type.parameters, row.type.result} <= KINDS | {"any"}
     assert row.operands and len(set(row.operands)) == len(row.operands)
     assert not {"r", "zero"} & set(row.operands)
     assert row.variadic in ("", "left", "chain")
     if row.partials is not None:
         assert set(row.partials) == set(row.operands) and MULTIPLIED not in row.operands
-        assert answered in ("real", "number")
+        assert row.type.result in ("real", "number")
     else:
         assert set(row.reverse or {}) <= set(row.operands)
     if row.variadic:
@@ -135,7 +134,7 @@ def test_is_total_on_reals(row: Primitive) -> None:
     for operands in operands_of(row, 1000):
         found = row.value(*operands)
         assert found is TRUE or found is FALSE or type(found) is float, (operands, found)
-        assert (type(found) is float) == row.type.endswith(("real", "number"))
+        assert (type(found) is float) == (row.type.result in ("real", "number"))
 
 
 @rows(REAL_ROWS)

@@ -10,6 +10,8 @@ are kept apart by nesting (Siskind & Pearlmutter 2008).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules
 from vlad.core.nodes import (
     Apply,
@@ -17,6 +19,7 @@ from vlad.core.nodes import (
     Binding,
     Body,
     Call,
+    DerivedName,
     Field,
     If,
     Lambda,
@@ -46,10 +49,10 @@ def forward_entry(
     tangents: Tangents = {member: own for member, _ in group}
     for index, variable in enumerate(environment):
         field = Field(owner, index, len(environment), own, lambda_.span)
-        tangents[variable] = builder.bind(field, variable.name + ".tangent")
+        tangents[variable] = builder.bind(field, DerivedName(variable.name, ".tangent"))
     transform.take_apart(builder, lambda_.parameters, argument, tangents, lambda_.span)
     body = transform.body(lambda_.body, tangents, builder)
-    return Lambda((own, argument, *lambda_.parameters), body, environment, lambda_.name, lambda_.span)
+    return replace(lambda_, parameters=(own, argument, *lambda_.parameters), body=body, free=environment)
 
 
 class _Forward:
@@ -67,7 +70,7 @@ class _Forward:
     ) -> None:
         """Bind the parameters' tangents to the parts of the packed tangent."""
         for parameter in parameters[:-1]:
-            name = parameter.name + ".tangent"
+            name = DerivedName(parameter.name, ".tangent")
             tangents[parameter] = builder.apply(name, self.basis.car, packed, span=span)
             packed = builder.apply("rest.tangent", self.basis.cdr, packed, span=span)
         tangents[parameters[-1]] = packed
@@ -126,7 +129,9 @@ class _Forward:
     def _take_result(self, builder: Builder, rhs: Call | If, variable: Variable, tangents: Tangents) -> None:
         both = builder.bind(rhs, "both")
         builder.bindings.append(Binding(variable, Apply(self.basis.car, (both,), rhs.span)))
-        tangents[variable] = builder.apply(variable.name + ".tangent", self.basis.cdr, both, span=rhs.span)
+        tangents[variable] = builder.apply(
+            DerivedName(variable.name, ".tangent"), self.basis.cdr, both, span=rhs.span
+        )
 
     def _branch(self, builder: Builder, variable: Variable, branch: If, tangents: Tangents) -> None:
         arms = [self.body(arm, dict(tangents), Builder()) for arm in (branch.consequent, branch.alternative)]

@@ -17,16 +17,18 @@ built. Forward bindings keep their variables, for the user's lambdas inside are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules, needs_shapes
 from vlad.core.names import free_in_body, make_lambda
 from vlad.core.nodes import (
+    RESULT,
     Apply,
     Atom,
     Binding,
     Body,
     Call,
+    DerivedName,
     Field,
     If,
     Lambda,
@@ -76,7 +78,7 @@ class Sensitivities:
 
     def add(self, to: Atom, contribution: Atom | None, span: Span | None = None) -> None:
         if type(to) is Variable and contribution is not None and contribution is not KNOWN_ZERO:
-            name = to.name + ".sensitivity"
+            name = DerivedName(to.name, ".sensitivity")
             total = self.rules.sum(self.builder, self._of.get(to), contribution, name, span)
             assert total is not None
             self._of[to] = total
@@ -114,7 +116,7 @@ def tail_entry(
         return Call(kappa, (own, *arguments), lambda_.span)
 
     body = _Reverse(basis, rules, lambda_.name).transform(lambda_.body, [], finish)
-    return Lambda((kappa, *lambda_.parameters), body, environment, lambda_.name, lambda_.span)
+    return replace(lambda_, parameters=(kappa, *lambda_.parameters), body=body, free=environment)
 
 
 def spread(
@@ -213,7 +215,7 @@ class _Reverse:
             kappa = forward.bind(back, "back")
             entry = forward.apply("entry", self.basis.tail_entry, result.operator, span=result.span)
             return Call(entry, (kappa, *result.operands), result.span)
-        seed = Variable("result.sensitivity")
+        seed = Variable(DerivedName(RESULT, ".sensitivity"))
         back = self._backpropagator((seed,), (result,), steps, finish, None)
         return forward.apply("both", self.basis.cons, result, forward.bind(back, "back"))
 
@@ -222,7 +224,7 @@ class _Reverse:
     ) -> tuple[list[Step], Finish]:
         """One procedure for the reverse part of what precedes a branch, called at the end of each leaf's."""
         live = tuple(dict.fromkeys(free_in_body(branch.consequent) + free_in_body(branch.alternative)))
-        seeds = tuple([Variable(v.name + ".sensitivity") for v in live]) or (Variable("nothing"),)
+        seeds = tuple([Variable(DerivedName(v.name, ".sensitivity")) for v in live]) or (Variable("nothing"),)
         joined = forward.bind(self._backpropagator(seeds, live, steps, finish, branch.span), "join")
 
         def call_joined(sensitivities: Sensitivities) -> Result:
@@ -247,7 +249,8 @@ class _Reverse:
         for step in reversed(steps):
             self._reverse(sensitivities, step)
         result = finish(sensitivities)
-        return make_lambda(seeds, Body(tuple(reverse.bindings), result), self.name + ".back", span)
+        body = Body(tuple(reverse.bindings), result)
+        return make_lambda(seeds, body, self.name + ".back", span, backpropagator_of=self.name)
 
     def _reverse(self, to: Sensitivities, step: Step) -> None:
         match step:

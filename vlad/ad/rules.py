@@ -61,7 +61,7 @@ def needs_shapes(row: Primitive, actual: Mapping[str, Atom]) -> bool:
 def may_spread(row: Primitive, actual: Mapping[str, Atom]) -> bool:
     """May an operand have another shape than the result? Of two numbers either; not of one and a constant, or of one twice."""
     variables = {actual[name] for name in row.operands if type(actual[name]) is not Constant}
-    return len(variables) > 1 and row.type.count("number") > 2
+    return len(variables) > 1 and (*row.type.parameters, row.type.result).count("number") > 2
 
 
 class Builder:

@@ -16,7 +16,7 @@ from weakref import ref
 
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor, added, as_kind_of, kind_name, same_numbers, shape_text, zeros_like
-from vlad.data.values import ZERO, Boolean, Code, Deferred, String, Symbol, Value, is_procedure, look
+from vlad.data.values import ZERO, Boolean, Code, Deferred, Role, String, Symbol, Value, is_procedure, look
 from vlad.data.write import written
 
 Memo = dict[object, Any]
@@ -64,7 +64,7 @@ def zero_tangent(value: Value) -> Value:
     program that looks at a tangent sees numbers instead (`complete`)."""
     if type(value) is not tuple or len(value) <= 2:
         return _zero(value, True, None)
-    is_tagged = value[0].derived == "tag"
+    is_tagged = value[0].role is Role.TAG
     return rebuilt(value[0], [zero_tangent(part) if is_tagged else ZERO for part in parts_of(value)], value)
 
 
@@ -386,7 +386,7 @@ def _first_difference(a: Value, b: Value) -> Place | None:
 def _paired(x: tuple[Value, ...], y: tuple[Value, ...]) -> list[tuple[str, Value, Value]]:
     """The parts of two structures that are alike so far, and what they are: the elements of lists, what procedures captured."""
     if len(x) > 2:
-        owner = f"the {x[0].name} value" if x[0].derived == "tag" else _told(x)
+        owner = f"the {x[0].name} value" if x[0].role is Role.TAG else _told(x)
         pairs = zip(x[0].environment, parts_of(x), parts_of(y), strict=True)
         return [(f"`{variable.name}`, captured by {owner}", p, q) for variable, p, q in pairs]
     found: list[tuple[str, Value, Value]] = []
@@ -432,9 +432,7 @@ def nonconforming(name: str, a: Value, b: Value) -> VladError:
         hint += (
             "; `derivative` is by one number: by many take `gradient`, or `jvp` with a direction like them"
         )
-    return VladError(
-        f"{name}-do-not-conform",
-        f"Arguments to {name} do not conform",
-        hint=hint,
-        irritants=(a, b),
-    )
+    wording = "Arguments to {} do not conform"
+    error = VladError(f"{name}-do-not-conform", wording.format(name), hint=hint, irritants=(a, b), name=name)
+    error.wording = wording
+    return error

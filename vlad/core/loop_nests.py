@@ -61,7 +61,7 @@ class Step:
     @property
     def made_alike(self) -> tuple[bool, ...]:
         """For each value: is it made a number of the step's kind? A condition is taken as it is."""
-        return tuple([kind != "any" for kind in self.row.type.split()[: len(self.values)]])
+        return tuple([type_ != "any" for type_ in self.row.type.parameters])
 
 
 Box: TypeAlias = (
@@ -117,9 +117,12 @@ def start(combine: str, kind: str) -> float:
     return -most if combine == "max" else most - 1
 
 
+WHOLE = frozenset({"int64", "int32"})
+
+
 def is_whole(kind: str) -> bool:
     """Are these integers?"""
-    return kind.startswith("int")
+    return kind in WHOLE
 
 
 def words(size: int, kind: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from vlad.core.nodes import (
     Apply,
@@ -69,9 +70,24 @@ def free_in_body(body: Body, bound: Iterable[Variable] = ()) -> tuple[Variable, 
 
 
 def make_lambda(
-    parameters: tuple[Variable, ...], body: Body, name: str = "", span: Span | None = None
+    parameters: tuple[Variable, ...],
+    body: Body,
+    name: str = "",
+    span: Span | None = None,
+    backpropagator_of: str | None = None,
 ) -> Lambda:
-    return Lambda(parameters, body, free_in_body(body, parameters), name, span)
+    return Lambda(parameters, body, free_in_body(body, parameters), name, span, backpropagator_of)
+
+
+def with_body(lambda_: Lambda, body: Body) -> Lambda:
+    """The lambda with another body, over the same variables."""
+    return replace(lambda_, body=body)
+
+
+def rebuilt(lambda_: Lambda, body: Body, parameters: tuple[Variable, ...] | None = None) -> Lambda:
+    """The lambda with another body, over what that captures."""
+    taken = lambda_.parameters if parameters is None else parameters
+    return replace(lambda_, parameters=taken, body=body, free=free_in_body(body, taken))
 
 
 def make_letrec(members: tuple[tuple[Variable, Lambda], ...]) -> Letrec:

@@ -31,6 +31,25 @@ class WrittenName(str):
     __slots__ = ()
 
 
+class DerivedName(str):
+    """The name of a variable that a transform computes of another one, whose name is `of`: its tangent, its sensitivity."""
+
+    __slots__ = ("of",)
+
+    of: str
+
+    def __new__(cls, of: str, suffix: str) -> DerivedName:
+        name = super().__new__(cls, of + suffix)
+        name.of = of
+        return name
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+RESULT = "result"  # what the sensitivity that a backpropagator is given is of
+
+
 @final
 class Variable:
     """A bound variable. Compared by identity. Its name is a WrittenName where a person gave it."""
@@ -96,13 +115,15 @@ class If:
 @final
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Lambda:
-    """The only node that captures variables. `free` lists them in the order in which closures hold them."""
+    """The only node that captures variables. `free` lists them in the order in which closures hold them. A backpropagator, which
+    the reverse transform made, has the name of its procedure in `backpropagator_of`; for all other lambdas that is None."""
 
     parameters: tuple[Variable, ...]
     body: Body
     free: tuple[Variable, ...]
     name: str = ""
     span: Span | None = None
+    backpropagator_of: str | None = None
 
 
 @final

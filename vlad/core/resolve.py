@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from vlad.core.names import make_lambda, make_letrec
+from vlad.core.names import make_letrec, rebuilt
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -46,7 +46,7 @@ class _Resolver:
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
         body = self.body(lambda_.body)
-        return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
+        return rebuilt(lambda_, body)
 
     def body(self, body: Body) -> Body:
         out: list[Binding | Letrec] = []
@@ -58,7 +58,7 @@ class _Resolver:
                 out.append(make_letrec(tuple(members)))
             else:
                 rhs = self.rhs(binding.rhs, out)
-                if isinstance(rhs, Apply) and rhs.primitive.type.split()[-1] in NUMBERS:
+                if isinstance(rhs, Apply) and rhs.primitive.type.result in NUMBERS:
                     self.numbers.add(binding.variable)
                 out.append(Binding(binding.variable, rhs))
         result = self.result(body.result, out)

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container
 
-from vlad.core.names import make_lambda, make_letrec, operands, sub_bodies
+from vlad.core.names import make_letrec, operands, rebuilt, sub_bodies, with_body
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -54,6 +54,7 @@ LONGEST = 1000  # characters of a folded string: texts that double must not do s
 PARTS = {"car": 0, "match-car": 0, "cdr": 1, "match-cdr": 1}
 # Kinds whose values `eq?` tells apart only by what they are. Two equal pairs are two: making them is not shared.
 IMMEDIATE = NUMBERS | {"boolean", "string", "symbol"}
+ENTRIES = frozenset({"tail-entry", "forward-entry"})
 TOTAL = {
     "cons",
     "stop-gradient",
@@ -260,7 +261,7 @@ class _Rewriter:
     # Lambdas and bodies.
 
     def top(self, lambda_: Lambda) -> Lambda:
-        return Lambda(lambda_.parameters, self.body(lambda_.body), lambda_.free, lambda_.name, lambda_.span)
+        return with_body(lambda_, self.body(lambda_.body))
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
         """What was computed before is not shared with it: to capture one more value is not free."""
@@ -271,7 +272,7 @@ class _Rewriter:
         outer, self.shared = self.shared, {}
         body = self.arm(lambda_.body)
         self.shared = outer
-        return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
+        return rebuilt(lambda_, body)
 
     def reflected_lambda(self, lambda_: Lambda) -> Lambda:
         """It keeps its environment, and knows of it what it would of parameters: `J` asks how the result depends on these values,
@@ -280,7 +281,7 @@ class _Rewriter:
         self.become, self.shared, self.means, self.numbers = {}, {}, {}, {}
         body = self.body(lambda_.body)
         self.become, self.shared, self.means, self.numbers = outer
-        new = Lambda(lambda_.parameters, body, lambda_.free, lambda_.name, lambda_.span)
+        new = with_body(lambda_, body)
         self.kept_environments.add(new)
         return new
 
@@ -378,11 +379,11 @@ class _Rewriter:
 
     def note_kinds(self, variable: Variable, rhs: Apply) -> None:
         """The result's kind; and had an operand been of another kind, this would have ended in an error."""
-        kinds, answer = kinds_of(rhs.primitive)
-        if answer in NUMBERS:
+        type_ = rhs.primitive.type
+        if type_.result in NUMBERS:
             self.numbers[variable] = None
-        for kind, operand in zip(kinds, rhs.operands, strict=False):
-            if kind in NUMBERS and isinstance(operand, Variable):
+        for parameter, operand in zip(type_.parameters, rhs.operands, strict=False):
+            if parameter in NUMBERS and isinstance(operand, Variable):
                 self.numbers[operand] = None
 
     def cannot_raise(self, rhs: Apply) -> bool:
@@ -391,14 +392,14 @@ class _Rewriter:
         row = rhs.primitive
         if any(isinstance(operand, GlobalReference) for operand in rhs.operands):
             return False
-        kinds, answer = kinds_of(row)
-        if all(kind == "any" for kind in kinds):
-            return answer == "boolean" or row.name in TOTAL
+        types = row.type.parameters
+        if all(type_ == "any" for type_ in types):
+            return row.type.result == "boolean" or row.name in TOTAL
         known = [
-            kind in NUMBERS and self.is_number(operand)
-            for kind, operand in zip(kinds, rhs.operands, strict=False)
+            type_ in NUMBERS and self.is_number(operand)
+            for type_, operand in zip(types, rhs.operands, strict=False)
         ]
-        return len(kinds) == len(rhs.operands) and row.partials is not None and all(known)
+        return len(types) == len(rhs.operands) and row.partials is not None and all(known)
 
     def is_number(self, atom: Atom) -> bool:
         return atom in self.numbers or (isinstance(atom, Constant) and type(atom.value) is float)
@@ -459,7 +460,7 @@ class _Rewriter:
         ):  # that hides a constant
             return None
         values = [atom.value for atom in rhs.operands if isinstance(atom, Constant) and is_plain(atom.value)]
-        if len(values) < len(rhs.operands) or kinds_of(row)[1] not in IMMEDIATE:
+        if len(values) < len(rhs.operands) or row.type.result not in IMMEDIATE:
             return None
         try:
             value = row.value(*values)
@@ -561,16 +562,10 @@ def forget(known: dict[Variable, None] | dict[Key, Variable], size: int) -> None
         known.popitem()
 
 
-def kinds_of(row: Primitive) -> tuple[list[str], str]:
-    """The kinds of the operands and that of the result."""
-    kinds, _, answer = row.type.partition("->")
-    return kinds.split(), answer.strip()
-
-
 def is_shareable(row: Primitive) -> bool:
     """May two applications to the same operands be one? Not where the results are told apart by `eq?`."""
-    is_inner = row.hidden and (row.name.endswith("-entry") or bool(row.rows))  # `eq?` never sees its results
-    return kinds_of(row)[1] in IMMEDIATE or row.name in PARTS or is_inner
+    is_inner = row.hidden and (row.name in ENTRIES or bool(row.rows))  # `eq?` never sees its results
+    return row.type.result in IMMEDIATE or row.name in PARTS or is_inner
 
 
 def other_of(zero: Atom, other: Atom) -> Atom | None:
@@ -617,7 +612,7 @@ def copied(lambda_: Lambda) -> Lambda:
     result = lambda_.body.result
     assert not isinstance(result, Call | If)
     body = Body(tuple(bindings), fresh.get(result, result))
-    return make_lambda(tuple([fresh[p] for p in lambda_.parameters]), body, lambda_.name, lambda_.span)
+    return rebuilt(lambda_, body, tuple([fresh[p] for p in lambda_.parameters]))
 
 
 # The second walk.
@@ -643,7 +638,7 @@ class _Sweeper:
         self.live: set[Atom] = set()
 
     def top(self, lambda_: Lambda) -> Lambda:
-        return Lambda(lambda_.parameters, self.body(lambda_.body), lambda_.free, lambda_.name, lambda_.span)
+        return with_body(lambda_, self.body(lambda_.body))
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
         if lambda_ in self.keep:
@@ -652,8 +647,8 @@ class _Sweeper:
         body = self.body(lambda_.body)
         if lambda_ in self.reflected:
             self.live.update(lambda_.free)
-            return Lambda(lambda_.parameters, body, lambda_.free, lambda_.name, lambda_.span)
-        return make_lambda(lambda_.parameters, body, lambda_.name, lambda_.span)
+            return with_body(lambda_, body)
+        return rebuilt(lambda_, body)
 
     def body(self, body: Body, is_read: bool = True) -> Body:
         """`is_read`: is the body's result?"""

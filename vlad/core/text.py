@@ -37,7 +37,7 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.data.errors import VladError
-from vlad.data.source import Source, Span
+from vlad.data.source import Origin, Source, Span
 from vlad.data.values import NIL, UNSPECIFIED, ZERO, Boolean, Global, Primitive, String, Value, is_procedure
 from vlad.data.write import symbol_text, written
 from vlad.reader.parser import Form, Literal, Name, Syntax, datum, read
@@ -278,7 +278,7 @@ def read_expression(
     marked: Cells | None = None,
 ) -> Body:
     """An expression over free variables, in A-normal form. `zero` that is not called is the known zero."""
-    data = _labelled(read(Source("<core>", _MARK.sub(_as_symbol, text))))
+    data = _labelled(read(Source("<core>", _MARK.sub(_as_symbol, text), Origin.SYSTEM)))
     if len(data) != 1:
         raise invalid_core("one expression is expected", None)
     return _Reader(primitives, cells, marked or cells, dict(owners or {})).body(data[0], dict(variables))
@@ -357,7 +357,7 @@ class _Reader:
         cells = self.marked if name.startswith(_TOP) else self.cells
         name = name.removeprefix(_TOP)
         if cells is None:
-            raise VladError("unbound-variable", f"Unbound variable: {name}", syntax.span)
+            raise VladError("unbound-variable", f"Unbound variable: {name}", syntax.span, name=name)
         return GlobalReference(cells(name), syntax.span)
 
     def special(self, name: str, form: Form, scope: Scope, out: list[Binding | Letrec]) -> Rhs:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from vlad.data.tensors import dtype_name, shape_text
-from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, String, Value
+from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, Role, String, Value
 from vlad.data.write import atom_text
 
 Head = Any  # what the members of a union differ in: a word, a Code, or a constant's own value
@@ -329,7 +329,7 @@ class Types:
     def rolled(self, type_: Type) -> Type:
         """A closure over a chain of closures of its code is a link of that chain, not something before it."""
         type_ = self.canonical(type_)
-        if type_.kind == "closure" and type_.of.derived != "tag":
+        if type_.kind == "closure" and type_.of.role is not Role.TAG:
             for part in type_.parts:
                 part = self.canonical(part)
                 if part.kind == "union" and type_.head in found(part.of).members:
@@ -471,7 +471,7 @@ class Recursion:
 
 def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
     """Does a closure of one code occur inside another of it: the sign of a growing chain?"""
-    if type_.kind == "closure" and type_.of.derived != "tag":  # tags nest as deep as J was applied
+    if type_.kind == "closure" and type_.of.role is not Role.TAG:  # tags nest as deep as J was applied
         if type_.of in above:
             return True
         above = (*above, type_.of)
@@ -488,7 +488,7 @@ def is_tensor(type_: Type) -> bool:
 
 
 def is_of_reals(kind: str) -> bool:
-    return kind.startswith("float")
+    return kind in ("float64", "float32")
 
 
 def has_tangents(tensor: Type) -> bool:
@@ -555,7 +555,7 @@ def shown(type_: Type, depth: int = 5) -> str:
     if type_.kind == "pair":
         return _shown_list(type_, depth)
     parts = [shown(part, depth - 1) for part in type_.parts]
-    name = f"{type_.of.derived}{type_.of.name or 'λ'}"
+    name = f"{type_.of.role.value}{type_.of.derivation}{type_.of.name or 'λ'}"
     return f"[{name}{''.join([' ' + part for part in parts])}]"
 
 

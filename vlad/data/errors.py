@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import Any
 
 from vlad.data.source import Span
 from vlad.data.values import Backtrace, Value
 from vlad.data.write import written
+
+
+class Kind(Enum):
+    """What a value is, in the words of hints; of a tensor they add its shape."""
+
+    REAL = "a real"
+    TENSOR = "a tensor of shape"
+    NIL = "()"
+    LIST = "a list"
+    PAIR = "a pair"
+    PROCEDURE = "a procedure"
+    BOOLEAN = "a boolean"
+    SYMBOL = "a symbol"
+    STRING = "a string"
+    HOST = "a host object"
+    OTHER = "something else"
+
+
+# Codes of errors by the tuple rule: an argument does not match the parameters.
+OF_TUPLES = frozenset({"no-matching-pair", "not-equivalent"})
 
 
 class VladError(Exception):
@@ -21,6 +42,17 @@ class VladError(Exception):
     irritants   the offending values, as text
     entered     the span, where it is what the wrong call entered, for the call is not known: a form around it is the better place
     backtrace   the user's procedures that were active, innermost first: each has the name of its `procedure` and a `span` or None
+
+    What the words say is stated once more as facts, for all that adds to the error; no message is searched:
+
+    name        of what the error is about: the unbound variable, the operation, the procedure that was called; or None
+    wording     the message, with {} in the place of the name, where another name may take its place; or None
+    names_itself  does the hint begin with the name?
+    kinds       what the operands are that do not suit, where that is known
+    expected    how many arguments the procedure takes, where it was given another number, and `got`, how many it was given
+    is_of_list  is it about a parameter that is the pattern of a list?
+    reason_code  the code of the error whose message is the reason; or None
+    told        pieces of the hint that are not to be added again, such as the way in which something is called
     """
 
     def __init__(
@@ -31,8 +63,19 @@ class VladError(Exception):
         hint: str | None = None,
         irritants: Iterable[Value] = (),
         reason: str | None = None,
+        *,
+        name: str | None = None,
     ) -> None:
         super().__init__(message)
+        self.name = name
+        self.wording: str | None = None
+        self.names_itself = False
+        self.kinds: tuple[Kind, ...] = ()
+        self.expected: int | None = None
+        self.got: int | None = None
+        self.is_of_list = False
+        self.reason_code: str | None = None
+        self.told: tuple[str, ...] = ()
         self.code = code
         self.message = message
         self.span = span
@@ -42,12 +85,35 @@ class VladError(Exception):
         self.irritants: list[str] = [written(value, limit=200) for value in irritants]
         self.backtrace: list[Backtrace] = []
 
+    def reword(self, message: str) -> None:
+        """Give it another message."""
+        self.message = message
+        self.args = (message,)
+
+    def add_hint(self, text: str, piece: str | None = None) -> None:
+        """Put a text behind the hint. `piece`: what it tells, by which it is not told twice."""
+        if piece is not None:
+            if piece in self.told:
+                return
+            self.told = (*self.told, piece)
+        self.hint = f"{self.hint}; {text}" if self.hint else text
+
     def __str__(self) -> str:
         return show(self)
 
     def __reduce__(self) -> Any:
         """For pickle: another process is told what went wrong in this one."""
         return type(self), (self.code, self.message), vars(self)
+
+
+def unsuitable(
+    name: str, hint: str | None = None, irritants: Iterable[Value] = (), names_itself: bool = False
+) -> VladError:
+    """An operation of this name does not take these operands."""
+    wording = "Argument to {} is invalid"
+    error = VladError("invalid-argument", wording.format(name), hint=hint, irritants=irritants, name=name)
+    error.wording, error.names_itself = wording, names_itself
+    return error
 
 
 class Incomplete(VladError):
@@ -80,18 +146,24 @@ class WrongOption(VladError, ValueError):
 
 def show(error: VladError) -> str:
     """The error as people read it: position and message, excerpt, the values, hint, reason, backtrace."""
-    lines = [f"{error.span}: Error: {error.message}" if error.span else f"Error: {error.message}"]
+    return "\n".join([text for _, text in parts(error)])
+
+
+def parts(error: VladError) -> Iterator[tuple[str, str]]:
+    """What `show` is made of, each with what it is: "message", "place", "value", "hint", "reason" or "backtrace"."""
+    yield "message", f"{error.span}: Error: {error.message}" if error.span else f"Error: {error.message}"
     if error.span:
-        lines.append(error.span.excerpt())
+        yield "place", error.span.excerpt()
         use = getattr(error.span, "use", None)
         if use is not None:
-            lines.append(f"  in the expansion of the macro used at {use}")
-    lines += [f"  value: {text}" for text in error.irritants]
+            yield "place", f"  in the expansion of the macro used at {use}"
+    for text in error.irritants:
+        yield "value", f"  value: {text}"
     if error.hint:
-        lines.append(f"  hint: {error.hint}")
+        yield "hint", f"  hint: {error.hint}"
     if error.reason:
         # the words of a pattern that did not match say nothing to who does not know that arguments are one
-        more = f" (`vlad doc {error.code}`)" if error.reason.startswith("Argument is not ") else ""
-        lines.append(f"  noticed as{more}: {error.reason}")
-    lines += [f"  in {entry}" for entry in error.backtrace]
-    return "\n".join(lines)
+        more = f" (`vlad doc {error.code}`)" if error.reason_code in OF_TUPLES else ""
+        yield "reason", f"  noticed as{more}: {error.reason}"
+    for entry in error.backtrace:
+        yield "backtrace", f"  in {entry}"

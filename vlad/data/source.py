@@ -7,18 +7,26 @@ The first room: it imports nothing of the project.
 from __future__ import annotations
 
 from bisect import bisect_right
+from enum import Enum
 
-OURS = ("<core>", "<derivative>")  # texts that the system makes
+
+class Origin(Enum):
+    """Whose a text is. Its name does not say: a program may have a folder `stdlib`."""
+
+    PROGRAM = "a program's"
+    LIBRARY = "the library's, which people can look up"
+    SYSTEM = "made by the system, shown to no one"
 
 
 class Source:
     """A text under a name (a path as the user wrote it, or `<expression>`)."""
 
-    __slots__ = ("name", "text", "_line_starts")
+    __slots__ = ("name", "text", "origin", "_line_starts")
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, origin: Origin = Origin.PROGRAM) -> None:
         self.name = name
         self.text = text
+        self.origin = origin
         self._line_starts: list[int] | None = None
 
     def line_starts(self) -> list[int]:
@@ -98,9 +106,14 @@ def in_library(span: Span) -> bool:
 
 def is_ours(span: Span) -> bool:
     """Is it in a text that the system makes, of which nobody knows?"""
-    return span.source.name in OURS
+    return span.source.origin is Origin.SYSTEM
 
 
 def in_stdlib(span: Span) -> bool:
     """Is it a place that people can look up?"""
-    return span.source.name.startswith("stdlib/")
+    return span.source.origin is Origin.LIBRARY
+
+
+def is_internal(name: str) -> bool:
+    """Is it, in the library, the name of a helper, which is for the library alone? A program may name things so, too."""
+    return name.startswith("%")

@@ -29,6 +29,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, WeakValueDictionary, ref
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 Value = Any
 NIL: tuple[()] = ()
-NUMBERS = frozenset({"real", "number"})  # in rows' types: a real, and a real or a tensor
+NUMBERS = frozenset({"real", "number"})  # in the types of primitives: a real, and a real or a tensor
 
 
 class Boolean:
@@ -319,13 +320,25 @@ def closure(code: Code, *environment: Value) -> tuple[Value, ...]:
     return (code, *environment) if len(environment) != 1 else (code, environment[0], None)
 
 
+class Role(Enum):
+    """What the closures of a code are. The values are how the stage `types` shows it."""
+
+    PROCEDURE = ""  # of a program, of the library, or what a transform made of one
+    TAG = "tag"  # an AD value, which wraps another value
+    BACKPROPAGATOR = (
+        "backpropagator"  # what J hands to programs; it wraps the procedure that the reverse transform made
+    )
+
+
 class Code:
     """All that belongs to one lambda expression: the one mutable record, shared by all its closures.
 
     `entry1` … `entry4` take the closure and as many operands (the tuple rule makes the rest; a procedure of another
     number of parameters has adapters there); `native` takes the closure and exactly the parameters. All compile on first
     use, and tier 1 replaces them. `tail` and `forward` are the codes of the transformed lambda, over the same environment,
-    or None until somebody asks. `base` is the code this one was derived from by transforming, or itself.
+    or None until somebody asks. `base` is the code this one was derived from by transforming, or itself; `transforms` are the
+    transforms that were applied, the last one first. (Entries that are written, as those of AD values are, have none.)
+    `backpropagator_of` is that of its lambda. These, and `role`, say what a code is; a name can be anything.
     """
 
     __slots__ = (
@@ -345,7 +358,9 @@ class Code:
         "entry4",
         "tail",
         "forward",
-        "derived",
+        "role",
+        "transforms",
+        "backpropagator_of",
         "make_lambda",
         "closed",
         "__weakref__",
@@ -368,11 +383,23 @@ class Code:
     entry4: Callable[..., Value]
     tail: Code | None
     forward: Code | None
-    derived: str  # '', 'reverse', 'forward', 'tag', 'backpropagator': how its name is told to people
+    role: Role
+    transforms: tuple[str, ...]  # of "reverse" and "forward"
+    backpropagator_of: str | None
     closed: tuple[Value, ...] | None  # the one closure, where the environment is empty
 
+    @property
+    def is_derived(self) -> bool:
+        """Did differentiation make it? Not true of a lambda within what a transform made."""
+        return self.role is not Role.PROCEDURE or self.transforms != ()
+
+    @property
+    def derivation(self) -> str:
+        """The transforms in words, to stand before the name: "forward of reverse of "."""
+        return "".join([f"{transform} of " for transform in self.transforms])
+
     def __repr__(self) -> str:
-        return f"#<code {self.derived} {self.name}>"
+        return f"#<code {self.derivation}{self.name}>"
 
 
 class Global:
@@ -391,6 +418,33 @@ class Global:
         return f"#<global {self.name}>"
 
 
+class PrimitiveType:
+    """The type of a primitive: of its operands (`parameters`) and of its result, each a word such as "real" or "any"."""
+
+    __slots__ = ("parameters", "result")
+
+    def __init__(self, parameters: Sequence[str], result: str) -> None:
+        self.parameters = tuple(parameters)
+        self.result = result
+
+    def __repr__(self) -> str:
+        return " ".join([*self.parameters, "->", self.result])
+
+
+def primitive_type(text: str) -> PrimitiveType:
+    """The type that a row's text states: "real real -> real". The one reader of that notation; equal texts are read once."""
+    found = _types.get(text)
+    if found is None:
+        parameters, arrow, result = text.partition("->")
+        if not arrow or not result.strip():
+            raise ValueError(f"this is not the type of a primitive: {text}")
+        found = _types[text] = PrimitiveType(parameters.split(), result.strip())
+    return found
+
+
+_types: dict[str, PrimitiveType] = {}
+
+
 class Primitive:
     """A row of the one table: everything that is known of a primitive operation, side by side.
 
@@ -401,8 +455,8 @@ class Primitive:
                 procedures or need the machine take it as first argument (`needs_machine`)
     python      the fast form as a Python expression over the operands' names. It may raise any Python exception where
                 `value` would raise VladError or answer otherwise; then `value` is asked. May use the names in `uses`
-    type        operand kinds and result kind: "real real -> real". A result "boolean" means `python` gives a Python bool.
-                A "number" is a real or a tensor
+    type        a PrimitiveType, which tables state as text: "real real -> real". A result "boolean" means `python` gives a
+                Python bool. A "number" is a real or a tensor
     partials    for a real function of reals: each operand's partial derivative, as language text over the operands
                 and r, the result. Both directions follow. Where the derivative alone may be too large or too small for a
                 number, the text is a product with t, a tangent or a sensitivity, in an order that is not; or there are
@@ -424,6 +478,7 @@ class Primitive:
     array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)
     rows        of a row that is made when a program runs (host.py) and has texts of its own: the rows, by name, that they know
                 besides the table's
+    display_name  the name in messages, where that is another: two functions of Python with one name are two rows
     """
 
     __slots__ = (
@@ -451,6 +506,7 @@ class Primitive:
         "abstract",
         "array",
         "rows",
+        "display_name",
         "__weakref__",
     )
 
@@ -461,7 +517,7 @@ class Primitive:
         doc: str,
         *,
         value: Callable[..., Value],
-        type: str,
+        type: str | PrimitiveType,
         python: str = "",
         uses: dict[str, Any] | None = None,
         partials: Mapping[str, str | tuple[str, ...]] | None = None,
@@ -480,6 +536,7 @@ class Primitive:
         abstract: Callable[..., Any] | None = None,
         array: str = "",
         rows: Mapping[str, Primitive] | None = None,
+        display_name: str = "",
     ) -> None:
         if (partials is None) == (not forward or reverse is None):
             raise ValueError(f"{name}: state either partials, or both forward and reverse")
@@ -489,7 +546,7 @@ class Primitive:
         self.value = value
         self.python = python
         self.uses = uses or {}
-        self.type = type
+        self.type = primitive_type(type) if isinstance(type, str) else type
         self.partials = partials
         self.forward = forward
         self.reverse = reverse
@@ -506,19 +563,24 @@ class Primitive:
         self.abstract = abstract
         self.array = array
         self.rows = rows or {}
+        self.display_name = display_name or name
 
     def __repr__(self) -> str:
         return f"#<primitive {self.name}>"
 
 
 class Backtrace:
-    """A line of an error's backtrace: a procedure as people know it, and where it was."""
+    """A line of an error's backtrace: a procedure as people know it, and where it was. `code`: the facts behind the words, where
+    the line stands for a code."""
 
-    __slots__ = ("procedure", "span")
+    __slots__ = ("procedure", "span", "name", "derivation", "backpropagator_of")
 
-    def __init__(self, procedure: str, span: Span | None) -> None:
+    def __init__(self, procedure: str, span: Span | None, code: Code | None = None) -> None:
         self.procedure = procedure
         self.span = span
+        self.name = procedure if code is None else code.name
+        self.derivation = "" if code is None else code.derivation
+        self.backpropagator_of = None if code is None else code.backpropagator_of
 
     def __str__(self) -> str:
         return f"{self.procedure} at {self.span}" if self.span else self.procedure

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vlad.data.tensors import SORT, Tensor, dtype_name, kind_name, on_host
-from vlad.data.values import ZERO, Code, Deferred, String, Symbol, Value, look
+from vlad.data.values import ZERO, Code, Deferred, Role, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
 _BAR_ESCAPES = {"|": "\\|", **{character: text for character, text in _ESCAPES.items() if character != '"'}}
@@ -191,13 +191,13 @@ def _procedure(value: tuple[Value, ...], work: list[object]) -> str:
 
 def procedure_pieces(code: Code) -> list[str | int]:
     """The text of a procedure of this code: texts, and the places of what it holds that is shown between them."""
-    if code.derived == "tag":
+    if code.role is Role.TAG:
         more: list[str | int] = [" (perturbation ", 2, ")"] if TAGS[code.name] == 2 else []
         return [f"({code.name} ", 1, *more, ")"]
-    if code.derived == "backpropagator":
+    if code.role is Role.BACKPROPAGATOR:
         return ["#<backpropagator of ", 1, ">"]
-    if code.derived:
-        return [f"#<{code.derived}{code.name or 'a procedure'}>"]
+    if code.transforms:
+        return [f"#<{code.derivation}{code.name or 'a procedure'}>"]
     return [code.name or " ".join(str(code.machine.core_of(code)).split())]
 
 

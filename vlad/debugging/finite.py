@@ -95,10 +95,9 @@ class Finding:
 
 
 def backtrace_line(entry: Backtrace) -> str:
-    name = entry.procedure
-    if name.endswith(".back"):
-        before, of, last = name.removesuffix(".back").rpartition(" of ")
-        name = f"{before}{of}the backpropagator of {last or 'an anonymous procedure'}"
+    if entry.backpropagator_of is None:
+        return f"  in {entry}"
+    name = f"{entry.derivation}the backpropagator of {entry.backpropagator_of or 'an anonymous procedure'}"
     return f"  in {Backtrace(name, entry.span)}"
 
 
@@ -117,19 +116,19 @@ class Finder:
         self.seen = set()
 
     def observed(self, place: Place, row: Primitive, rule: Callable[..., Value]) -> Callable[..., Value]:
-        if row.type.split("->")[-1].strip() in NO_NUMBERS or row.name in CARRIERS:
+        if row.type.result in NO_NUMBERS or row.name in CARRIERS:
             return rule
 
         def observed(*operands: Value) -> Value:
             answer = rule(*operands)
             if type(answer) is float:
                 if answer - answer != 0.0:
-                    self.look(place, row.name, operands, answer)
+                    self.look(place, row.display_name, operands, answer)
             elif type(answer) is Tensor:
                 if answer.is_real and not answer.is_sum and not all_finite(answer):
-                    self.look(place, row.name, operands, answer)
+                    self.look(place, row.display_name, operands, answer)
             elif type(answer) is tuple and len(answer) == 2 and kind_within(answer, MOST_NEW_PARTS):
-                self.look(place, row.name, operands, answer)
+                self.look(place, row.display_name, operands, answer)
             return answer
 
         return observed
@@ -157,11 +156,8 @@ class Finder:
         if kind in self.seen or (not made and (kind == "infinity" or self.seen)):
             return
         self.seen.add(kind)
-        name = (
-            primitive if primitive in self.machine.table else primitive.partition(":")[0]
-        )  # host.py numbers its rows
         shown = [operand_text(operand, index, answer) for operand in operands]
-        finding = Finding(kind, made, name, shown, real_text(number), index)
+        finding = Finding(kind, made, primitive, shown, real_text(number), index)
         self.place(finding, place)
         self.found(finding)
 

@@ -11,19 +11,18 @@ from functools import cached_property
 from types import FrameType
 from typing import Any
 
-from vlad.core.nodes import Constant, GlobalReference, Variable, WrittenName
+from vlad.core.nodes import RESULT, Constant, DerivedName, GlobalReference, Variable, WrittenName
 from vlad.core.simplify import bound_in
 from vlad.data.source import Span, in_library
-from vlad.data.values import Code, Value, is_procedure, look
+from vlad.data.values import Code, Role, Value, is_procedure, look
 from vlad.data.write import written
 from vlad.debugging.origins import described, root_of
-from vlad.evaluate.emit_python import Emission
+from vlad.evaluate.emit_python import Emission, is_emitted
 from vlad.evaluate.errors.replay import Frames, Replay, emission_of, span_of
 
 MOST_FRAMES = 1000  # that are gathered, of a very deep stack the innermost
 MOST_OUTER_FRAMES = 100  # and after an error the outermost
 LONGEST = 70  # characters of a value
-SUFFIXES = (".sensitivity", ".tangent")  # of what derivatives compute of a variable
 
 
 def shortened(value: Value, longest: int = LONGEST) -> str:
@@ -36,7 +35,7 @@ def active_frames(frame: FrameType | None, most: int = MOST_FRAMES) -> Frames:
     """The frames of emitted code that are active, outermost first; of a very deep stack the innermost."""
     frames: Frames = []
     while frame is not None and len(frames) < most:
-        if frame.f_code.co_filename in ("<vlad>", "<vlad adapter>"):
+        if is_emitted(frame):
             frames.append((frame, frame.f_lineno))
         frame = frame.f_back
     return frames[::-1]
@@ -114,7 +113,7 @@ class Frame:
         root = root_of(self.machine, self.code)
         lambda_ = self.machine.core_of(root)
         named = [*lambda_.parameters, *bound_in(lambda_.body), *root.environment]
-        return frozenset(["result", *[v.name for v in named if isinstance(v.name, WrittenName)]])
+        return frozenset([RESULT, *[v.name for v in named if isinstance(v.name, WrittenName)]])
 
     def __str__(self) -> str:
         return f"{self.procedure} at {self.span}" if self.span is not None else self.procedure
@@ -126,9 +125,11 @@ def is_effect(rhs: Any) -> bool:
 
 
 def is_told(variable: Variable, names: frozenset[str]) -> bool:
-    if isinstance(variable.name, WrittenName):
-        return True
-    return any(variable.name.endswith(s) and variable.name.removesuffix(s) in names for s in SUFFIXES)
+    """Does the program name the variable, or that of which it is the tangent or the sensitivity?"""
+    name = variable.name
+    if not isinstance(name, DerivedName):
+        return isinstance(name, WrittenName)
+    return (name.of is RESULT or isinstance(name.of, WrittenName)) and name.of in names
 
 
 def frames_of(machine: Any, active: Frames, library: bool = False) -> list[Frame]:
@@ -152,7 +153,7 @@ def closed_over(machine: Any, value: Value) -> dict[str, Value]:
     if not is_procedure(value):
         return {}
     code: Code = value[0]
-    if code.derived == "backpropagator":
+    if code.role is Role.BACKPROPAGATOR:
         _, procedure, argument, result, back = value[:5]
         return {"procedure": procedure, "argument": argument, "value": result} | closed_over(machine, back)
     found: dict[str, Value] = {}

@@ -16,7 +16,7 @@ from vlad.core.names import lambdas_within, sub_bodies
 from vlad.core.nodes import Apply, Binding, Body, Lambda, Variable
 from vlad.core.simplify import bound_in
 from vlad.data.source import Span
-from vlad.data.values import Code
+from vlad.data.values import Code, Role
 from vlad.expand.patterns import ProcedureSpan
 
 DEEPEST = 6  # transforms of transforms that are told apart
@@ -133,11 +133,11 @@ def is_top_level(machine: Any, code: Code) -> bool:
 
 def described(machine: Any, code: Code) -> str:
     """A procedure as people know it, derivatives of procedures included."""
-    if code.derived == "tag":
+    if code.role is Role.TAG:
         return {"reverse": "a procedure that J made", "forward": "a procedure on forward values"}.get(
             code.name, code.name
         )
-    if code.derived == "backpropagator":
+    if code.role is Role.BACKPROPAGATOR:
         return "the backpropagator that J hands out"
     root = root_of(machine, code)
     name = root.name or ("the top level" if is_top_level(machine, root) else "an anonymous procedure")

@@ -18,6 +18,7 @@ The file is long because it is one dispatch over the nodes of core.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -47,12 +48,26 @@ DEEPEST_BLOCK = 60  # Python allows 100
 Operation = tuple[Variable | None, Rhs]  # what a line computes, for the explanation of its errors
 
 
+_MARK = object()
+
+
+def marked() -> dict[str, Any]:
+    """The globals by which emitted functions and adapters are known; nothing else has them."""
+    return {"EMITTED": _MARK}
+
+
+def is_emitted(frame: FrameType) -> bool:
+    """Is it the frame of an emitted function or of an adapter (entries.py)?"""
+    return frame.f_globals.get("EMITTED") is _MARK
+
+
 class Family:
     """What the codes of one top-level form share: the Python globals of their functions, and the codes themselves."""
 
     def __init__(self, machine: Any, shared: dict[str, Any]) -> None:
         self.machine = machine
         self.names: dict[str, Any] = dict(shared)
+        self.names |= marked()
         self.names["FAMILY"] = self
         self.codes: dict[Lambda, Code] = {}
         self.emissions: dict[str, Emission] = {}
@@ -61,6 +76,7 @@ class Family:
     def close(self) -> None:
         """Let go of everything: functions and their globals know each other."""
         self.names.clear()
+        self.names |= marked()  # what is active stays known as emitted
         self.codes.clear()
         self.emissions.clear()
 
@@ -104,6 +120,8 @@ class Template:
         self.pieces = _cut(row.python, row.operands)
         named = [piece for piece in self.pieces if piece in row.operands]
         self.once = len(set(named)) == len(named)
+        self.tests_identity = "is" in self.pieces  # of objects, so it is handed TRUE, not True
+        self.is_chain = self.pieces.count("<") > 1  # of comparisons
 
     @classmethod
     def of(cls, row: Primitive) -> Template:
@@ -128,16 +146,16 @@ def _cut(text: str, names: tuple[str, ...]) -> list[str]:
 
 
 def accepts_only_numbers(row: Primitive) -> bool:
-    kinds = row.type.split("->")[0].split()
-    return bool(kinds) and NUMBERS.issuperset(kinds)
+    types = row.type.parameters
+    return bool(types) and NUMBERS.issuperset(types)
 
 
 def answers_number(row: Primitive) -> bool:
-    return row.type.split("->")[-1].strip() in NUMBERS
+    return row.type.result in NUMBERS
 
 
 def answers_boolean(row: Primitive) -> bool:
-    return row.type.split("->")[-1].strip() == "boolean"
+    return row.type.result == "boolean"
 
 
 def is_pure(row: Primitive) -> bool:
@@ -467,12 +485,12 @@ class Emitter:
             actual = [self.text(operand) for operand in rhs.operands]
         else:
             actual = [self.name(operand) for operand in rhs.operands]
-        if " is " in row.python:
+        if template.tests_identity:
             actual = [self.object(*pair) for pair in zip(rhs.operands, actual, strict=True)]
         text = value = template.fill(dict(zip(row.operands, actual, strict=True)))
         is_test = answers_boolean(row)
         # a chain of comparisons is no operator, so it does not go through tensors
-        is_chain = bool(row.array) and row.python.count("<") > 1
+        is_chain = bool(row.array) and template.is_chain
         general = f"{self.function_of(row)}({', '.join(actual)})" if guarded or is_chain else ""
         if is_test:
             value = (
@@ -639,7 +657,9 @@ class Emitter:
         if self.indent < DEEPEST_BLOCK or not (body.bindings or type(body.result) is If):
             return body
         arm = Variable("arm")
-        lambda_ = make_lambda((Variable("nothing"),), body, self.code.name)
+        lambda_ = make_lambda(
+            (Variable("nothing"),), body, self.code.name, backpropagator_of=self.code.backpropagator_of
+        )
         return Body((Binding(arm, lambda_),), Call(arm, (Constant(NIL),)))
 
     def arm(self, body: Body, name: str) -> None:

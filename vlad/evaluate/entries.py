@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from vlad.data.values import Code, Value
-from vlad.evaluate.emit_python import emit
+from vlad.evaluate.emit_python import emit, marked
 
 NOTHING = (None,) * 7
 
@@ -71,7 +71,7 @@ def install(code: Code, native: Callable[..., Value]) -> None:
     code.native = native
     make = _adapters.get(code.arity)
     if make is None:
-        names: dict[str, Any] = {}
+        names = marked()
         exec(compile(_adapters_text(code.arity), "<vlad adapter>", "exec"), names)
         make = _adapters[code.arity] = names["make"]
     make(code)

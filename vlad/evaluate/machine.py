@@ -34,6 +34,7 @@ from vlad.data.values import (
     Code,
     Global,
     Primitive,
+    Role,
     String,
     Value,
     closure,
@@ -66,7 +67,7 @@ class Machine:
     def __init__(
         self,
         table: Mapping[str, Primitive],
-        codes: Mapping[str, tuple[str, str, tuple[str, ...]]],
+        codes: Mapping[str, tuple[Role, str, tuple[str, ...]]],
         procedures: Mapping[str, str],
         write: Callable[[str], object],
         read: Callable[[], str],
@@ -136,13 +137,16 @@ class Machine:
         environment: tuple[Variable, ...] = (),
         group: tuple[tuple[Variable, Lambda], ...] = (),
         base: Code | None = None,
-        derived: str = "",
+        role: Role = Role.PROCEDURE,
+        transforms: tuple[str, ...] = (),
+        backpropagator_of: str | None = None,
     ) -> Code:
         """A code that compiles itself when it is first called."""
         code = Code()
         code.machine, code.family, code.lambda_, code.make_lambda = self, family, None, make_lambda
         code.name, code.arity, code.environment, code.group = name, arity, environment, group
-        code.base, code.primitive, code.derived = base or code, None, derived
+        code.base, code.primitive = base or code, None
+        code.role, code.transforms, code.backpropagator_of = role, transforms, backpropagator_of
         code.tail = code.forward = None
         code.closed = None if environment else (code,)
         await_first_call(code)
@@ -169,6 +173,7 @@ class Machine:
                         name=lambda_.name,
                         environment=lambda_.free if environment is None else environment,
                         group=group,
+                        backpropagator_of=lambda_.backpropagator_of,
                     )
                     family.codes[lambda_] = code
         return code
@@ -224,20 +229,20 @@ class Machine:
         if code.tail is None:
             with self.making:
                 if code.tail is None:
-                    code.tail = self._derive(code, tail_entry, 1, "reverse of ")
+                    code.tail = self._derive(code, tail_entry, 1, "reverse")
         return code.tail
 
     def forward_code(self, code: Code) -> Code:
         if code.forward is None:
             with self.making:
                 if code.forward is None:
-                    code.forward = self._derive(code, forward_entry, 2, "forward of ")
+                    code.forward = self._derive(code, forward_entry, 2, "forward")
         return code.forward
 
     def derived_code(self, code: Code, kind: str) -> Code:
         return self.tail_code(code) if kind == "tail" else self.forward_code(code)
 
-    def _derive(self, code: Code, transform: Callable[..., Lambda], more: int, derived: str) -> Code:
+    def _derive(self, code: Code, transform: Callable[..., Lambda], more: int, word: str) -> Code:
         def make_lambda() -> Lambda:
             source = self.core_of(code)
             owner = self.core_of(code.base)
@@ -259,7 +264,8 @@ class Machine:
             environment=code.environment,
             group=code.group,
             base=code.base,
-            derived=derived + code.derived if code.derived.endswith("of ") else derived,
+            transforms=(word, *code.transforms),
+            backpropagator_of=code.backpropagator_of,
         )
 
     def tail_closure(self, f: Value) -> Value:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from types import FrameType
 
+from vlad.evaluate.emit_python import is_emitted
 from vlad.evaluate.entries import make_bounce
 
 MOST_FRAMES = 1000  # to search: deeply nested data are walked by recursive calls
-_EMITTED = ("<vlad>", "<vlad adapter>")
-_ENTRIES = make_bounce.__code__.co_filename
+_ENTRIES = make_bounce.__globals__
 _BETWEEN = (
     "bounce",
     "native",
@@ -29,8 +29,7 @@ _BETWEEN = (
 
 def is_own_step(frame: FrameType) -> bool:
     """Is the frame one of emitted code, or of a function between such frames?"""
-    code = frame.f_code
-    return code.co_filename in _EMITTED or (code.co_filename == _ENTRIES and code.co_name in _BETWEEN)
+    return is_emitted(frame) or (frame.f_globals is _ENTRIES and frame.f_code.co_name in _BETWEEN)
 
 
 def called(frame: FrameType | None) -> FrameType | None:

@@ -7,11 +7,12 @@ by which name another process finds the same one (dump.py, load.py). Called by s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from vlad.core.nodes import Lambda, Letrec, Variable
 from vlad.core.text import constant_text, read_expression
-from vlad.data.values import UNSPECIFIED, Code, Global, Primitive, Value, closure
+from vlad.data.values import UNSPECIFIED, Code, Global, Primitive, Role, Value, closure
 
 
 class SystemProcedures:
@@ -19,7 +20,7 @@ class SystemProcedures:
         self,
         machine: Any,
         texts: Mapping[str, str],
-        code_texts: Mapping[str, tuple[str, str, tuple[str, ...]]],
+        code_texts: Mapping[str, tuple[Role, str, tuple[str, ...]]],
     ) -> None:
         """`texts`: of the procedures of the basis; `code_texts`: of the codes of AD values."""
         self.machine = machine
@@ -42,7 +43,8 @@ class SystemProcedures:
         text = _by_place(row, {**row.keywords, **named})
         value = self._with_names.get(text)
         if value is None:
-            arity = text[: text.index(")")].count(" ")
+            by_place = len(row.operands) - len(row.keywords)
+            arity = by_place + sum([each is UNSPECIFIED for each in {**row.keywords, **named}.values()])
             value = self._with_names[text] = self.procedure(text, row.name, arity)
         return value
 
@@ -91,9 +93,7 @@ class SystemProcedures:
             (binding,) = body.bindings
             assert not isinstance(binding, Letrec) and isinstance(binding.rhs, Lambda)
             read = binding.rhs
-            lambdas.append(
-                Lambda(read.parameters, read.body, tuple(environment.values()), read.name, read.span)
-            )
+            lambdas.append(replace(read, free=tuple(environment.values())))
         return lambdas, tuple(environment.values())
 
     def _cell(self, name: str) -> Global:
@@ -116,12 +116,12 @@ class SystemCodes(dict[str, Code]):
 
     def _make(self, name: str) -> Code:
         machine = self.machine
-        derived, captured, texts = machine.system.code_texts[name]
+        role, captured, texts = machine.system.code_texts[name]
         lambdas, environment = machine.system.lambdas(texts, captured)
         family = machine.family()
         main = lambdas[0]
         code: Code = machine.make_code(
-            family, len(main.parameters), _constant(main), name=name, environment=environment, derived=derived
+            family, len(main.parameters), _constant(main), name=name, environment=environment, role=role
         )
         family.codes[main] = code
         self[name] = code

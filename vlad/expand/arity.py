@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vlad.core.nodes import WrittenName
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import Code, Primitive, Value, look
@@ -52,6 +53,22 @@ class Signature:
         return f"{'at least ' if self.rest else ''}{self.count} argument{'s' if self.count > 1 else ''}"
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How a procedure of the library is called, as the first line of its doc comment has it: that text, how many operands stand
+    in it by place; may the last of them stand for several?"""
+
+    text: str
+    count: int
+    takes_more: bool
+
+
+def usage(text: str) -> Usage:
+    """The one reader of that line."""
+    by_place = text.partition(" #:")[0]
+    return Usage(text, by_place.count(" "), "…" in text or "..." in text or " . " in text)
+
+
 def signature(machine: Any, code: Code) -> Signature:
     """Of a procedure, or of the one that a derivative was made from."""
     row = code.base.primitive
@@ -61,16 +78,15 @@ def signature(machine: Any, code: Code) -> Signature:
     if isinstance(lambda_.span, ProcedureSpan):
         return as_written(lambda_.span)
     names = [parameter.name for parameter in lambda_.parameters]
-    return _signature(code.base.name, [] if names == ["nothing"] else names)
+    has_none = names == ["nothing"] and not isinstance(names[0], WrittenName)  # its argument, which is ()
+    return _signature(code.base.name, [] if has_none else names)
 
 
 def of_row(row: Primitive) -> Signature:
     """Of a primitive: what has a name of its own may be left out."""
-    name = (
-        row.name.partition(":")[0] or row.name
-    )  # a row that is made of a Python function has a number behind
+    name = row.display_name
     names = list(row.operands[: len(row.operands) - len(row.keywords)])
-    if names == ["nothing"]:
+    if row.type.parameters == ("null",):
         return _signature(name, [])
     if row.variadic:
         return Signature(name, f"({name} {names[0]} …)", (names[0],), True)
@@ -110,30 +126,42 @@ def too_few(machine: Any, code: Code, parts: int, given: int, is_end: bool) -> V
     if is_end:  # a list counts as one argument, and () for no argument
         got = given - more if parts > given or got > 1 else 0
     if got < taken.count:
-        return wrong_number(taken, got, NO_PAIR, of_list=is_end and got == 1 and parts > given)
+        return wrong_number(taken, got, no_pair(), of_list=is_end and got == 1 and parts > given)
     hint = f"its parameter list is {taken.text}"  # it is a pattern among the parameters that did not match
+    return no_pair(hint)
+
+
+def no_pair(hint: str | None = None) -> VladError:
+    """What a parameter list takes apart is no pair."""
     return VladError("no-matching-pair", NO_PAIR, hint=hint)
 
 
 def wrong_number(
     signature: Signature,
     got: int,
-    reason: str | None = None,
+    failed: VladError | None = None,
     span: Span | None = None,
     of_list: bool = False,
+    is_placed: bool = False,
 ) -> VladError:
-    """The error that a procedure was given so many arguments. `reason`: what failed by that, in the language's own terms.
-    `of_list`: is the one argument a list, perhaps of as many elements as there are parameters?"""
+    """The error that a procedure was given so many arguments. `failed`: what failed by that, in the language's own terms; it
+    becomes the reason, with its place if `is_placed`. `of_list`: is the one argument a list, perhaps of as many elements as there
+    are parameters?"""
     more = ""
     if of_list:
         more = f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart{_as_one(signature)}"
-    return VladError(
+    error = VladError(
         "wrong-number-of-arguments",
         f"{signature.name} takes {signature.takes} and got {got or 'none'}",
         span,
         hint=f"its parameter list is {signature.text}{more}",
-        reason=reason,
+        name=signature.name,
     )
+    error.expected, error.got, error.told = signature.count, got, (signature.text,)
+    if failed is not None:
+        place = f", at {failed.span}" if is_placed and failed.span is not None else ""
+        error.reason, error.reason_code = f"{failed.message}{place}", failed.code
+    return error
 
 
 def _as_one(signature: Signature) -> str:

@@ -26,6 +26,7 @@ from types import ModuleType
 
 from vlad.ad.rules import steps_of
 from vlad.data.errors import VladError
+from vlad.data.source import is_internal
 from vlad.data.values import Primitive
 from vlad.expand.arity import of_row
 from vlad.manual.public import is_public, members, public_lines, public_names
@@ -433,5 +434,5 @@ def _library() -> Iterator[Entry]:
             text, examples = taken_apart(lines)
             yield Entry(
                 found.name, "library", f"Library: {file}", signature, text, examples,
-                place=f"stdlib/{file}.vlad:{found.line}", source=found.source, hidden=found.name.startswith("%"),
+                place=f"stdlib/{file}.vlad:{found.line}", source=found.source, hidden=is_internal(found.name),
             )  # fmt: skip

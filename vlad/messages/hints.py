@@ -9,27 +9,26 @@ Or in: the operands that did not suit.  Out: the words for them. Called where su
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.source import Source, Span, in_library, in_stdlib
 from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Value, look
 from vlad.data.write import written
-from vlad.expand.arity import FOR_TENSORS, Signature, takes_lists, wrong_number
+from vlad.expand.arity import FOR_TENSORS, Signature, Usage, takes_lists, wrong_number
 from vlad.messages.other_languages import told
 from vlad.messages.spelling import suggestion
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
 
 NOTHING = "define it, or import the module that does"
-_INVALID = re.compile(r"(Argument|Arguments) to (\S+) (is invalid|do not conform)")
 OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 LONGEST_SHOWN = 40
+DERIVATIVES = frozenset(["derivative", "derivative-F", "derivative-R"])
 OF_STRINGS = {"=": "equal?", "+": "string-append"}
-A_LIST, LONGEST_LIST = "a list", 1000  # that somebody walks to the end to say what it is
+LONGEST_LIST = 1000  # that somebody walks to the end to say what it is
 MORE = {"apply": " with a list; where x holds a pair of arguments, `(f x)` calls f with both"}
-A_PARAMETER = "The parameter"
 # Names are bound by these, in their first operands.
 BINDERS = frozenset(["lambda", "define", "let", "let*", "letrec", "letrec*", "do"])
 UNSUITED = frozenset(
@@ -61,11 +60,11 @@ def clarify(
     operand: that nothing bears the name x, or that what is no call cannot be called."""
     head = None if error.span is None else _meant_as_keyword(error.span, keywords, is_bound)
     if head is not None:
-        error.code, error.message = "unbound-variable", f"Unbound variable: {head.symbol.name}"
-        error.args = (error.message,)
+        error.code, error.name = "unbound-variable", head.symbol.name
+        error.reword(f"Unbound variable: {error.name}")
         error.span, error.hint, error.irritants = head.span, suggestion(head.symbol.name, keywords), []
-    elif error.code == "unbound-variable":
-        name = error.message.rpartition(" ")[2]
+    elif error.code == "unbound-variable" and error.name is not None:
+        name = error.name
         error.hint = (
             _as_assignment(error.span, name)
             or _as_bare_parameter(error.span, name)
@@ -87,7 +86,7 @@ def speak_of_pattern(error: VladError, pattern: Span, name: str = "", value: Val
     parts, left = form.items[1:], _short(" ".join(error.irritants))
     if value is not None:
         given = _as_list(value)
-        error.irritants = [written(value, limit=200)]
+        error.irritants, error.kinds = [written(value, limit=200)], (kind(value),)
     elif error.code == "not-equivalent":
         given = f"`{left}` is left over"
     else:
@@ -96,9 +95,9 @@ def speak_of_pattern(error: VladError, pattern: Span, name: str = "", value: Val
         example = " ".join(["(list", *map(str, range(1, len(parts) + 1))]) + ")"
         given = f"such a list is `{example}`; {given}"
     owner = f" of {name}" if name else ""
-    error.reason, error.hint = error.message, given
-    error.message = f"{A_PARAMETER} `{_short(pattern.text)}`{owner} takes a list of {len(parts)}"
-    error.args = (error.message,)
+    error.reason, error.reason_code, error.hint = error.message, error.code, given
+    error.reword(f"The parameter `{_short(pattern.text)}`{owner} takes a list of {len(parts)}")
+    error.is_of_list = True
     return True
 
 
@@ -111,8 +110,7 @@ def _as_list(value: Value) -> str:
         return f"this one has {count}"
     if count:
         return "this is none, nor are several arguments"
-    found = kind(value)
-    return f"this is {found}{way_with('', A_LIST, [found])}"
+    return f"this is {kind_text(value)}{way_with('', (Kind.LIST,), [kind(value)])}"
 
 
 def _as_assignment(span: Span | None, name: str) -> str | None:
@@ -211,7 +209,7 @@ def _short(text: str) -> str:
 def tell_number(
     error: VladError,
     signature_of: Callable[[str], Signature | None],
-    call_of: Callable[[str], str | None],
+    usage_of: Callable[[str], Usage | None],
 ) -> bool:
     """Say of a procedure of the library, or a primitive, that it was called with another number of arguments than it takes, where
     that is why the call failed. By the tuple rule the last one stood for all that were left, or those too many for one, and what
@@ -234,11 +232,11 @@ def tell_number(
         return False
     if count > taken.count:
         is_of_another = error.irritants in [[operand.span.text] for operand in operands[: taken.count - 1]]
-        if is_of_another or _takes_more(call_of(name)) or error.code == "user-error":
+        if is_of_another or _takes_more(usage_of(name)) or error.code == "user-error":
             return False
     if _is_local(span, name):
         return False
-    found = wrong_number(taken, count, error.message)
+    found = wrong_number(taken, count, error)
     if found.message == error.message:
         return True
     if count < taken.count:
@@ -247,15 +245,18 @@ def tell_number(
         )
     elif taken.count:
         found.hint = f"{found.hint}; the last {count - taken.count + 1} come as one"
-    error.code, error.message, error.hint, error.irritants = found.code, found.message, found.hint, []
-    error.reason = error.reason or found.reason
-    error.args = (error.message,)
+    if error.reason is None:
+        error.reason, error.reason_code = found.reason, found.reason_code
+    error.code, error.hint, error.irritants, error.kinds = found.code, found.hint, [], ()
+    error.name, error.expected, error.got, error.told = found.name, found.expected, found.got, found.told
+    error.wording, error.names_itself, error.is_of_list = None, False, False
+    error.reword(found.message)
     return True
 
 
-def _takes_more(call: str | None) -> bool:
-    """May the last parameter stand for several, as the doc comment tells? Primitives know it themselves."""
-    return call is None or "…" in call or "..." in call or " . " in call
+def _takes_more(usage: Usage | None) -> bool:
+    """May the last parameter stand for several? Primitives know it themselves."""
+    return usage is None or usage.takes_more
 
 
 def _by_place(form: Form) -> list[Syntax]:
@@ -289,62 +290,58 @@ def _is_definition(item: Syntax) -> bool:
     return isinstance(head, Name) and head.symbol.name == "define"
 
 
-def show_call(error: VladError, call_of: Callable[[str], str | None], is_counted: bool) -> None:
+def show_call(error: VladError, usage_of: Callable[[str], Usage | None], is_counted: bool) -> None:
     """Where something inside a procedure of the library went wrong, say how that procedure is called: its operands may stand
-    in another order, or be others. `call_of` knows that of the names of the library. `is_counted`: has their number been told?"""
-    _show_way_for_tensors(error, call_of)
+    in another order, or be others. `usage_of` knows that of the names of the library. `is_counted`: has their number been told?
+    """
+    _show_way_for_tensors(error, usage_of)
     if error.span is None or error.code not in UNSUITED:
         return
-    if error.message.startswith(A_PARAMETER) and error.span.text.startswith("(list "):
+    if error.is_of_list and error.span.text.startswith("(list "):
         return  # it is the pattern, and no call
-    miscounted = None if is_counted else _miscounted(error.span, call_of)
+    miscounted = None if is_counted else _miscounted(error.span, usage_of)
     if miscounted is not None:
-        error.hint = f"{error.hint}; {miscounted}" if error.hint else miscounted
+        error.add_hint(miscounted)
         return
     if any(entry.span is None or not in_library(entry.span) for entry in error.backtrace[:1]):
         return
     form = _form(error.span)
     if form is not None and _is_derivative_of_several(form, error):
-        error.hint = (
-            f"{error.hint}; `derivative` is for procedures of one number, `gradient` for those of several"
-        )
+        error.add_hint("`derivative` is for procedures of one number, `gradient` for those of several")
     if form is None or not isinstance(form.items[0], Name):
         return
     name = form.items[0].symbol.name
-    call = call_of(name)
-    if call is not None and call not in (error.hint or ""):
-        usage = f"{name} is called as `{call}`{MORE.get(name, '')}"
-        error.hint = f"{error.hint}; {usage}" if error.hint else usage
+    usage = usage_of(name)
+    if usage is not None:
+        error.add_hint(f"{name} is called as `{usage.text}`{MORE.get(name, '')}", piece=usage.text)
 
 
-def _show_way_for_tensors(error: VladError, call_of: Callable[[str], str | None]) -> None:
+def _show_way_for_tensors(error: VladError, usage_of: Callable[[str], Usage | None]) -> None:
     """Where `sort` was given a tensor, or nothing else, which will have been one."""
-    told = f"{error.message} {error.hint}"
-    if "a tensor of shape" not in told and not error.message.endswith(" and got 1"):
-        return
-    for name, way in FOR_TENSORS.items():
-        is_about = error.message.startswith((f"Argument to {name} ", f"{name} takes "))
-        if is_about and call_of(name) is not None and way not in told:
-            error.hint = f"{error.hint}; {way}" if error.hint else way
+    name = error.name
+    way = None if name is None else FOR_TENSORS.get(name)
+    may_be = Kind.TENSOR in error.kinds or error.got == 1
+    if way is not None and name is not None and may_be and usage_of(name) is not None:
+        error.add_hint(way, piece=way)
 
 
 def _is_derivative_of_several(form: Form, error: VladError) -> bool:
     """Is it `((derivative f) 1)`, where f takes more than that?"""
     head = form.items[0]
     derivative = head.items[0] if isinstance(head, Form) and head.items else None
-    is_one = error.code == "wrong-number-of-arguments" and error.message.endswith("arguments and got 1")
-    return is_one and isinstance(derivative, Name) and derivative.symbol.name.startswith("derivative")
+    is_one = error.got == 1 and error.expected != 1
+    return is_one and isinstance(derivative, Name) and derivative.symbol.name in DERIVATIVES
 
 
-def _miscounted(span: Span, call_of: Callable[[str], str | None]) -> str | None:
+def _miscounted(span: Span, usage_of: Callable[[str], Usage | None]) -> str | None:
     """A hint for `(argmin f '(1 2))`: by the tuple rule the list stands for the two arguments that are left; or for one too many,
     when the last parameter stands for all that are left."""
     for form in reversed(list(_around(span))):
         head, *operands = form.items
-        call = call_of(head.symbol.name) if isinstance(head, Name) and operands else None
-        if call is None or form.tail is not None or _takes_more(call):
+        usage = usage_of(head.symbol.name) if isinstance(head, Name) and operands else None
+        if usage is None or form.tail is not None or usage.takes_more:
             continue
-        taken = call.partition(" #:")[0].count(" ")
+        call, taken = usage.text, usage.count
         if len(operands) > taken > 1 and not any(isinstance(operand, Keyword) for operand in operands):
             last = f"the last {len(operands) - taken + 1}"
             return f"`{call}` has {taken} arguments; {len(operands)} are here, of which {last} come as one"
@@ -362,14 +359,13 @@ def _is_inside(entry: Backtrace) -> bool:
 def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> None:
     """Where an operand did not suit something inside a procedure of the library, speak of that procedure, as far as the user
     has written its name at the place of the error; what was inside is the reason."""
-    found = _INVALID.fullmatch(error.message)
-    if found is None or error.span is None or in_library(error.span) or error.reason is not None:
+    if error.wording is None or error.span is None or in_library(error.span) or error.reason is not None:
         return
     words = names_in(error.span.text)
-    if found.group(2) in words:
+    if error.name in words:
         return
-    inside = [entry.procedure for entry in error.backtrace if _is_inside(entry)]
-    for name in [*[name.rpartition(" of ")[2] for name in inside], *words[:1]]:
+    inside = [entry.name for entry in error.backtrace if _is_inside(entry)]
+    for name in [*inside, *words[:1]]:
         if inside and name in words and is_of_library(name):
             speak_of(name, error)
             return
@@ -377,13 +373,11 @@ def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> Non
 
 def speak_of(name: str, error: VladError) -> None:
     """Say of an operand that does not suit, if that is what is wrong, that it does not suit this procedure."""
-    found = _INVALID.fullmatch(error.message)
-    if found is not None and error.reason is None:
-        what, inside, how = found.groups()
-        if error.hint is not None and error.hint.startswith(f"{inside} takes "):
-            error.hint = f"inside it, {error.hint}"
-        error.reason, error.message = error.message, f"{what} to {name} {how}"
-        error.args = (error.message,)
+    if error.wording is not None and error.reason is None:
+        if error.names_itself:
+            error.hint, error.names_itself = f"inside it, {error.hint}", False
+        error.reason, error.reason_code, error.name = error.message, error.code, name
+        error.reword(error.wording.format(name))
 
 
 def names_in(text: str) -> list[str]:
@@ -429,54 +423,55 @@ def is_short_list(value: Value) -> bool:
     return False
 
 
-def kind(value: Value) -> str:
-    """What a value is, in a hint's words."""
+_KINDS = {"Boolean": Kind.BOOLEAN, "Symbol": Kind.SYMBOL, "String": Kind.STRING, "Opaque": Kind.HOST}
+
+
+def kind(value: Value) -> Kind:
     value = look(value)
     if type(value) is float:
-        return "a real"
+        return Kind.REAL
     if type(value) is Tensor:
-        return f"a tensor of shape {shape_text(value.shape)}"
-    if type(value) is tuple:
-        return (
-            "()"
-            if not value
-            else A_LIST
-            if is_short_list(value)
-            else "a pair"
-            if len(value) == 2
-            else "a procedure"
-        )
-    return {
-        "Boolean": "a boolean",
-        "Symbol": "a symbol",
-        "String": "a string",
-        "Opaque": "a host object",
-    }.get(type(value).__name__, "something else")
+        return Kind.TENSOR
+    if type(value) is not tuple:
+        return _KINDS.get(type(value).__name__, Kind.OTHER)
+    if not value:
+        return Kind.NIL
+    if is_short_list(value):
+        return Kind.LIST
+    return Kind.PAIR if len(value) == 2 else Kind.PROCEDURE
 
 
-def expected_of(operands: tuple[Value, ...]) -> str:
-    """What a rule of reals and tensors takes, in a hint's words."""
+def kind_text(value: Value) -> str:
+    """What a value is, in a hint's words."""
+    found = kind(value)
+    return f"{found.value} {shape_text(look(value).shape)}" if found is Kind.TENSOR else found.value
+
+
+def expected_of(operands: tuple[Value, ...]) -> tuple[str, tuple[Kind, ...]]:
+    """What a rule of reals and tensors takes: in a hint's words, and the kinds that these speak of."""
     if len(operands) == 1:
-        return "a real"
-    return "reals and tensors" if any(type(look(operand)) is Tensor for operand in operands) else "reals"
+        return "a real", (Kind.REAL,)
+    if any(type(look(operand)) is Tensor for operand in operands):
+        return "reals and tensors", (Kind.REAL, Kind.TENSOR)
+    return "reals", (Kind.REAL,)
 
 
-def way_with(name: str, expected: str, kinds: list[str]) -> str:
-    """What is for operands of these kinds, or how one comes from a list to a tensor, or back."""
-    if name == "argmax" and "a procedure" in kinds:
+def way_with(name: str, of: Collection[Kind], kinds: Collection[Kind]) -> str:
+    """What is for operands of these kinds, or how one comes from a list to a tensor, or back; `of`: what the operation takes."""
+    given = set(kinds)
+    if name == "argmax" and Kind.PROCEDURE in given:
         return "; `argmin` of its negative finds where a procedure is greatest"
-    if name == "argminimum" and "a procedure" in kinds:
+    if name == "argminimum" and Kind.PROCEDURE in given:
         return "; `argmin` finds where a procedure is least"
-    if "tensor" in expected and A_LIST in kinds:
+    if Kind.TENSOR in of and Kind.LIST in given:
         return "; `(tensor l)` makes one of a list"
-    if "real" in expected and kinds == [A_LIST]:
+    if Kind.REAL in of and given == {Kind.LIST} and len(kinds) == 1:
         return f"; `(map {name} l)` computes it of each element"
-    if "real" in expected and set(kinds) <= {A_LIST, "a real"}:
+    if Kind.REAL in of and given <= {Kind.LIST, Kind.REAL}:
         return "; `v+` adds lists and `k*v` scales them; tensors, such as `(tensor l)`, are computed with as numbers are"
-    if set(kinds) == {"a string"} and name in OF_STRINGS:
+    if given == {Kind.STRING} and name in OF_STRINGS:
         return f"; `{OF_STRINGS[name]}` is for strings"
-    is_tensor = any(found.startswith("a tensor") for found in kinds)
-    if is_tensor and re.search(r"\b(list|pair)s?\b", expected):
+    if Kind.TENSOR in given and (Kind.LIST in of or Kind.PAIR in of):
         return "; `(tensor-ref t i)` takes an entry of a tensor, `(tensor->list t)` makes a list of one"
     return ""
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from vlad.control.budget import budget, expect_array, expect_arrays
 from vlad.data.devices import current, device_of
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError, unsuitable
 from vlad.data.tensors import SORT, Array, Tensor, made, namespace, on_host, quiet, shape_text
-from vlad.data.values import FALSE, ZERO, Boolean, Primitive, String, Symbol, Value, look
+from vlad.data.values import FALSE, ZERO, Boolean, Primitive, PrimitiveType, String, Symbol, Value, look
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import plain
 
@@ -32,7 +32,7 @@ def array_of(name: str, value: Value, beside: Array | None = None) -> Array:
         return value.array
     if type(value) is float:
         return (current() if beside is None else device_of(beside)).asarray(value)
-    raise invalid(name, "a tensor", value)
+    raise invalid(name, "a tensor", value, of=(Kind.TENSOR,))
 
 
 def lengths_of(value: Value) -> tuple[int, ...]:
@@ -79,12 +79,7 @@ def reals(array: Array) -> Array:
 
 def whole(name: str, value: Value, what: str) -> int:
     if type(value) is not float or value % 1:
-        raise VladError(
-            "invalid-argument",
-            f"Argument to {name} is invalid",
-            hint=f"{what} is a whole number",
-            irritants=(value,),
-        )
+        raise unsuitable(name, f"{what} is a whole number", (value,))
     return int(value)
 
 
@@ -96,7 +91,7 @@ def elements(name: str, value: Value) -> list[Value]:
         found.append(rest[0])
         rest = look(rest[1])
     if rest != ():
-        raise invalid(name, "a list", value)
+        raise invalid(name, "a list", value, of=(Kind.LIST,))
     return found
 
 
@@ -114,7 +109,7 @@ def dimensions(name: str, value: Value) -> tuple[int, ...]:
         if not 0 <= length <= MOST_ENTRIES or total > MOST_ENTRIES:
             raise VladError(
                 "wrong-shape", f"Shape given to {name} is impossible: {shape_text(shape)}",
-                hint="lengths are not negative, and a tensor has to fit in the memory",
+                hint="lengths are not negative, and a tensor has to fit in the memory", name=name,
             )  # fmt: skip
     expect_array(shape)
     return shape
@@ -122,7 +117,7 @@ def dimensions(name: str, value: Value) -> tuple[int, ...]:
 
 def too_many_axes(name: str) -> VladError:
     return VladError(
-        "wrong-shape", f"Too many axes given to {name}", hint=f"a tensor has at most {MOST_AXES}"
+        "wrong-shape", f"Too many axes given to {name}", hint=f"a tensor has at most {MOST_AXES}", name=name
     )
 
 
@@ -139,6 +134,7 @@ def axis_of(name: str, axis: Value, rank: int) -> int:
             "out-of-range",
             f"Axis given to {name} is out of range: {number}",
             hint=f"the tensor has rank {rank}" if rank else "a number has no axes",
+            name=name,
         )
     return number % rank
 
@@ -151,12 +147,7 @@ def axes_of(name: str, axis: Value, rank: int) -> tuple[int, ...] | None:
     parts = [axis] if type(axis) is float else elements(name, axis)
     found = tuple([axis_of(name, part, rank) for part in parts])
     if len(set(found)) < len(found):
-        raise VladError(
-            "invalid-argument",
-            f"Argument to {name} is invalid",
-            hint="each axis is named once",
-            irritants=(axis,),
-        )
+        raise unsuitable(name, "each axis is named once", (axis,))
     return found
 
 
@@ -164,7 +155,7 @@ def flag(name: str, operand: str, value: Value) -> bool:
     """Is a flag set? Raises VladError where it is none: a number would be true, 0 as well."""
     if type(value) is not Boolean:
         hint = f"#:{operand} is #t or #f"
-        raise VladError("invalid-argument", f"Argument to {name} is invalid", hint=hint, irritants=(value,))
+        raise unsuitable(name, hint, (value,))
     return value is not FALSE
 
 
@@ -177,10 +168,7 @@ def named_kind(name: str, dtype: Value) -> str:
     """The array-API standard's name of a kind of number. Raises VladError."""
     kind = KINDS.get(kind_text(dtype))
     if kind is None:
-        raise VladError(
-            "invalid-argument", f"Argument to {name} is invalid",
-            hint=f"the kinds of number are {', '.join(KINDS)}", irritants=(dtype,),
-        )  # fmt: skip
+        raise unsuitable(name, f"the kinds of number are {', '.join(KINDS)}", (dtype,))
     return kind
 
 
@@ -239,7 +227,7 @@ def row(
     columns["abstract"] = plain(columns["abstract"], places) if "abstract" in columns else _left_out(name)
     if linear:
         value = _known_zeros(value, places)
-    columns.setdefault("type", f"{' '.join(['any'] * len(operands.split()))} -> any")
+    columns.setdefault("type", PrimitiveType(["any"] * len(operands.split()), "any"))
     return Primitive(name, operands, doc, value=value, **columns)
 
 

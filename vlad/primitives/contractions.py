@@ -18,7 +18,7 @@ from vlad.control.budget import expect_array
 from vlad.core.loop_nests import Access, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.devices import device_of
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError, unsuitable
 from vlad.data.tensors import Array, Tensor, alike, expect_together, made, numbers, quiet
 from vlad.data.values import FALSE, Primitive, String, Value, list_of, look
 from vlad.primitives.arrays import array_of, constant, dimensions, reshaped_to, row
@@ -212,7 +212,7 @@ def _turned(labels: Value, place: Value) -> Value:
 def _einsum_plan(spec: Value, ts: Value) -> Value:
     """A tree: a tensor's number, #f for the number 1, or (labels dims . (left . right))."""
     if type(spec) is not String:
-        raise invalid("einsum", 'a string such as "ij,jk->ik", and tensors', spec)
+        raise invalid("einsum", 'a string such as "ij,jk->ik", and tensors', spec, of=(Kind.TENSOR,))
     terms, result = _read(spec.text)
     values = _operands(ts, len(terms))
     shapes = tuple([array_of("einsum", value).shape for value in values])
@@ -268,9 +268,7 @@ def _read(text: str) -> tuple[list[str], str | None]:
 
 
 def _malformed(text: str, hint: str) -> VladError:
-    return VladError(
-        "invalid-argument", "Argument to einsum is invalid", hint=hint, irritants=(String(text),)
-    )
+    return unsuitable("einsum", hint, (String(text),))
 
 
 def told(count: int, one: str, several: str = "") -> str:
@@ -288,10 +286,10 @@ def _operands(ts: Value, count: int) -> list[Value]:
     if rest != ():
         found.append(rest)
     if len(found) != count:
-        raise VladError(
-            "invalid-argument", "Argument to einsum is invalid",
-            hint=f"the specification has {told(count, 'term')}, one for each tensor; it was given {told(len(found), 'tensor')}",
-        )  # fmt: skip
+        terms, given = told(count, "term"), told(len(found), "tensor")
+        raise unsuitable(
+            "einsum", f"the specification has {terms}, one for each tensor; it was given {given}"
+        )
     return found
 
 

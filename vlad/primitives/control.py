@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import Recursion, is_tensor
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
@@ -63,8 +63,8 @@ def _write_string(machine: Any, x: Value) -> Value:
 
 def _expect_nothing(name: str, argument: Value) -> None:
     if look(argument) != NIL:
-        reason = "Argument is not an equivalent value for ()"
-        raise wrong_number(Signature(name, f"({name})", (), False), arguments_in(argument), reason)
+        failed = VladError("not-equivalent", "Argument is not an equivalent value for ()")
+        raise wrong_number(Signature(name, f"({name})", (), False), arguments_in(argument), failed)
 
 
 def _newline(machine: Any, nothing: Value) -> Value:
@@ -75,7 +75,7 @@ def _newline(machine: Any, nothing: Value) -> Value:
 
 def _write_real(machine: Any, x: Value) -> Value:
     if type(x) is not float:
-        raise invalid("write-real", "a real", x)
+        raise invalid("write-real", "a real", x, of=(Kind.REAL,))
     machine.write(real_text(x) + "\n")
     return x
 
@@ -158,10 +158,9 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
             )
         if is_tensor(x.type):
             before, after = tensor_marks(dtype_name(x.type.of.kind))
-            text = f"{x.type.of.kind} {' '.join(map(str, x.type.of.shape))}"
             return (
                 w.effect("text", text=before)
-                and w.effect("tensor", [x], text)
+                and w.effect("tensor", [x], x.type.of.kind, shape=x.type.of.shape)
                 and w.effect("text", text=after)
             )
         return w.effect("text", text=atom_text(x.type.of, quoting))

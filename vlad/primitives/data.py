@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import Recursion, is_tensor
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import Tensor, holds, same_numbers
 from vlad.data.values import (
     FALSE,
@@ -20,6 +20,7 @@ from vlad.data.values import (
     Boolean,
     Deferred,
     Primitive,
+    Role,
     String,
     Symbol,
     Value,
@@ -68,7 +69,7 @@ def _abstract_not(w: Any, x: Any) -> Any:
 
 
 def _wraps_procedure_type(type_: Any) -> bool:
-    while type_.kind == "closure" and type_.of.derived == "tag":
+    while type_.kind == "closure" and type_.of.role is Role.TAG:
         name, type_ = type_.of.name, type_.parts[0]
         if (
             name in ("perturbation", "sensitivity")
@@ -233,7 +234,7 @@ def equal(a: Value, b: Value) -> bool:
 def _wraps_procedure(value: Value) -> bool:
     """procedure?: an AD value is one if what it wraps is; a perturbed or sensitized primitive is not."""
     value = look(value)
-    while is_procedure(value) and value[0].derived == "tag":
+    while is_procedure(value) and value[0].role is Role.TAG:
         code, value = value[0], look(value[1])
         if (
             code.name in ("perturbation", "sensitivity")
@@ -288,14 +289,14 @@ ROWS: list[Primitive] = [
     Primitive(
         "car", "p",
         "The first part of a pair.\n(car '(1 2 3))  ⇒ 1",
-        value=_part("car", 0, lambda p: invalid("car", "a pair", p)),
+        value=_part("car", 0, lambda p: invalid("car", "a pair", p, of=(Kind.PAIR,))),
         type="pair -> any", forward="(car dp)", reverse={"p": "(cons s zero)"},
         abstract=_abstract_part("car", 0),
     ),
     Primitive(
         "cdr", "p",
         "The second part of a pair.\n(cdr '(1 2 3))  ⇒ (2 3)\n(cdr '(1 . 2))  ⇒ 2",
-        value=_part("cdr", 1, lambda p: invalid("cdr", "a pair", p)),
+        value=_part("cdr", 1, lambda p: invalid("cdr", "a pair", p, of=(Kind.PAIR,))),
         type="pair -> any", forward="(cdr dp)", reverse={"p": "(cons zero s)"},
         abstract=_abstract_part("cdr", 1),
     ),
@@ -347,8 +348,8 @@ ROWS: list[Primitive] = [
     _predicate("procedure?",
         "Can x be applied?\n(procedure? car)  ⇒ #t\n(procedure? 'car)  ⇒ #f",
         _wraps_procedure,
-        "type(x) is tuple and (len(x) == 1 or len(x) > 2 and x[0].derived != 'tag') or wraps_procedure(x)",
-        _by_type(_wraps_procedure_type), wraps_procedure=_wraps_procedure),
+        "type(x) is tuple and (len(x) == 1 or len(x) > 2 and x[0].role is not TAG) or wraps_procedure(x)",
+        _by_type(_wraps_procedure_type), wraps_procedure=_wraps_procedure, TAG=Role.TAG),
     _predicate("symbol?", "Is x a symbol?\n(symbol? 'a)  ⇒ #t", lambda x: type(x) is Symbol, "type(x) is Symbol",
                _by_type(lambda t: type(t.of) is Symbol), Symbol=Symbol),
     _predicate("string?", "Is x a string?\n(string? \"a\")  ⇒ #t", lambda x: type(x) is String, "type(x) is String",

@@ -219,7 +219,10 @@ def _expect_parts(x: Array) -> None:
     """Raises VladError where these are no matrices by parts."""
     if not _is_by_parts(x.shape):
         raise VladError(
-            "wrong-shape", f"Shapes given to det do not fit: {shape_text(x.shape)}", hint=AS_PRIMAL
+            "wrong-shape",
+            f"Shapes given to det do not fit: {shape_text(x.shape)}",
+            hint=AS_PRIMAL,
+            name="det",
         )
 
 

@@ -244,7 +244,7 @@ def apart(name: str, a: Any, b: Any) -> VladError:
     """Arrays on different devices."""
     return VladError(
         "wrong-device", f"Tensors given to {name} are on different devices: {name_of(a)} and {name_of(b)}",
-        hint=f'`(to-device x "{name_of(a)}")` is x there',
+        hint=f'`(to-device x "{name_of(a)}")` is x there', name=name,
     )  # fmt: skip
 
 
@@ -252,4 +252,6 @@ def unlike(name: str, operands: tuple[Value, ...], hint: str = "") -> VladError:
     """Shapes that do not go together."""
     shapes = [shape_text(operand.shape if type(operand) is Tensor else ()) for operand in operands]
     hint = hint or "axes, counted from the last, have to be equal or 1"
-    return VladError("wrong-shape", f"Shapes given to {name} do not fit: {' and '.join(shapes)}", hint=hint)
+    return VladError(
+        "wrong-shape", f"Shapes given to {name} do not fit: {' and '.join(shapes)}", hint=hint, name=name
+    )

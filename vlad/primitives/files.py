@@ -9,14 +9,26 @@ from __future__ import annotations
 import os
 import struct
 import warnings
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from vlad.core.types import LONGEST_CHAIN
 from vlad.data.devices import current
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError, unsuitable
 from vlad.data.source import Source
 from vlad.data.tensors import Array, made, on_host, quiet
-from vlad.data.values import UNSPECIFIED, Primitive, String, Symbol, Value, is_pair, list_of, look, symbol
+from vlad.data.values import (
+    UNSPECIFIED,
+    Primitive,
+    String,
+    Symbol,
+    Value,
+    is_pair,
+    list_of,
+    look,
+    primitive_type,
+    symbol,
+)
 from vlad.data.write import atom_text
 from vlad.primitives.arrays import array_of, elements, whole
 from vlad.primitives.numbers import invalid
@@ -29,9 +41,9 @@ _SUFFIXES = (".npy", _ARCHIVE)
 _FORMATS = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
 
 
-def _text(name: str, what: str, value: Value) -> str:
+def _text(name: str, what: str, value: Value, of: Collection[Kind] = ()) -> str:
     if type(value) is not String:
-        raise invalid(name, what, value)
+        raise invalid(name, what, value, of=of)
     return value.text
 
 
@@ -99,13 +111,11 @@ def _known(array: Array, path: str) -> Array:
 
 def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
     machine.permit("files", "write files")
-    name = _text("save-tensor", "the name of a file and a tensor", path)
+    name = _text("save-tensor", "the name of a file and a tensor", path, of=(Kind.TENSOR,))
     suffix = os.path.splitext(name)[1]
     if suffix not in _SUFFIXES:
         hint = "the name ends in .npy for one tensor, in .npz for a list of pairs (name . tensor)"
-        raise VladError(
-            "invalid-argument", "Argument to save-tensor is invalid", hint=hint, irritants=(path,)
-        )
+        raise unsuitable("save-tensor", hint, (path,))
     named = _named(x) if suffix == _ARCHIVE else {}
     array = on_host(array_of("save-tensor", x)) if suffix != _ARCHIVE else None
     import numpy
@@ -143,7 +153,7 @@ def _named(pairs: Value) -> dict[str, Array]:
         pair = look(part)
         if not is_pair(pair) or type(pair[0]) is not Symbol or pair[0].name in found:
             what = "a list of pairs (name . tensor), each name a symbol of its own"
-            raise invalid("save-tensor", what, pairs)
+            raise invalid("save-tensor", what, pairs, of=(Kind.LIST, Kind.PAIR))
         found[pair[0].name] = on_host(array_of("save-tensor", look(pair[1])))
     return found
 
@@ -291,10 +301,11 @@ def _written(w: Any, path: Any, *operands: Any) -> Any:
     return w.effect("file")
 
 
-def _effect(name: str, operands: str, doc: str, value: Any, type: str, **columns: Any) -> Primitive:
+def _effect(name: str, operands: str, doc: str, value: Any, text: str, **columns: Any) -> Primitive:
+    type = primitive_type(text)
     return Primitive(
         name, operands, doc, value=value, type=type, forward="zero", reverse={}, effect=True, needs_machine=True,
-        abstract=_written if type.endswith("unspecified") else _looked_at(name, value), **columns,
+        abstract=_written if type.result == "unspecified" else _looked_at(name, value), **columns,
     )  # fmt: skip
 
 

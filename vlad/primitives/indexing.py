@@ -13,7 +13,7 @@ from vlad.control.budget import expect_arrays
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
 from vlad.core.types import has_tangents, is_of_reals, is_real, is_tensor
 from vlad.data.devices import add_at, device_of
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError, unsuitable
 from vlad.data.tensors import (
     SORT,
     Array,
@@ -82,19 +82,20 @@ def _place(name: str, array: Array, index: Value) -> tuple[Any, ...]:
             "out-of-range",
             f"Too many indices given to {name}: {len(place)}",
             hint=f"the tensor has rank {array.ndim}",
+            name=name,
         )
     for number, length in zip(place, array.shape, strict=False):
         if not -length <= number < length:
             raise VladError(
                 "out-of-range", f"Index given to {name} is out of range: {number}",
-                hint=f"the tensor has the shape {shape_text(array.shape)}",
+                hint=f"the tensor has the shape {shape_text(array.shape)}", name=name,
             )  # fmt: skip
     return place if len(place) == array.ndim else (*place, ...)
 
 
 def _tensor_ref(t: Value, index: Value) -> Value:
     if type(t) is not Tensor:
-        raise invalid("tensor-ref", "a tensor and indices", t)
+        raise invalid("tensor-ref", "a tensor and indices", t, of=(Kind.TENSOR,))
     return made(t.array[_place("tensor-ref", t.like, index)])
 
 
@@ -211,7 +212,7 @@ def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: 
     if not 0 <= begin <= end <= length or by < 1:
         raise VladError(
             "out-of-range", f"Slice given to {name} is out of range: from {begin} to {end} by {by}",
-            hint=f"axis {at} has the length {length}: 0 <= start <= stop <= {length}, and a step is 1 or more",
+            hint=f"axis {at} has the length {length}: 0 <= start <= stop <= {length}, and a step is 1 or more", name=name,
         )  # fmt: skip
     return (*[slice(None)] * at, slice(begin, end, by))
 
@@ -317,10 +318,7 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
         expect_arrays(1.5, found.size)
         is_broken = ~xp.isfinite(found) | (xp.floor(found) != found)
         if bool(xp.any(is_broken)):
-            raise VladError(
-                "invalid-argument", f"Argument to {name} is invalid", hint="indices are whole numbers",
-                irritants=(first_entry(found, is_broken),),
-            )  # fmt: skip
+            raise unsuitable(name, "indices are whole numbers", (first_entry(found, is_broken),))
     elif SORT[found.dtype] not in "iu":
         raise invalid(name, "whole numbers as indices", indices)
     expect_arrays(0.4, found.size)
@@ -328,7 +326,7 @@ def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
     if bool(xp.any(is_outside)):
         raise VladError(
             "out-of-range", OUT_OF_RANGE[name], irritants=(first_entry(found, is_outside),),
-            hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}",
+            hint=f"axis {axis} of the tensor of shape {shape_text(array.shape)} has the length {length}", name=name,
         )  # fmt: skip
     if SORT[found.dtype] != "f":
         return found
@@ -440,7 +438,7 @@ def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value
         raise VladError(
             "wrong-shape",
             f"Shapes given to scatter-add do not fit: {shape_text(parts)} and {shape_text(more.shape)}",
-            hint="the updates have the shape that `gather` answers for these indices",
+            hint="the updates have the shape that `gather` answers for these indices", name="scatter-add",
         )  # fmt: skip
     in_a_row = reshaped_to(more, (*array.shape[:at], found.size, *array.shape[at + 1 :]))
     expect_arrays(1, array.size + (more.size if more.dtype != kind else 0))
@@ -460,7 +458,12 @@ def _where(c: Value, a: Value, b: Value) -> Value:
         c = 1.0 if c is TRUE else 0.0
     operands = (c, a, b)
     if not is_elementwise(operands):
-        raise invalid("where", "a boolean or a tensor of them, and two reals or tensors", *operands)
+        raise invalid(
+            "where",
+            "a boolean or a tensor of them, and two reals or tensors",
+            *operands,
+            of=(Kind.REAL, Kind.TENSOR),
+        )
     return elementwise("where", _chosen, _choice, operands, _choice_of)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.devices import checking_singularity, device_of
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import Array, expect_together, made, namespace, operands_of, quiet, shape_text
 from vlad.data.values import FALSE, Primitive, Value
 from vlad.primitives.arrays import array_of, constant, flag, lengths_of, reals, row
@@ -47,7 +47,7 @@ from vlad.primitives.type_rules import (
 def _matmul(a: Value, b: Value) -> Value:
     x, y = array_of("matmul", a), array_of("matmul", b)
     if not x.ndim or not y.ndim:
-        raise invalid("matmul", "tensors", a, b)
+        raise invalid("matmul", "tensors", a, b, of=(Kind.TENSOR,))
     try:
         with quiet():
             return made(product(library("matmul", a, b), *operands_of((a, b))))
@@ -89,7 +89,9 @@ def _product_shape(a: Shape, b: Shape) -> Shape:
     batch = broadcast_shape([left[:-2], right[:-2]])
     if batch is None or len(left) < 2 or len(right) < 2:
         raise VladError(
-            "wrong-shape", f"Shapes given to matmul do not fit: {shape_text(a)} and {shape_text(b)}"
+            "wrong-shape",
+            f"Shapes given to matmul do not fit: {shape_text(a)} and {shape_text(b)}",
+            name="matmul",
         )
     return (*batch, left[-2], right[-1])
 
@@ -302,7 +304,9 @@ def _solve_triangular(name: str, a: Value, b: Value, upper: Value) -> Value:
     xp = namespace(x)
     if bool(xp.any((x == 0) & (unit_matrix(x) == 1))):
         hint = f"{_of_shape(array_of(name, a).shape)} has a 0 on its diagonal"
-        raise VladError("singular-matrix", SINGULAR[name], hint=hint if name != "qr" else DEPENDENT)
+        raise VladError(
+            "singular-matrix", SINGULAR[name], hint=hint if name != "qr" else DEPENDENT, name=name
+        )
     with quiet():
         solved = _substituted(x, columns, flag("solve-triangular", "upper", upper))
     return made(solved[..., 0] if len(lengths_of(b)) == 1 else solved)
@@ -417,7 +421,7 @@ def regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
             return rule()
     except LinAlgError:
         hint = f"{_of_shape(matrix.shape)} has the determinant 0"
-        raise VladError("singular-matrix", SINGULAR[name], hint=hint) from None
+        raise VladError("singular-matrix", SINGULAR[name], hint=hint, name=name) from None
 
 
 def _of_shape(shape: Shape) -> str:
@@ -494,7 +498,7 @@ NOT_DEFINITE = "Matrix given to cholesky is not positive definite"
 def _not_definite(shape: Shape) -> VladError:
     symmetric = "of one that is not symmetric the symmetric part is taken"
     hint = f"{_of_shape(shape)} has an eigenvalue that is not positive; {symmetric}"
-    return VladError("not-definite", NOT_DEFINITE, hint=hint)
+    return VladError("not-definite", NOT_DEFINITE, hint=hint, name="cholesky")
 
 
 def _abstract_cholesky(w: Any, a: Any) -> Any:

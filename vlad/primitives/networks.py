@@ -19,7 +19,7 @@ from typing import Any
 from vlad.control.budget import expect_array
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.data.devices import device_named, device_of
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unsuitable
 from vlad.data.tensors import SORT, Array, Tensor, made, numbers, operands_of, quiet, shape_text
 from vlad.data.values import FALSE, Primitive, String, Symbol, Value, look
 from vlad.primitives.arrays import (
@@ -83,10 +83,8 @@ class Axis:
 
 def _pair(name: str, value: Value, what: str, least: int) -> Pair:
     """Two whole numbers, for height and width, or one for both."""
-    wrong = VladError(
-        "invalid-argument", f"Argument to {name} is invalid", irritants=(value,),
-        hint=f"{what} is a whole number from {least} on, or a list of two: for the height and the width",
-    )  # fmt: skip
+    hint = f"{what} is a whole number from {least} on, or a list of two: for the height and the width"
+    wrong = unsuitable(name, hint, (value,))
     value = look(value)
     if type(value) is not float and type(value) is not tuple:
         raise wrong
@@ -108,10 +106,7 @@ def _paddings(name: str, padding: Value, axes: list[tuple[int, int, int, int]]) 
         ]
         return [(number // 2, number - number // 2) for number in missing]
     if type(padding) is Symbol or type(padding) is String:
-        raise VladError(
-            "invalid-argument", f"Argument to {name} is invalid", irritants=(padding,),
-            hint="the padding is 'valid, 'same, a whole number, or a list of two",
-        )  # fmt: skip
+        raise unsuitable(name, "the padding is 'valid, 'same, a whole number, or a list of two", (padding,))
     return [(number, number) for number in _pair(name, padding, "the padding", 0)]
 
 
@@ -129,7 +124,7 @@ def _axes(
             raise VladError(
                 "wrong-shape", f"Window given to {name} does not fit: {shape_text(window)} in {shape_text(shape[-2:])}",
                 hint=f"the {what} of the image with its padding is {length + sum(pad)}, and a window needs "
-                f"{(size - 1) * apart + 1}" + (f" with a dilation of {apart}" if apart > 1 else ""),
+                f"{(size - 1) * apart + 1}" + (f" with a dilation of {apart}" if apart > 1 else ""), name=name,
             )  # fmt: skip
         found.append(Axis(length, size, step, apart, pad, room // step + 1))
     return found
@@ -207,20 +202,21 @@ def _convolution(x: tuple[int, ...], w: tuple[int, ...], geometry: tuple[Value, 
     stride, padding, dilation, groups = geometry
     parts = whole("conv2d", groups, "the number of groups")
     if parts < 1:
-        raise VladError(
-            "invalid-argument", "Argument to conv2d is invalid", irritants=(groups,),
-            hint="the number of groups is a whole number from 1 on",
-        )  # fmt: skip
+        raise unsuitable("conv2d", "the number of groups is a whole number from 1 on", (groups,))
     hint = _misfit(x, w, parts)
     if hint:
         raise VladError(
             "wrong-shape",
             f"Shapes given to conv2d do not fit: {shape_text(x)} and {shape_text(w)}",
             hint=hint,
+            name="conv2d",
         )
     if not w[2] * w[3]:
         raise VladError(
-            "wrong-shape", f"Filters given to conv2d are empty: {shape_text(w)}", hint="they have entries"
+            "wrong-shape",
+            f"Filters given to conv2d are empty: {shape_text(w)}",
+            hint="they have entries",
+            name="conv2d",
         )
     axes = _axes("conv2d", x, (w[2], w[3]), stride, padding, dilation)
     return Convolution(x[0], parts, w[1], w[0] // parts, axes)
@@ -451,17 +447,15 @@ def _pooling(name: str, shape: tuple[int, ...], window: Value, stride: Value, pa
     if len(shape) < 2:
         raise VladError(
             "wrong-shape", f"Shape given to {name} is too short: {shape_text(shape)}",
-            hint=f"{name} takes a height and a width as last axes",
+            hint=f"{name} takes a height and a width as last axes", name=name,
         )  # fmt: skip
     size = _pair(name, window, "the window", 1)
     if stride is FALSE:
         stride = window
     axes = _axes(name, shape, size, stride, padding, 1.0)
     if any(max(axis.padding) >= axis.window for axis in axes):
-        raise VladError(
-            "invalid-argument", f"Argument to {name} is invalid", irritants=(padding,),
-            hint="the padding is less than the window, so that each window has an entry",
-        )  # fmt: skip
+        hint = "the padding is less than the window, so that each window has an entry"
+        raise unsuitable(name, hint, (padding,))
     return axes
 
 
@@ -531,7 +525,7 @@ def _one_hot(labels: Value, n: Value) -> Value:
     if bool(xp.any(is_none)):
         raise VladError(
             "out-of-range", OUT_OF_RANGE["one-hot"], irritants=(first_entry(found, is_none),),
-            hint=f"labels are whole numbers from 0 to {count - 1}",
+            hint=f"labels are whole numbers from 0 to {count - 1}", name="one-hot",
         )  # fmt: skip
     expect_array((*found.shape, count))
     places = xp.astype(found, xp.int64)[..., None]

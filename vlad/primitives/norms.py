@@ -15,6 +15,7 @@ from typing import Any
 
 from vlad.control.budget import expect_arrays
 from vlad.core.types import is_real, is_tensor
+from vlad.data.errors import Kind
 from vlad.data.tensors import Array, Tensor, expect_together, kind_name, made, namespace, numbers, quiet
 from vlad.data.values import TRUE, Primitive, Value
 from vlad.primitives.arrays import array_of, reals, row
@@ -152,7 +153,7 @@ def _abstract_heading(w: Any, t: Any, size: Any) -> Any:
 def _along(t: Value, size: Value, x: Value) -> Value:
     array, other = reals(array_of("norm", t)), numbers(x)
     if type(x) is not Tensor and type(x) is not float:
-        raise invalid("norm", "a tensor", x)
+        raise invalid("norm", "a tensor", x, of=(Kind.TENSOR,))
     xp, (*_, least, most) = library("norm", t, x), MAGNITUDES[kind_name(array.dtype)]
     try:
         with quiet():

@@ -11,13 +11,13 @@ The file is long because the rows of one subject stand in one table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError, unsuitable
 from vlad.data.tensors import Tensor, operands_of, reals_of
-from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value
-from vlad.messages.hints import expected_of, kind, way_with
+from vlad.data.values import FALSE, TRUE, ZERO, Primitive, PrimitiveType, Value
+from vlad.messages.hints import expected_of, kind, kind_text, way_with
 from vlad.primitives.elementwise import Arrays, Formula, elementwise, formula, is_elementwise
 from vlad.primitives.erfc_tails import (
     erfcx,
@@ -60,18 +60,16 @@ INFINITY = math.inf
 NAN = math.nan
 
 
-def invalid(name: str, expected: str, *operands: Value) -> VladError:
-    """An operand of the wrong kind."""
+def invalid(name: str, expected: str, *operands: Value, of: Collection[Kind] = ()) -> VladError:
+    """An operand of the wrong kind. `expected`: what the operation takes, in words; `of`: the kinds that these words speak of, as
+    far as there is a way to one of them."""
     kinds = [kind(operand) for operand in operands]
-    found = " and ".join(kinds)
-    help = way_with(name, expected, kinds)
+    found = " and ".join([kind_text(operand) for operand in operands])
+    help = way_with(name, of, kinds)
     these = "this is" if len(operands) == 1 else "these are"
-    return VladError(
-        "invalid-argument",
-        f"Argument to {name} is invalid",
-        hint=f"{name} takes {expected}; {these} {found}{help}",
-        irritants=operands,
-    )
+    error = unsuitable(name, f"{name} takes {expected}; {these} {found}{help}", operands, names_itself=True)
+    error.kinds = tuple(kinds)
+    return error
 
 
 def _real(value: Value) -> float | None:
@@ -95,7 +93,8 @@ def _checked(
             return rule(*reals)
         if is_elementwise(operands):
             return elementwise(name, rule, apply, operands, arrays_of)
-        raise invalid(name, expected_of(operands), *operands)
+        expected, of = expected_of(operands)
+        raise invalid(name, expected, *operands, of=of)
 
     return value
 
@@ -106,7 +105,7 @@ def only_reals(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
     def value(*operands: Value) -> Value:
         reals = [_real(operand) for operand in operands]
         if None in reals:
-            raise invalid(name, "a real" if len(operands) == 1 else "reals", *operands)
+            raise invalid(name, "a real" if len(operands) == 1 else "reals", *operands, of=(Kind.REAL,))
         return rule(*reals)
 
     return value
@@ -294,7 +293,7 @@ def _reals(
     value = _checked(name, rule, apply, operands_of if columns.get("whole") else reals_of)
     return Primitive(
         name, operands, doc, value=value, python=f"{used}({', '.join(names)})", uses={used: _quick(rule, value, len(names))},
-        type=f"{' '.join(['number'] * len(names))} -> number", array=array, **columns,
+        type=PrimitiveType(["number"] * len(names), "number"), array=array, **columns,
     )  # fmt: skip
 
 
@@ -368,7 +367,7 @@ def _test(name: str, doc: str, rule: Callable[[float], bool], python: str, c: st
 
 def _negate(x: Value) -> Value:
     if type(x) is not float and type(x) is not Tensor:
-        raise invalid("-", "reals", x)
+        raise invalid("-", "reals", x, of=(Kind.REAL,))
     return -x
 
 

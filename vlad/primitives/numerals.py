@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.core.types import Recursion, is_real
+from vlad.data.errors import Kind
 from vlad.data.values import FALSE, Primitive, String, Value
 from vlad.data.write import real_text
 from vlad.primitives.data import boolean, constant_row
@@ -100,7 +101,7 @@ def _real_character(x: Value, i: Value) -> Value:
 
 def _number_to_string(x: Value) -> Value:
     if type(x) is not float:
-        raise invalid("number->string", "a real", x)
+        raise invalid("number->string", "a real", x, of=(Kind.REAL,))
     return String(real_text(x))
 
 

@@ -16,16 +16,16 @@ The file is long because generators, their rows and their rules for types stand 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from vlad.control.budget import expect_array, expect_arrays
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import is_real, is_tensor
 from vlad.data.devices import Device, current, stable_order
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import Array, Tensor, made, namespace, on_host
-from vlad.data.values import NIL, TRUE, ZERO, Primitive, Value, list_of, look
+from vlad.data.values import NIL, TRUE, ZERO, Primitive, PrimitiveType, Value, list_of, look
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
 from vlad.primitives.indexing import whole_places
 from vlad.primitives.numbers import invalid, only_reals
@@ -100,20 +100,26 @@ def _drawn(key: Key, purpose: int, count: int, of_words: Callable[[Any, Array], 
     return drawn
 
 
-def _key(name: str, value: Value, expected: str = "a key, which random-key or split has made") -> Key:
+def _key(
+    name: str,
+    value: Value,
+    expected: str = "a key, which random-key or split has made",
+    of: Collection[Kind] = (),
+) -> Key:
     pair = look(value)
     if type(pair) is tuple and len(pair) == 2 and type(pair[0]) is type(pair[1]) is float:
         a, b = pair
         if 0 <= a <= _LOW and 0 <= b <= _LOW and not a % 1 and not b % 1:
             return int(a), int(b)
-    raise invalid(name, expected, value)
+    raise invalid(name, expected, value, of=of)
 
 
 def _random_key(seed: Value) -> Value:
     number = whole("random-key", seed, "a seed")
     if not 0 <= number <= LARGEST_EXACT:
         raise VladError(
-            "out-of-range", f"Seed given to random-key is out of range: {number}", hint="a seed is from 0 to 2^53"
+            "out-of-range", f"Seed given to random-key is out of range: {number}", hint="a seed is from 0 to 2^53",
+            name="random-key",
         )  # fmt: skip
     return float(number & _LOW), float(number >> 32)
 
@@ -124,7 +130,7 @@ BYTES_A_KEY = 280  # in a list, and in the one of Python's from which it is made
 def _split(x: Value, n: Value, axis: Value) -> Value:
     if type(x) is Tensor:
         return split_tensor(x, n, axis)
-    key, count = _key("split", x, "a tensor or a key"), length_of("split", n)
+    key, count = _key("split", x, "a tensor or a key", (Kind.TENSOR,)), length_of("split", n)
     expect_array((count,), BYTES_A_KEY)
     words = on_host(_drawn(key, SPLIT, count, lambda xp, words: words)).tolist()
     return list_of([(float(word >> 32), float(word & _LOW)) for word in words])
@@ -138,7 +144,7 @@ def _uniform(key: Value, dims: Value, low: Value, high: Value) -> Value:
     bounds = [0.0 if bound is ZERO else bound for bound in (low, high)]
     a, b = bounds
     if type(a) is not float or type(b) is not float:
-        raise invalid("uniform", "reals as bounds", *bounds)
+        raise invalid("uniform", "reals as bounds", *bounds, of=(Kind.REAL,))
     if not (a < b and b - a < math.inf):
         raise _no_range("uniform", a, b)
     words, shape = _key("uniform", key), dimensions("uniform", dims)
@@ -152,7 +158,7 @@ def _uniform(key: Value, dims: Value, low: Value, high: Value) -> Value:
 def _no_range(name: str, low: Value, high: Value) -> VladError:
     return VladError(
         "out-of-range", NO_RANGE.format(name), irritants=(low, high),
-        hint="the lower bound is below the upper one, at a finite distance",
+        hint="the lower bound is below the upper one, at a finite distance", name=name,
     )  # fmt: skip
 
 
@@ -224,7 +230,7 @@ def _random_integer(key: Value, low: Value, high: Value, dims: Value) -> Value:
     if max(abs(a), abs(b)) > LARGEST_EXACT:
         raise VladError(
             "out-of-range", "Bounds given to random-integer are out of range", hint="bounds are from -2^53 to 2^53",
-            irritants=(low, high),
+            irritants=(low, high), name="random-integer",
         )  # fmt: skip
     if a >= b:
         raise _no_range("random-integer", low, high)
@@ -293,11 +299,11 @@ def _below(high: float, low: float, count: float) -> float:
 
 def _hidden(name: str, operands: str, doc: str, rule: Callable[..., float], c: str) -> Primitive:
     """A function of reals that only type rules use, in loops."""
-    kinds, used = " ".join(["real"] * len(operands.split())), "_" + name.replace("-", "_")
+    names, used = operands.split(), "_" + name.replace("-", "_")
     value = only_reals(name, rule)
     return Primitive(
-        name, operands, doc, value=value, python=f"{used}({', '.join(operands.split())})", uses={used: value},
-        type=f"{kinds} -> real", forward="zero", reverse={}, c=c, hidden=True,
+        name, operands, doc, value=value, python=f"{used}({', '.join(names)})", uses={used: value},
+        type=PrimitiveType(["real"] * len(names), "real"), forward="zero", reverse={}, c=c, hidden=True,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from vlad.control.budget import expect_array, expect_arrays
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import has_tangents, is_tensor
 from vlad.data.devices import device_of, sums_along
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unsuitable
 from vlad.data.tensors import Array, Tensor, made, namespace, numbers, quiet, shape_text
 from vlad.data.values import FALSE, Primitive, Value
 from vlad.primitives.arrays import (
@@ -54,9 +54,7 @@ def _reduction(
         array = array_of(name, t)
         axes, is_kept = axes_of(name, axis, array.ndim), flag(name, "keep", keep)
         if axes is not None and len(axes) > most_axes:
-            raise VladError(
-                "invalid-argument", f"Argument to {name} is invalid", hint=f"{name} takes one axis, or all"
-            )
+            raise unsuitable(name, f"{name} takes one axis, or all", names_itself=True)
         if not empty:
             _expect_some(name, array, axes)
         if type(t) is float and keeps_reals:  # the one entry; NumPy's sums forget the sign of a zero
@@ -74,7 +72,7 @@ def _expect_some(name: str, array: Array, axes: Sequence[int] | None) -> None:
     """Raises VladError where an axis that is reduced is empty. An empty axis beside it makes an empty answer."""
     if any(array.shape[one] == 0 for one in (range(array.ndim) if axes is None else axes)):
         hint = f"the tensor has the shape {shape_text(array.shape)}"
-        raise VladError("wrong-shape", f"{name} of nothing", hint=hint)
+        raise VladError("wrong-shape", f"{name} of nothing", hint=hint, name=name)
 
 
 def _abstract_reduction(

@@ -9,7 +9,7 @@ from typing import Any
 from vlad.control.budget import expect_array
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import (
     Array,
     Tensor,
@@ -78,7 +78,7 @@ def _new_shape(old: tuple[int, ...], dims: Value) -> tuple[int, ...]:
 def _other_count(old: tuple[int, ...], wanted: Sequence[int]) -> VladError:
     return VladError(
         "wrong-shape", f"Shapes given to reshape do not fit: {shape_text(old)} and {shape_text(wanted)}",
-        hint=f"the tensor has {math.prod(old)} entries; at most one length may be left open, as -1",
+        hint=f"the tensor has {math.prod(old)} entries; at most one length may be left open, as -1", name="reshape",
     )  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def _order(shape: tuple[int, ...], axes: Value) -> tuple[int, ...]:
     if sorted(order) != list(range(rank)):
         raise VladError(
             "wrong-shape", "Axes given to transpose are no order of all", hint=f"the tensor has rank {rank}",
-            irritants=(axes,),
+            irritants=(axes,), name="transpose",
         )  # fmt: skip
     return order
 
@@ -189,7 +189,7 @@ def _broadcast_to(t: Value, dims: Value) -> Value:
     except ValueError:
         raise VladError(
             "wrong-shape", f"Shapes given to broadcast-to do not fit: {shape_text(array.shape)} and {shape_text(shape)}",
-            hint="axes, counted from the last, have to be equal, or 1 in the tensor",
+            hint="axes, counted from the last, have to be equal, or 1 in the tensor", name="broadcast-to",
         ) from None  # fmt: skip
 
 
@@ -197,7 +197,10 @@ def _arrays(name: str, ts: Value) -> tuple[Any, list[Value], Sequence[Array]]:
     values = [look(part) for part in elements(name, ts)]
     if not values:
         raise VladError(
-            "wrong-shape", f"List given to {name} is empty", hint=f"{name} takes one tensor or more"
+            "wrong-shape",
+            f"List given to {name} is empty",
+            hint=f"{name} takes one tensor or more",
+            name=name,
         )
     xp = library(name, *values)
     beside = next((value.like for value in values if type(value) is Tensor), None)
@@ -207,7 +210,12 @@ def _arrays(name: str, ts: Value) -> tuple[Any, list[Value], Sequence[Array]]:
 def _concatenate(ts: Value, axis: Value) -> Value:
     xp, values, arrays = _arrays("concatenate", ts)
     if any(array.ndim == 0 for array in arrays):
-        raise invalid("concatenate", "tensors", *[value for value in values if type(value) is float][:1])
+        raise invalid(
+            "concatenate",
+            "tensors",
+            *[value for value in values if type(value) is float][:1],
+            of=(Kind.TENSOR,),
+        )
     at = axis_of("concatenate", axis, arrays[0].ndim)
     expect_array((sum([array.size for array in arrays]),))
     try:

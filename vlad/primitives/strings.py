@@ -55,7 +55,7 @@ def _substring(text: Value, start: Value, end: Value) -> Value:
     if not 0 <= start <= end <= len(text.text) or start % 1 or end % 1:
         raise VladError(
             "out-of-range", OUTSIDE,
-            hint=f"the string has {len(text.text)} characters", irritants=(text, start, end),
+            hint=f"the string has {len(text.text)} characters", irritants=(text, start, end), name="substring",
         )  # fmt: skip
     if end - start >= UNCHECKED_BYTES:
         expect_bytes(_bytes_of(text.text) * (end - start) / len(text.text))

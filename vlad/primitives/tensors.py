@@ -13,7 +13,7 @@ from vlad.control.budget import expect_array, expect_arrays, expect_bytes
 from vlad.core.loop_nests import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_real, is_tensor
 from vlad.data.devices import current, device_named, device_of, moved, name_of
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import (
     SORT,
     Array,
@@ -89,7 +89,9 @@ def _stacked(data: Value, depth: int = 0) -> Array:
     if type(data) is Boolean:
         return current().asarray(data is TRUE)
     if type(data) is not tuple:
-        raise invalid("tensor", "numbers, booleans, tensors, and lists of such", data)
+        raise invalid(
+            "tensor", "numbers, booleans, tensors, and lists of such", data, of=(Kind.TENSOR, Kind.LIST)
+        )
     parts = elements("tensor", data)
     if all(type(one) is float for one in parts):
         return current().asarray(parts, current().xp.float64)
@@ -102,7 +104,7 @@ def _stacked(data: Value, depth: int = 0) -> Array:
         if array.shape != arrays[0].shape:
             raise VladError(
                 "wrong-shape", f"Shapes given to tensor do not fit: {shape_text(arrays[0].shape)} and {shape_text(array.shape)}",
-                hint="all parts of a tensor have one shape",
+                hint="all parts of a tensor have one shape", name="tensor",
             )  # fmt: skip
         if not together(arrays[0], array):
             raise apart("tensor", arrays[0], array)
@@ -196,7 +198,7 @@ def _filled(name: str) -> Callable[..., Value]:
 
 def _full(dims: Value, x: Value) -> Value:
     if type(x) is not float:
-        raise invalid("full", "a real", x)
+        raise invalid("full", "a real", x, of=(Kind.REAL,))
     return made(current().make("full", dimensions("full", dims), x))
 
 
@@ -214,9 +216,14 @@ def _arange(stop: Value, start: Value, step: Value) -> Value:
 def _entries_of_range(stop: Value, start: Value, step: Value) -> int:
     """How many entries `arange` has, as NumPy counts them. Raises VladError, or NoRoom where there is none for them."""
     if not type(stop) is type(start) is type(step) is float:
-        raise invalid("arange", "reals", stop, start, step)
+        raise invalid("arange", "reals", stop, start, step, of=(Kind.REAL,))
     if step == 0 or not abs((stop - start) / step) < MOST_ENTRIES:
-        raise VladError("out-of-range", "Range given to arange has no end", hint="its step leads to its end")
+        raise VladError(
+            "out-of-range",
+            "Range given to arange has no end",
+            hint="its step leads to its end",
+            name="arange",
+        )
     count = max(0, math.ceil((stop - start) / step))
     expect_array((count,))
     return count
@@ -224,7 +231,7 @@ def _entries_of_range(stop: Value, start: Value, step: Value) -> int:
 
 def _linspace(a: Value, b: Value, n: Value) -> Value:
     if type(a) is not float or type(b) is not float:
-        raise invalid("linspace", "two reals and a number of points", a, b, n)
+        raise invalid("linspace", "two reals and a number of points", a, b, n, of=(Kind.REAL,))
     count = length_of("linspace", n)
     expect_arrays(2, count)
     w = current().make("arange", float(count)) / max(count - 1, 1)
@@ -326,7 +333,7 @@ def _as_type(t: Value, dtype: Value) -> Value:
                 is_outside = _outside(array, kind)
                 raise VladError(
                     "out-of-range", NO_INTEGER.format(name), irritants=(first_entry(array, is_outside),),
-                    hint=f"{name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}",
+                    hint=f"{name} holds the whole numbers from {xp.iinfo(kind).min} to {xp.iinfo(kind).max}", name="as-type",
                 )  # fmt: skip
         expect_bytes(float(array.size) * SIZES[named_kind("as-type", dtype)])
         return made(xp.astype(array, kind))
@@ -349,7 +356,9 @@ def _device(x: Value) -> Value:
 
 def _to_device(x: Value, device: Value) -> Value:
     if type(device) is not String:
-        raise invalid("to-device", "a tensor and the name of a device as a string", x, device)
+        raise invalid(
+            "to-device", "a tensor and the name of a device as a string", x, device, of=(Kind.TENSOR,)
+        )
     target = device_named(device.text)
     array = array_of("to-device", x)
     return Tensor(moved(array, target)) if type(x) is Tensor else x

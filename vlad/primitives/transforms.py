@@ -26,19 +26,19 @@ from vlad.ad.vector_space import (
     zero_tangent,
 )
 from vlad.core.types import Recursion, has_tangents, is_tensor
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unsuitable
 from vlad.data.tensors import Tensor
-from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Value, is_procedure, list_of, look
+from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Role, Value, is_procedure, list_of, look
 from vlad.primitives.arrays import elements
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
 
-# Codes of the system: how each is told to people, the names it is closed over, its lambda; for `with-derivative` also its tail
+# Codes of the system: the role of each, the names it is closed over, its lambda; for `with-derivative` also its tail
 # entry and its forward entry, over the same names.
-CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "identity": ("", "", ("(lambda (x) x)",)),
+CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
+    "identity": (Role.PROCEDURE, "", ("(lambda (x) x)",)),
     "reverse": (
-        "tag",
+        Role.TAG,
         "v",
         (
             """(lambda (x)
@@ -49,7 +49,7 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "backpropagator": (
-        "backpropagator",
+        Role.BACKPROPAGATOR,
         "v x y back",
         (
             """(lambda (s)
@@ -61,7 +61,7 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "forward": (
-        "tag",
+        Role.TAG,
         "v dv",
         (
             """(lambda (x)
@@ -70,12 +70,12 @@ CODES: dict[str, tuple[str, str, tuple[str, ...]]] = {
                    (make-forward (car both) (cdr both))))""",
         ),
     ),
-    "perturbation": ("tag", "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
-    "sensitivity": ("tag", "v", ("(lambda (x) (sensitize (v (strip-sensitivity x))))",)),
+    "perturbation": (Role.TAG, "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
+    "sensitivity": (Role.TAG, "v", ("(lambda (x) (sensitize (v (strip-sensitivity x))))",)),
     # The user's rules speak of the argument. What f itself is closed over gets its derivative from f's own code. The primal value
     # is that of the whole, not of f alone, so that the rules hold for higher orders, too.
     "with-derivative": (
-        "",
+        Role.PROCEDURE,
         "f forward reverse",
         (
             "(lambda (x) (f x))",
@@ -368,7 +368,11 @@ def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
     message = f"Argument to {operation} is not {article} {kind} value"
     makers = {"perturbation": "perturb", "forward": "bundle", "sensitivity": "sensitize", "reverse": "J"}
     return VladError(
-        "not-tagged", message, hint=f"{kind} values are made by `{makers[kind]}`", irritants=(value,)
+        "not-tagged",
+        message,
+        hint=f"{kind} values are made by `{makers[kind]}`",
+        irritants=(value,),
+        name=operation,
     )
 
 
@@ -478,14 +482,12 @@ def _make_backpropagator(machine: Any, v: Value, x: Value, y: Value, back: Value
 def _with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> Value:
     for procedure in (f, forward, reverse):
         if not is_procedure(procedure) and procedure is not FALSE:
-            raise VladError(
-                "invalid-argument", "Argument to with-derivative is invalid", irritants=(procedure,),
-                hint="(with-derivative f #:forward g #:reverse h), each a procedure",
-            )  # fmt: skip
+            hint = "(with-derivative f #:forward g #:reverse h), each a procedure"
+            raise unsuitable("with-derivative", hint, (procedure,))
     if forward is FALSE and reverse is FALSE:
         raise VladError(
             "invalid-argument", "Argument to with-derivative is invalid: no rule is given",
-            hint="give #:forward, (x . dx) to dy, or #:reverse, x to (y . backpropagator), or both",
+            hint="give #:forward, (x . dx) to dy, or #:reverse, x to (y . backpropagator), or both", name="with-derivative",
         )  # fmt: skip
     return (machine.codes["with-derivative"], f, forward, reverse)
 
@@ -511,7 +513,7 @@ def _with_environment(f: Value, values: Value) -> Value:
     if len(found) != held:
         raise VladError(
             "wrong-shape", f"Environment given to with-environment does not fit: {len(found)} values",
-            hint=f"the procedure is closed over {held}", irritants=(f,),
+            hint=f"the procedure is closed over {held}", irritants=(f,), name="with-environment",
         )  # fmt: skip
     return rebuilt(head_of(procedure), found, procedure) if held else procedure
 

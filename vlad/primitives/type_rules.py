@@ -79,7 +79,7 @@ def asked_kind(rule: Callable[..., Value], kinds: tuple[Kind, ...], *more: Value
 
 def kind_of_step(w: Any, row: Primitive, kinds: Sequence[Kind]) -> str:
     """The kind in which a row is applied: that of what it answers; a test's operands are made alike as those of a sum."""
-    is_test = row.type.endswith("boolean")
+    is_test = row.type.result == "boolean"
     return asked_kind((w.machine.table["+"] if is_test else row).value, tuple(kinds))
 
 
@@ -202,7 +202,7 @@ def entry_by_entry(w: Any, row: Primitive, operands: Sequence[Any]) -> Any:
         return w.left_out(f"`{row.name}` of integers is")
     accesses = [broadcast(shape_of(x), shape) if is_tensor(x.type) else None for x in operands]
     steps = [(row, tuple(range(len(operands))))]
-    is_test = row.type.endswith("boolean")
+    is_test = row.type.result == "boolean"
     return loops(w, shape, operands, accesses, shape, steps=steps, kind="bool" if is_test else kind)
 
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.core.names import make_lambda
-from vlad.core.nodes import Apply, Binding, Body, Variable
+from vlad.core.nodes import Apply, Binding, Body, Variable, WrittenName
 from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.tensors import Tensor, is_array, shape_text
-from vlad.data.values import NIL, Primitive, String, Value, is_pair, look
+from vlad.data.values import NIL, Primitive, PrimitiveType, String, Value, is_pair, look
 from vlad.data.write import written
 from vlad.python.convert import Apply as ApplyProcedure
 from vlad.python.convert import from_python, tensor_of, to_python
@@ -58,7 +58,7 @@ def function_row(function: Function, apply: ApplyProcedure) -> Primitive:
     return refusing_row(
         f"{name}:{next(SERIAL)}", len(parameters) if parameters else 1, doc_of(function),
         call if parameters else of_chain(call, name, parameters), message, hint, effect=True,
-        abstract=left_out(f"the Python function {name} is"),
+        abstract=left_out(f"the Python function {name} is"), display_name=name,
     )  # fmt: skip
 
 
@@ -69,7 +69,9 @@ def doc_of(function: Function) -> str:
 def shown_parameters(function: Function) -> tuple[str, ...]:
     """What people are told: one name where there are as many arguments as there are."""
     parameters = parameters_of(function)
-    return ("arguments",) if parameters is None else parameters or ("nothing",)
+    if parameters is None:
+        return ("arguments",)
+    return tuple(map(WrittenName, parameters)) or ("nothing",)
 
 
 def refusing_row(
@@ -93,7 +95,7 @@ def refusing_row(
         given = ["d" + x if place in linear else x for place, x in enumerate(operands)]
         terms.append(f"(itself {' '.join(given)})")
     row = Primitive(
-        name, " ".join(operands), doc, value=value, type=f"{' '.join(['any'] * count)} -> any",
+        name, " ".join(operands), doc, value=value, type=PrimitiveType(["any"] * count, "any"),
         forward=functools.reduce("(accumulate {} {})".format, terms or ["zero"]),
         reverse={operands[place]: f"{refusal}{operands[place]} s)" for place in (*places, *linear)}, **columns,
     )  # fmt: skip

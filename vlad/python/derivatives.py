@@ -395,7 +395,7 @@ def _made(f: Procedure, operator: str, text: str = "") -> Value:
 def _maker(f: Procedure, text: str) -> Value:
     kept = f._apply.derived
     if text not in kept:
-        kept[text] = NIL, f.session.eval(text, "<derivative>").value
+        kept[text] = NIL, f.session._operator(text).value
     return kept[text][1]
 
 

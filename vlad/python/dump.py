@@ -259,7 +259,7 @@ class _Survey:
 
     def _row(self, row: Primitive, whence: Whence) -> None:
         if self.session.machine.table.get(row.name) is not row:
-            raise _cannot_save(f"the Python function {row.name.partition(':')[0]}", _held(whence))
+            raise _cannot_save(f"the Python function {row.display_name}", _held(whence))
         self.rows.add(row.name)
 
     def _note_group(self, rhs: Rhs | Result | Letrec) -> None:
@@ -316,9 +316,8 @@ def _origin(code: Code) -> Origin:
             derived = getattr(found, transform)
             if derived is not None:
                 work.append(([*path, transform], derived))
-    # It was made before a primitive was redefined that its base relied on. Its name says how.
-    words = code.derived.split(" of ")[:-1]
-    return ["tail" if word == "reverse" else "forward" for word in words], code.base
+    # It was made before a primitive was redefined that its base relied on.
+    return ["tail" if transform == "reverse" else "forward" for transform in code.transforms], code.base
 
 
 # Writing: the second time.
@@ -465,7 +464,7 @@ class _Writer(Printer):
     def _lambda_text(self, node: Lambda, indent: int) -> str:
         name = f" {symbol_text(node.name)}" if node.name else ""
         parameters = self.atoms(*node.parameters)
-        head = f"(lambda{name} ({parameters}){self._over(node)}"
+        head = f"(lambda{name} ({parameters}){_backpropagator(node)}{self._over(node)}"
         return self.laid_out(head, [self.body(node.body, indent + 2)], indent)
 
     def _over(self, node: Lambda) -> str:
@@ -540,6 +539,13 @@ class _Writer(Printer):
     def _code_text(self, transforms: list[str], root: Code) -> str:
         text = self.reached.names.get(root) or self.labelled[root.machine.core_of(root)]
         return "".join([f"({transform} " for transform in transforms]) + text + ")" * len(transforms)
+
+
+def _backpropagator(node: Lambda) -> str:
+    """Of which procedure a lambda is the backpropagator."""
+    if node.backpropagator_of is None:
+        return ""
+    return f" (backpropagator-of{node.backpropagator_of and ' ' + symbol_text(node.backpropagator_of)})"
 
 
 def _not_ready(needs: Iterator[Value | Lambda]) -> list[tuple[Value | Lambda, bool]]:

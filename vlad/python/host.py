@@ -16,9 +16,9 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from vlad.compile.emit.c_rules import read_expression
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import Tensor
-from vlad.data.values import ZERO, Code, Primitive, Value
+from vlad.data.values import ZERO, Code, Primitive, PrimitiveType, Value
 from vlad.primitives.numbers import invalid, real_rule
 from vlad.python.callables import (
     SERIAL,
@@ -104,7 +104,7 @@ class _Maker:
         rows: dict[str, Primitive] = {}
         row = Primitive(
             f"{name}:{next(SERIAL)}", " ".join(primitive.operands), doc_of(primitive.function), value=value,
-            type=f"{' '.join(kinds)} -> number", partials={}, rows=rows,
+            type=PrimitiveType(kinds, "number"), partials={}, rows=rows, display_name=name,
         )  # fmt: skip
         rows[row.name] = row
         if name not in self.machine.table:  # whose rows are what texts mean first
@@ -150,7 +150,7 @@ def _general_value(
     def value(*operands: Value) -> Value:
         for operand, kind in zip(operands, kinds, strict=True):
             if kind == "number" and type(operand) not in (float, Tensor) and operand is not ZERO:
-                raise invalid(name, "reals and tensors", operand)
+                raise invalid(name, "reals and tensors", operand, of=(Kind.REAL, Kind.TENSOR))
         return as_number(name, call(*operands))
 
     return value

@@ -246,18 +246,23 @@ class _Reader:
         return found
 
     def _lambda(self, syntax: Syntax) -> Lambda:
-        """(lambda [NAME] (VARIABLE ...) [(over VARIABLE ...)] BODY)"""
+        """(lambda [NAME] (VARIABLE ...) [(backpropagator-of [NAME])] [(over VARIABLE ...)] BODY)"""
         if _head(syntax) != "lambda":
             raise _wrong("a lambda is expected", syntax)
-        _, *items = _items(syntax, "a lambda", 3, 5)
+        _, *items = _items(syntax, "a lambda", 3, 6)
         name = str(items.pop(0)) if isinstance(items[0], Name) else ""
         parameters = [self._bound(parameter) for parameter in _items(items[0], "a list of parameters", 1)]
         free: list[Variable] = []
+        backpropagator_of = None
+        if len(items) > 2 and _head(items[1]) == "backpropagator-of":
+            source = _items(items.pop(1), "what a backpropagator is of", 1, 2)[1:]
+            backpropagator_of = _word(source[0], "a procedure") if source else ""
         if len(items) == 3:
             free = self._captured(items[1])
         elif len(items) != 2:
             raise _wrong("a lambda has parameters and a body", syntax)
-        return Lambda(tuple(parameters), self._body(items[-1]), tuple(free), name, syntax.span)
+        body = self._body(items[-1])
+        return Lambda(tuple(parameters), body, tuple(free), name, syntax.span, backpropagator_of)
 
     def _captured(self, syntax: Syntax) -> list[Variable]:
         if _head(syntax) != "over":

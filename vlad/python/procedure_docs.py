@@ -40,7 +40,7 @@ def headline(value: Value) -> str:
     """The procedure in one line: how it is called, and where it stands. A value of derivatives, such as a backpropagator, as it
     is written."""
     code = code_of(value)
-    if code.derived:
+    if code.is_derived:
         return written(value, LONGEST_TEXT)
     taken, place = signature(code.machine, code), place_of(code)
     text = taken.text
@@ -61,7 +61,7 @@ def doc_of(value: Value) -> str:
     code = code_of(value)
     if code.primitive is not None:
         return str(code.primitive.doc)
-    place = None if code.derived else place_of(code)
+    place = None if code.is_derived else place_of(code)
     comment = None if place is None else doc_comment(place, code.name)
     return comment or headline(value)
 

@@ -113,6 +113,7 @@ class Statement:
             type=row.type,
             partials=partials,
             rows=self.rows,
+            display_name=row.display_name,
         )
 
     def _read(self, text: str) -> str:
@@ -262,7 +263,7 @@ class Statement:
         return refusing_row(
             f"{self.name}.rule:{next(SERIAL)}", count, f"A rule of {self.name}.", value, message,
             "state the rule as a text of the language, or as a primitive with a rule", linear, refused, hidden=True,
-            abstract=left_out(f"derivatives of {self.name} that Python computes are"),
+            abstract=left_out(f"derivatives of {self.name} that Python computes are"), display_name=f"{self.name}.rule",
         )  # fmt: skip
 
     def _of_reals(self, rule: Function, names: tuple[str, ...], part: int | None) -> str:

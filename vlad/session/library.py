@@ -11,7 +11,8 @@ import os
 import re
 from collections.abc import Iterable
 
-from vlad.data.source import Source
+from vlad.data.source import Origin, Source
+from vlad.expand.arity import Usage, usage
 
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 Place = tuple[str, int, int]  # a file, and the extent of a definition in it
@@ -54,13 +55,14 @@ class Library:
         text = self._texts[file]
         while start > 0 and text.startswith(";;;", line := text.rfind("\n", 0, start - 1) + 1):
             start = line
-        return Source(f"stdlib/{file}", "\n" * text.count("\n", 0, start) + text[start:end])
+        lines = "\n" * text.count("\n", 0, start)
+        return Source(f"stdlib/{file}", lines + text[start:end], Origin.LIBRARY)
 
-    def call(self, name: str) -> str | None:
+    def usage(self, name: str) -> Usage | None:
         """How a procedure is called: the first line of its doc comment."""
         source = self.definition(name)
         first = "" if source is None else source.text.lstrip("\n").partition("\n")[0]
-        return first.removeprefix(";;; ") if first.startswith(";;; (") else None
+        return usage(first.removeprefix(";;; ")) if first.startswith(";;; (") else None
 
 
 def _definitions(file: str, text: str) -> dict[str, Place]:

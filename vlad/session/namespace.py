@@ -109,7 +109,7 @@ class Namespace:
 
     def _unknown(self, name: object) -> UnknownName:
         hint = hint_for(name, self.known_names()) if isinstance(name, str) else "a name is a string"
-        return UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint)
+        return UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint, name=str(name))
 
     # Attributes.
 

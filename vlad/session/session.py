@@ -22,7 +22,7 @@ from vlad.control.standard_streams import read_line
 from vlad.core.nodes import Lambda
 from vlad.data.devices import CURRENT, device_named
 from vlad.data.errors import NoCounterpart, VladError, WrongOption
-from vlad.data.source import Source, Span
+from vlad.data.source import Origin, Source, Span
 from vlad.data.values import UNSPECIFIED, Value
 from vlad.evaluate.limits import Limits
 from vlad.evaluate.machine import Machine
@@ -208,15 +208,22 @@ class Session(Namespace):
         """Evaluate every form of a text; the value of the last one, as a Python value. Reading and converting count for the
         limits, too: the session's own, or `limits` for this call."""
         _expect_text(text)
+        with self.limited(limits):
+            return self._evaluated(Source(name, text))
 
+    def _evaluated(self, source: Source) -> Any:
         def evaluate() -> Any:
             top_level, value = self._top_level, UNSPECIFIED
-            for item in top_level.items(Source(name, text), self.module):
+            for item in top_level.items(source, self.module):
                 value = top_level.execute(item, self.module, None)
             return self._as_python(value)
 
-        with self.limited(limits):
-            return self.machine.guarded(evaluate)
+        return self.machine.guarded(evaluate)
+
+    def _operator(self, text: str) -> Any:
+        """The value of a text of the system's own: an operator on derivatives (derivatives.py)."""
+        with self.limited(None):
+            return self._evaluated(Source("<derivative>", text, Origin.SYSTEM))
 
     @contextmanager
     def limited(self, limits: Limits | None) -> Iterator[None]:

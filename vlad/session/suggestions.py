@@ -7,10 +7,10 @@ top_level.py for whatever is evaluated, by session.py for calls, and by programs
 from __future__ import annotations
 
 from vlad.data.errors import VladError
-from vlad.data.source import Span, in_library, in_stdlib
+from vlad.data.source import Span, in_library, in_stdlib, is_internal
 from vlad.data.values import NIL, Backtrace, is_procedure, look
 from vlad.evaluate.machine import Machine
-from vlad.expand.arity import Signature, signature
+from vlad.expand.arity import Signature, Usage, signature
 from vlad.expand.forms import KEYWORDS
 from vlad.expand.scope import Module
 from vlad.messages.hints import clarify, show_call, speak_of_call, tell_number
@@ -23,7 +23,7 @@ def known_names(module: Module, library: Library) -> set[str]:
     """Every name that a program may use in a module."""
     rows = {name for name, row in TABLE.items() if not row.hidden}
     defined = {name for name, cell in module.cells.items() if hasattr(cell, "value")}
-    public = {name for name in library.names() if not name.startswith("%")}
+    public = {name for name in library.names() if not is_internal(name)}
     return rows | set(PROCEDURES) | public | {"J"} | defined
 
 
@@ -45,8 +45,8 @@ class Suggestions:
             clarify(error, known_names(self.module, self.library), KEYWORDS, self._means_something)
         elif error.code in ("invalid-argument", "bundle-do-not-conform"):
             speak_of_call(error, self._is_of_library)
-        is_counted = tell_number(error, self._signature_of, self._call_of)
-        show_call(error, self._call_of, is_counted)
+        is_counted = tell_number(error, self._signature_of, self._usage_of)
+        show_call(error, self._usage_of, is_counted)
 
     def _means_something(self, name: str) -> bool:
         return (
@@ -64,6 +64,6 @@ class Suggestions:
         value = look(getattr(cell, "value", NIL))
         return signature(self.machine, code_of(value)) if is_procedure(value) else None
 
-    def _call_of(self, name: str) -> str | None:
+    def _usage_of(self, name: str) -> Usage | None:
         """How a procedure of the library is called, as its doc comment says; None of other names."""
-        return self.library.call(name) if self._is_of_library(name) else None
+        return self.library.usage(name) if self._is_of_library(name) else None

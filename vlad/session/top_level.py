@@ -20,7 +20,7 @@ from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Call, GlobalReference, Lambda, Letrec, Variable
 from vlad.data.devices import CURRENT
 from vlad.data.errors import VladError
-from vlad.data.source import Source, Span
+from vlad.data.source import Source, Span, is_internal
 from vlad.data.values import NIL, UNSPECIFIED, Global, Value, symbol
 from vlad.data.write import written
 from vlad.evaluate.limits import Interrupted, deep_recursion
@@ -116,7 +116,7 @@ class TopLevel:
 
     def _load_hidden(self, name: str) -> bool:
         """The library calls a hidden row `%NAME`, as it does its own helpers."""
-        row = TABLE.get(name[1:]) if name.startswith("%") else None
+        row = TABLE.get(name[1:]) if is_internal(name) else None
         if row is None or not row.hidden:
             return False
         cell = self.library.define(name)
@@ -339,7 +339,13 @@ class TopLevel:
 def _exported(module: Module, name: str, span: Span) -> Value:
     cell = module.cells.get(name)
     if cell is None or not hasattr(cell, "value"):
-        raise VladError("unbound-variable", f"Unbound variable: {name}", span, hint="the module exports it")
+        raise VladError(
+            "unbound-variable",
+            f"Unbound variable: {name}",
+            span,
+            hint="the module exports it",
+            name=name,
+        )
     return cell.value
 
 

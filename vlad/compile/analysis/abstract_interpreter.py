@@ -160,7 +160,7 @@ class AbstractInterpreter:
         """The value of a body in tail position."""
         return value
 
-    def fail(self, what: str, about: Failure = Failure.OTHER) -> Result:
+    def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
         """This operation always ends in an error: nothing follows."""
         return None
 
@@ -204,7 +204,12 @@ class AbstractInterpreter:
         raise NotImplementedError
 
     def effect(
-        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+        self,
+        what: str,
+        operands: Sequence[Known] = (),
+        text: str = "",
+        answer: Type | None = None,
+        shape: tuple[int, ...] | None = None,
     ) -> Result:
         """Do something to the outside: put a "text", "real", "boolean" or "tensor" into the line that "out" sends off; read a
         real ("in"), or a "file", in which something of the type is found. `what` names it."""
@@ -362,7 +367,7 @@ class AbstractInterpreter:
         if is_variable:
             return self.load(atom.cell)
         if not hasattr(atom.cell, "value"):
-            return self.fail(f"{UNBOUND}{atom.cell.name}", Failure.UNBOUND)
+            return self.fail(f"{UNBOUND}{atom.cell.name}", Failure.UNBOUND, atom.cell.name)
         self.relied_on(atom.cell)
         return self.value(atom.cell.value)
 
@@ -556,7 +561,7 @@ class AbstractInterpreter:
         """A call; where an operand from `at` on is a tensor of one of several shapes, a call for each, if these are at most so
         many: what is found from its shape is known within. Not of what calls itself: that would be a loop for each shape; nor of
         a way back, in which shapes are those of what it is closed over."""
-        if at == len(operands) or code in self.looping or is_way_back(code):
+        if at == len(operands) or code in self.looping or code.backpropagator_of is not None:
             return self.invoke(code, fields, operands, tail)
         type_ = self.types.canonical(operands[at].type)
         ways = 0
@@ -595,7 +600,7 @@ class AbstractInterpreter:
             type_ = self.types.canonical(operand.type)
             if type_.kind == "union":
                 return self._scalar_by_member(row, operands, index, Known(type_, operand.leaves))
-            if is_tensor(type_) and row.type.startswith("number"):
+            if is_tensor(type_) and row.type.parameters[:1] == ("number",):
                 has_tensors = True
             elif not is_real(type_):
                 return self.invalid(row.name)
@@ -612,7 +617,7 @@ class AbstractInterpreter:
                 return self.constant(row.value(*[type_.of for type_ in types]))
             except VladError:  # of a Python function; tier 0 says it
                 return self.invalid(row.name)
-        is_test = row.type.endswith("boolean")
+        is_test = row.type.result == "boolean"
         found = self.compute(row, operands, self.types.boolean if is_test else self.types.real)
         found.line = drawn(row, operands)
         return found
@@ -659,11 +664,6 @@ class AbstractInterpreter:
         except Exception:  # whatever it is, tier 0 says it
             return self.invalid(row.name)
         return self.value(value)
-
-
-def is_way_back(code: Code) -> bool:
-    """Is it a backpropagator?"""
-    return code.name.endswith(".back")
 
 
 def _share_environment(code: Code, other: Code | None) -> bool:

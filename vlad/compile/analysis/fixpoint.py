@@ -19,7 +19,6 @@ from vlad.compile.analysis.abstract_interpreter import (
     Callee,
     Instance,
     Result,
-    is_way_back,
 )
 from vlad.compile.analysis.strategy import Strategy
 from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
@@ -33,13 +32,7 @@ from vlad.core.types import (
     Types,
     occurs_inside,
 )
-from vlad.data.values import (
-    ZERO,
-    Code,
-    Global,
-    Primitive,
-    Value,
-)
+from vlad.data.values import ZERO, Code, Global, Primitive, Role, Value
 
 MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged whatever they are
 MOST_UNROLLED = 1  # turns that differ only in constants, before they are one loop
@@ -180,7 +173,9 @@ class Analysis(AbstractInterpreter):
             seen = self._variants[key] = Variants(fields, operands)
         seen.count += 1
         # the way back of what is done to tensors has their shapes and places among its constants
-        is_kept = not is_way_back(code) or any(type_.mentions_tensor for type_ in (*fields, *operands))
+        is_kept = code.backpropagator_of is None or any(
+            type_.mentions_tensor for type_ in (*fields, *operands)
+        )
         now = (
             tuple([common(a, b) for a, b in zip(seen.fields, fields, strict=True)]),
             tuple([common(a, b) for a, b in zip(seen.operands, operands, strict=True)]),
@@ -245,7 +240,7 @@ class Analysis(AbstractInterpreter):
                 False  # an inner derivative has a tag more on its argument, but one procedure less around it
             )
         if any(
-            (old.kind == "pair" or (old.kind == "closure" and old.of.derived != "tag"))
+            (old.kind == "pair" or (old.kind == "closure" and old.of.role is not Role.TAG))
             and types.contains(old, new)
             for old, new in zip(olds, news, strict=True)
         ):
@@ -264,7 +259,7 @@ class Analysis(AbstractInterpreter):
         old, new = types.canonical(old), types.canonical(new)
         if types.general(old) is types.general(new) or old.of is ZERO or new.of is ZERO:
             return False
-        is_procedure = old.kind == "closure" and old.of.derived != "tag"
+        is_procedure = old.kind == "closure" and old.of.role is not Role.TAG
         if (is_procedure or old.kind in ("pair", "union") or old is types.nil) and types.contains(new, old):
             return True
         if is_procedure and old.head == new.head and occurs_inside(new.of, new):
@@ -312,7 +307,7 @@ class Analysis(AbstractInterpreter):
             operands = [Known(operand) for operand in instance.operands]
             if type(instance.callee) is Code:
                 is_sure = self.unroll_certain_calls and self._open == 0
-                if instance.callee.derived.count(" of ") > (MOST_ORDERS_FOLLOWED if is_sure else MOST_ORDERS):
+                if len(instance.callee.transforms) > (MOST_ORDERS_FOLLOWED if is_sure else MOST_ORDERS):
                     self.unbounded(
                         "the order of its derivatives is not known before it runs", for_number=True
                     )
@@ -436,6 +431,11 @@ class Analysis(AbstractInterpreter):
                 self._mark(reader)
 
     def effect(
-        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+        self,
+        what: str,
+        operands: Sequence[Known] = (),
+        text: str = "",
+        answer: Type | None = None,
+        shape: tuple[int, ...] | None = None,
     ) -> Result:
         return self.unspecified if answer is None else Known(answer)

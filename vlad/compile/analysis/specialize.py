@@ -223,7 +223,7 @@ class Specializer(AbstractInterpreter):
 
     def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
         slot = Slot(self.layout.kinds(result), self._name())
-        kinds = ["b" if row.type.startswith("boolean") or row.name == "not" else "d"] * len(operands)
+        kinds = ["b" if row.type.parameters[:1] == ("boolean",) or row.name == "not" else "d"] * len(operands)
         leaves = tuple([self._scalar(operand, kind) for operand, kind in zip(operands, kinds, strict=True)])
         self.block.statements.append(Compute(slot, row, leaves, self.span))
         return Known(result, (slot,))
@@ -294,16 +294,21 @@ class Specializer(AbstractInterpreter):
         self.block.statements.append(Store(cell, self.coerced(value, type_)))
 
     def effect(
-        self, what: str, operands: Sequence[Known] = (), text: str = "", answer: Type | None = None
+        self,
+        what: str,
+        operands: Sequence[Known] = (),
+        text: str = "",
+        answer: Type | None = None,
+        shape: tuple[int, ...] | None = None,
     ) -> Result:
         kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d", "tensor": "p"}
         leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
         slots = self._slots(answer, self._name())
-        self.block.statements.append(Effect(what, slots, leaves, text, self.span))
+        self.block.statements.append(Effect(what, slots, leaves, text, self.span, shape))
         return self.unspecified if answer is None else Known(answer, slots)
 
-    def fail(self, what: str, about: Failure = Failure.OTHER) -> Result:
-        return self._end(Fail(what, self.span, about))
+    def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
+        return self._end(Fail(what, self.span, about, name))
 
     # Values.
 

@@ -170,6 +170,11 @@ def _layout(tensor: Tensor) -> str:
     return f"tensor {kind_name(tensor.like.dtype)} {name_of(tensor.like)} {' '.join(map(str, tensor.shape))}"
 
 
+def _derivation(code: Code) -> str:
+    """How differentiation made a code."""
+    return f"{code.role.value}{code.derivation}{'' if code.backpropagator_of is None else 'backpropagator'}"
+
+
 def _spelt(text: str) -> str:
     """A text that ends where it says: nothing that follows can be mistaken for a part of it."""
     return f"{len(text)}:{text}"
@@ -249,7 +254,7 @@ class _Walk:
             words.append(f"primitive {code.primitive.name}")
             self._given(code.primitive)
             return
-        words.append(f"code {_spelt(code.name)} {code.derived} {code.arity} {self.code(code.base)}")
+        words.append(f"code {_spelt(code.name)} {_derivation(code)} {code.arity} {self.code(code.base)}")
         words += [self.number(variable)[0] for variable in code.environment]
         for member, lambda_ in code.group:
             words.append("member " + self.number(member)[0])
@@ -268,7 +273,9 @@ class _Walk:
         if not is_new:
             self.words.append("lambda " + number)
             return
-        self._variables("lambda", lambda_.parameters)
+        self._variables(
+            "lambda" if lambda_.backpropagator_of is None else "backpropagator", lambda_.parameters
+        )
         self._variables("over", lambda_.free)
         self._body(lambda_.body)
 

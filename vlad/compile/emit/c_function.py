@@ -420,8 +420,9 @@ class FunctionText:
                     )
                 self.line(f"double {self.name(slot)} = vlad_read({status});")
             case "tensor":
-                kind, *lengths = statement.text.split()
-                shape = f"(const long[]){{{', '.join(lengths)}}}"
+                assert statement.shape is not None
+                kind, lengths = statement.text, statement.shape
+                shape = f"(const long[]){{{', '.join(map(str, lengths))}}}"
                 self.line(
                     f"vlad_put_tensor({self.leaf(statement.operands[0])}, {shape}, {len(lengths)}, {list(SIZES).index(kind)});"
                 )

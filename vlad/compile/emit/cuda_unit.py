@@ -116,7 +116,7 @@ def loaded(emission: Emission, xp: Any) -> Callable[..., tuple[Any, ...]]:
 
 def _on_floats(row: Primitive) -> Callable[..., float | bool]:
     """A scalar row on floats and Python's bools; in its fast form, where it has one."""
-    takes = row.type.split(" -> ")[0].split()
+    takes = row.type.parameters
 
     def complete(*operands: float | bool) -> float | bool:
         given: list[Value] = [
@@ -337,11 +337,11 @@ class _Body:
                 )  # fmt: skip
 
     def compute(self, statement: Compute) -> None:
-        kinds = statement.row.type.split(" -> ")[0].split()
+        types = statement.row.type.parameters
         operands = [
-            f"float({text})" if kind in NUMBERS and leaf_kind(leaf) == "b" else text
-            for kind, leaf, text in zip(
-                kinds, statement.operands, map(self.here, statement.operands), strict=True
+            f"float({text})" if type_ in NUMBERS and leaf_kind(leaf) == "b" else text
+            for type_, leaf, text in zip(
+                types, statement.operands, map(self.here, statement.operands), strict=True
             )
         ]
         row = self.unit.row(statement.row)

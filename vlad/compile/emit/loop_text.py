@@ -28,7 +28,7 @@ def step_text(kernel: Kernel, step: Step) -> str:
 
 def wraps(step: Step) -> bool:
     """Is it computed in integers that wrap?"""
-    return is_whole(step.kind) and not step.row.type.endswith("boolean")
+    return is_whole(step.kind) and step.row.type.result != "boolean"
 
 
 def operand_texts(kernel: Kernel, step: Step) -> dict[str, str]:

@@ -169,7 +169,7 @@ class _Body:
                 return TailInvoke(self.all.functions[_name(rest[0])], self.leaves(rest[1:]), None)
             case "fail":
                 about = Failure[_name(rest[1]).upper()] if rest[1:] else Failure.OTHER
-                return Fail(_string(rest[0]), None, about)
+                return Fail(_string(rest[0]), None, about, _name(rest[2]) if rest[2:] else None)
             case "unreachable":
                 return Unreachable()
         raise _invalid(f"`{_name(head)}` does not end a block", form)
@@ -215,7 +215,9 @@ class _Body:
                 what, *rest = operands
                 has_text = bool(rest) and isinstance(rest[0], Literal) and type(rest[0].value) is String
                 text = _string(rest[0]) if has_text else ""
-                return Effect(_name(what), (), self.leaves(rest[has_text:]), text, None)
+                rest = rest[has_text:]
+                shape = _integers_of(rest.pop(0)) if rest and _begins(rest[0], "shape") else None
+                return Effect(_name(what), (), self.leaves(rest), text, None, shape)
             case "load":
                 return Load((), self.all.globals[_name(operands[0])], None)
             case "box":
@@ -343,6 +345,15 @@ def _number_of_parts(words: Sequence[Syntax]) -> int:
 
 def _is_named(form: Form) -> bool:
     return bool(form.items) and isinstance(form.items[0], Name)
+
+
+def _begins(syntax: Syntax, word: str) -> bool:
+    return isinstance(syntax, Form) and _is_named(syntax) and _name(syntax.items[0]) == word
+
+
+def _integers_of(form: Syntax) -> tuple[int, ...]:
+    """The numbers in (shape (2 3))."""
+    return _integers(_items(form)[1])
 
 
 def _access_and_kind(words: Sequence[Syntax]) -> tuple[Access | None, str]:

@@ -150,13 +150,15 @@ class Invoke:
 @final
 @dataclass(slots=True, eq=False)
 class Effect:
-    """Something that the outside notices, in order and once; AbstractInterpreter.effect lists the kinds. slots = its answer."""
+    """Something that the outside notices, in order and once; AbstractInterpreter.effect lists the kinds. slots = its answer.
+    Of a tensor, `text` is the kind of its numbers, and `shape` its shape."""
 
     what: str
     slots: tuple[Slot, ...]
     operands: tuple[Leaf, ...]
     text: str
     span: Span | None
+    shape: tuple[int, ...] | None = None
 
 
 @final
@@ -261,11 +263,12 @@ class Failure(Enum):
 @final
 @dataclass(slots=True, eq=False)
 class Fail:
-    """An error of the program, which tier 0 will explain."""
+    """An error of the program, which tier 0 will explain. `name`: of what has no definition."""
 
     what: str
     span: Span | None
     about: Failure = Failure.OTHER
+    name: str | None = None
 
 
 @final

@@ -164,7 +164,7 @@ class Copy:
                 return Invoke(slots, statement.function, read, statement.span)
             case Effect():
                 slots = tuple([self.new(slot) for slot in statement.slots])
-                return Effect(statement.what, slots, read, statement.text, statement.span)
+                return Effect(statement.what, slots, read, statement.text, statement.span, statement.shape)
             case Load():
                 slots = tuple([self.new(slot) for slot in statement.slots])
                 return Load(slots, statement.cell, statement.span)

@@ -213,6 +213,8 @@ class _Printer:
                 return self.binding(statement.slots, ["call", callee, *self.leaves(statement.operands)])
             case Effect():
                 text = [string_text(statement.text)] if statement.text else []
+                if statement.shape is not None:
+                    text.append(f"(shape {_list(statement.shape)})")
                 return self.binding(
                     statement.slots, ["effect", statement.what, *text, *self.leaves(statement.operands)]
                 )
@@ -239,7 +241,8 @@ class _Printer:
                 return f"({' '.join(['tail-call', function_name(end.function), *self.leaves(end.operands)])})"
             case Fail():
                 about = "" if end.about is Failure.OTHER else f" {end.about.name.lower()}"
-                return f"(fail {string_text(end.what)}{about})"
+                name = "" if end.name is None else f" {symbol_text(end.name)}"
+                return f"(fail {string_text(end.what)}{about}{name})"
             case Unreachable():
                 return "(unreachable)"
 

@@ -114,7 +114,7 @@ def _shape(function: Function) -> tuple[object, list[Function]]:
             case Store():
                 described = ("store", id(one.cell), read)
             case Effect():
-                described = ("effect", one.what, one.text, read)
+                described = ("effect", one.what, one.text, one.shape, read)
                 define(one.slots)
             case Box():
                 described = ("box", id(one.member), read)

@@ -189,7 +189,9 @@ def _unbound(machine: Any, steps: Steps) -> Iterator[VladError]:
                     and not hasattr(atom.cell, "value")
                     and atom.cell not in known
                 ):
-                    yield VladError("unbound-variable", f"{UNBOUND}{atom.cell.name}", atom.span)
+                    yield VladError(
+                        "unbound-variable", f"{UNBOUND}{atom.cell.name}", atom.span, name=atom.cell.name
+                    )
 
 
 def _mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
@@ -218,7 +220,7 @@ def _mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
                         reported.add((node.what, str(span)))
                         hint = _where(node, span, conditional)
                         if node.about is Failure.UNBOUND:
-                            error = VladError("unbound-variable", node.what, span, hint=hint)
+                            error = VladError("unbound-variable", node.what, span, hint=hint, name=node.name)
                         else:
                             error = VladError("type-error", node.what, span, hint=hint)
                         yield node.about, error

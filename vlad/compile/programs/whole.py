@@ -200,6 +200,7 @@ def check_order(program: Program, stored: Iterable[Global] = ()) -> None:
                         f"{UNBOUND}{statement.cell.name}",
                         statement.span,
                         hint="it is used here before the place where it is defined",
+                        name=statement.cell.name,
                     )
             for callee in callees(one):
                 if callee not in reached:

@@ -15,9 +15,9 @@ from vlad.control.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Binding, Body, If, Variable
 from vlad.data.devices import is_failure
 from vlad.data.errors import VladError
-from vlad.data.source import Span, in_library, is_ours
+from vlad.data.source import Span, in_library, is_internal, is_ours
 from vlad.data.tensors import NoCondition
-from vlad.data.values import Backtrace, Code
+from vlad.data.values import Backtrace, Code, Role
 from vlad.evaluate.emit_python import Emission
 from vlad.evaluate.errors.miscounted import Counted, miscounted
 from vlad.evaluate.errors.replay import (
@@ -31,11 +31,9 @@ from vlad.evaluate.errors.replay import (
 )
 from vlad.evaluate.errors.tail_calls import Arrival, lost_call
 from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
-from vlad.expand.arity import NO_PAIR
+from vlad.expand.arity import no_pair
 
 LONGEST_BACKTRACE = 12
-# The host's functions that a program writes and reads by: what they raise is theirs.
-HANDS = ("Machine._counting_writer.<locals>.counted", "Machine.read_word")
 
 
 def explained(machine: Any, error: Exception, beginning: Beginning | None = None) -> VladError:
@@ -105,12 +103,12 @@ def _add_lost_call(machine: Any, found: VladError, beginning: Beginning | None, 
 def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
     if not frames:
         raise error
-    if isinstance(error, FAULTS) and _is_of_host(error.__traceback__):
+    if isinstance(error, FAULTS) and _is_of_host(machine, error.__traceback__):
         raise error
     frame, line = frames[-1]
     emission = emission_of(frame)
     if emission is None:  # an adapter
-        return VladError("no-matching-pair", NO_PAIR)
+        return no_pair()
     if isinstance(error, NoCondition):
         return VladError(
             "not-a-condition",
@@ -130,17 +128,16 @@ def _of_rule(machine: Any, error: VladError, frames: Frames) -> VladError:
     if emission is None or type(error) is not VladError or error.span is not None:
         return error
     frame, line = frames[-1]
-    words = error.message.split()
     named = [
         rhs
         for _, rhs in emission.sites.get(line, [])
-        if isinstance(rhs, Apply) and rhs.span is not None and rhs.primitive.name in words
+        if isinstance(rhs, Apply) and rhs.span is not None and rhs.primitive.name == error.name
     ]
     if len({rhs.span for rhs in named}) == 1:
         error.span = named[0].span
     elif named:
         error.span = _place_of(machine, error, emission, frame, line)
-    if "forward" in emission.code.derived:
+    if "forward" in emission.code.transforms:
         return _of_primal(machine, error, emission, Replay(machine, emission, frame.f_locals), named)
     return error
 
@@ -195,9 +192,11 @@ def _before(body: Body, place: Apply) -> dict[Variable, Apply] | None:
     return None
 
 
-def _is_of_host(traceback: TracebackType | None) -> bool:
+def _is_of_host(machine: Any, traceback: TracebackType | None) -> bool:
+    """Did it come out of the host's functions that a program writes and reads by? What they raise is theirs."""
+    hands = (machine.write.__code__, machine.read_word.__code__)
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_qualname in HANDS:
+        if traceback.tb_frame.f_code in hands:
             return True
         traceback = traceback.tb_next
     return False
@@ -215,17 +214,16 @@ def _fault(error: Exception) -> VladError:
 
 def tell(code: Code) -> str:
     """A procedure as people know it."""
-    prefix = "" if code.derived in ("tag", "backpropagator") else code.derived
-    return prefix + (code.name or "an anonymous procedure")
+    return code.derivation + (code.name or "an anonymous procedure")
 
 
 def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
     """A line for each procedure; one that calls itself over and over is told once."""
     if len(backtrace) >= LONGEST_BACKTRACE:
         return
-    if code.derived in ("tag", "backpropagator") or not (code.name or code.derived):
+    if code.role is not Role.PROCEDURE or not (code.name or code.transforms):
         return
-    if code.name.startswith("%"):  # the library's own helpers
+    if is_internal(code.name) and (span is None or in_library(span)):
         return
     if span is None and getattr(code.lambda_, "span", None) is None:  # a primitive, which the message names
         return
@@ -233,4 +231,4 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
         return
     name = tell(code)
     if not backtrace or backtrace[-1].procedure != name:
-        backtrace.append(Backtrace(name, span))
+        backtrace.append(Backtrace(name, span, code))

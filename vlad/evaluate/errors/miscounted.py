@@ -12,7 +12,7 @@ from typing import Any
 from vlad.core.nodes import Apply, Atom, Binding, Call, Lambda, Variable
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span, in_library
-from vlad.data.values import NIL, Code, look
+from vlad.data.values import NIL, Code, Role, look
 from vlad.data.write import written
 from vlad.evaluate.emit_python import MOST_OPERANDS, Operation
 from vlad.evaluate.errors.replay import Beginning, Frames, Replay, emission_of, span_of
@@ -78,7 +78,7 @@ def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | N
     replay = Replay(machine, emission, frame.f_locals)
     replay.do_again(operations, ("cons",))
     if base.primitive is not None and base.primitive.variadic and replay.value(parameters[-1]) == NIL:
-        error = wrong_number(of_row(base.primitive), 0, _reason(found))
+        error = wrong_number(of_row(base.primitive), 0, found, is_placed=True)
         return Counted(error, frames[:-1], Arrival(emission.code))
     failed = _last(operations, found.span)
     if failed is None:
@@ -93,7 +93,7 @@ def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | N
         replay.error(operations)  # what is packed may have been made on the same line
         if written(replay.value(failed.operands[-1]), 200) not in found.irritants:
             return None  # it is meant to take as many as there are, such as indices
-    return Counted(wrong_number(taken, count, found.message, failed.span), frames)
+    return Counted(wrong_number(taken, count, found, failed.span), frames)
 
 
 def _without_arguments(
@@ -109,7 +109,7 @@ def _without_arguments(
         return None
     taken = signature(machine, code)
     if (
-        code.derived
+        code.is_derived
         or taken.rest
         or taken.count != 1
         or machine.core_of(code).parameters[0] not in failed.operands
@@ -118,7 +118,7 @@ def _without_arguments(
     call = _call_of(machine, code, frames, beginning)
     if call is None or len(_items(call)) != 1:
         return None
-    return Counted(wrong_number(taken, 0, _reason(found)), frames[:-1], Arrival(code))
+    return Counted(wrong_number(taken, 0, found, is_placed=True), frames[:-1], Arrival(code))
 
 
 def _call_of(machine: Any, code: Code, frames: Frames, beginning: Beginning | None) -> Span | None:
@@ -152,7 +152,7 @@ def _in_place_of_its_call(failed: Apply, found: VladError, frames: Frames) -> Co
             is_lambda = isinstance(head, Name) and head.symbol.name == "lambda" and parameters.tail is None
             if is_lambda and len(parameters.items) == len(names) == 1 and names[0] in operands:
                 taken = as_written(ProcedureSpan(called.span, "", parameters))
-                return Counted(wrong_number(taken, 0, _reason(found), form.span), frames)
+                return Counted(wrong_number(taken, 0, found, form.span, is_placed=True), frames)
     return None
 
 
@@ -174,7 +174,7 @@ def _without_parameters(
     emission = emission_of(frames[-1][0])
     assert emission is not None
     own = machine.core_of(emission.code.base).span
-    error = wrong_number(as_written(span), given, found.message)
+    error = wrong_number(as_written(span), given, found)
     if not isinstance(own, ProcedureSpan) or own.parameters is not span.parameters:
         error.span = span  # the procedure was put in the place of its call
         return Counted(error, frames)
@@ -243,7 +243,7 @@ def _at_adapter(
     native = operands["native"]
     code: Code = native.__globals__["FAMILY"].emissions[native.__name__].code
     taken = signature(machine, code)
-    given = int(frame.f_code.co_name[-1:])
+    given = frame.f_code.co_argcount - 1  # the closure comes first
     parts = [operands[f"x{i}"] for i in range(max(given, code.arity)) if f"x{i}" in operands]
     more = code.arity - code.base.arity  # parameters of derivatives come first
     arrival = Arrival(code, given)
@@ -269,13 +269,13 @@ def _at_adapter(
         if taken_apart and not of_python and written(parts[given - 1], 200) in found.irritants:
             found.reason = f"{taken.text} was given one pair for several parameters, and took it apart"
         return None
-    is_hidden = is_of_library(machine, code) and (not code.base.name or code.derived == "tag")
+    is_hidden = is_of_library(machine, code) and (not code.base.name or code.role is Role.TAG)
     if taken.rest or is_hidden or type(last) is not tuple or written(last, 200) not in found.irritants:
         return None
     of_list = got == 1 and given < code.arity
     if of_list and _are_several(_caller(machine, frames[:index], arrival, beginning)):
         return None
-    return Counted(wrong_number(taken, got, _reason(found), of_list=of_list), frames[:index], arrival)
+    return Counted(wrong_number(taken, got, found, of_list=of_list, is_placed=True), frames[:index], arrival)
 
 
 def _caller(machine: Any, frames: Frames, arrival: Arrival, beginning: Beginning | None) -> Span | None:
@@ -299,10 +299,6 @@ def _are_several(span: Span | None) -> bool:
     """Was what a procedure answered called with several arguments, as in ((gradient f) 1 '(2 3))? They come to f as one."""
     items = _items(span)
     return len(items) > 2 and isinstance(items[0], Form)
-
-
-def _reason(found: VladError) -> str:
-    return found.message if found.span is None else f"{found.message}, at {found.span}"
 
 
 def _last(operations: list[Operation], span: Span | None) -> Apply | None:

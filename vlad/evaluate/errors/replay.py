@@ -12,7 +12,7 @@ from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import Global, Primitive, Value, is_procedure
-from vlad.evaluate.emit_python import Emission, Operation
+from vlad.evaluate.emit_python import Emission, Operation, is_emitted
 from vlad.messages.hints import way_into
 from vlad.primitives.numbers import invalid
 
@@ -31,7 +31,7 @@ def emitted_frames(traceback: TracebackType | None) -> Frames:
     """Frames of emitted code and adapters, outermost first; of a very deep stack the two ends."""
     frames: Frames = []
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename in ("<vlad>", "<vlad adapter>"):
+        if is_emitted(traceback.tb_frame):
             frames.append((traceback.tb_frame, traceback.tb_lineno))
             if len(frames) > 4000:
                 del frames[1000:2000]
@@ -59,12 +59,12 @@ def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
 
 
 def unbound(cell: Global, span: Span | None) -> VladError:
-    return VladError("unbound-variable", f"Unbound variable: {cell.name}", span)
+    return VladError("unbound-variable", f"Unbound variable: {cell.name}", span, name=cell.name)
 
 
 def _is_quick(row: Primitive) -> bool:
     """Does it make a list, or is it one of the reals' own, which take no time?"""
-    return row.name in ("cons", "car", "cdr") or (bool(row.python) and row.type.startswith("real"))
+    return row.name in ("cons", "car", "cdr") or (bool(row.python) and row.type.parameters[:1] == ("real",))
 
 
 class Replay:

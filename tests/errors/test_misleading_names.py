@@ -1,0 +1,426 @@
+"""Names and messages made to mislead: nothing is learned from how a name, a message or a file is written.
+
+A program may call a procedure `step.back`, which is how the backpropagator of `step` is shown, and raise an error whose words are
+those of the system. What is said of it is the same as of a program with other words.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vlad
+from repl.display import Format, laid_out
+from vlad.core.nodes import DerivedName, Variable, WrittenName
+from vlad.data.errors import VladError, parts
+from vlad.data.source import Source, Span, in_library
+from vlad.data.values import Code, PrimitiveType, Role, Value, look, primitive_type
+from vlad.debugging.debugger import Debugger
+from vlad.debugging.finite import Finding
+from vlad.debugging.frames import is_told
+from vlad.expand.arity import Signature, wrong_number
+
+TIERS = ("evaluate", "auto", "compile")
+NAMES = (
+    "step.back",
+    "a of b",
+    "forward",
+    "reverse of f",
+    "x.back.back",
+    "%helper",
+    "the library",
+    "f:1",
+    "tag",
+)
+WORDS = (
+    "Argument to car is invalid", "Arguments to plus do not conform", "does not fit", "fit", "the tensor is too large",
+    "real -> real", "sort takes 2 arguments and got 1", "Argument is not an equivalent value for ()", "Unbound variable: sin",
+    "The parameter `(list x)` takes a list of 1", "a tensor of shape (2)", "use max instead of +", "  hint: none",
+)  # fmt: skip
+
+
+def error_of(text: str, **options: Any) -> VladError:
+    session = vlad.Session(**options)
+    with pytest.raises(VladError) as caught:
+        session.eval(text, "p")
+    return caught.value
+
+
+def value_of(procedure: Any) -> Value:
+    return procedure.value
+
+
+def code_in(procedure: Any) -> Code:
+    code: Code = look(value_of(procedure))[0]
+    return code
+
+
+# Errors and their traces.
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_trace_has_the_program_s_names(name: str, tier: str) -> None:
+    error = error_of(f"(define (|{name}| x) (car x)) (define (g x) (+ 1 (|{name}| x))) (g 3)", tier=tier)
+    assert [entry.procedure for entry in error.backtrace] == [name, "g"]
+    assert [entry.name for entry in error.backtrace] == [name, "g"]
+    assert all(entry.backpropagator_of is None and entry.derivation == "" for entry in error.backtrace)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and [entry.name for entry in again.backtrace] == [name, "g"]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_trace_of_a_derivative_has_them(name: str, tier: str) -> None:
+    error = error_of(f"(define (|{name}| x) (car x)) ((gradient |{name}|) 3)", tier=tier)
+    (entry,) = error.backtrace
+    assert (entry.procedure, entry.name, entry.derivation) == (f"reverse of {name}", name, "reverse of ")
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("words", WORDS)
+def test_the_words_of_an_error_are_the_program_s(words: str, tier: str) -> None:
+    """With other words of the same length all else is the same."""
+    program = '(define (f x) (+ (max 1 x) (error "{}" x))) (map f (list 1 2))'
+    mild = "~" * len(words)
+    found = str(error_of(program.format(words), tier=tier))
+    assert found == str(error_of(program.format(mild), tier=tier)).replace(mild, words)
+    alone = error_of(f'(+ (max 1 2) (car (error "{words}")))', tier=tier)
+    assert alone.span is not None and alone.span.text == f'(error "{words}")'
+    assert (alone.message, alone.hint, alone.reason) == (words, None, None)
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_reason_is_judged_by_its_code(words: str) -> None:
+    taken = Signature("f", "(f x y)", ("x", "y"), False)
+    found = wrong_number(taken, 1, VladError("user-error", words))
+    assert f"noticed as: {words}" in str(found)
+    ours = wrong_number(taken, 1, VladError("not-equivalent", words))
+    assert f"noticed as (`vlad doc wrong-number-of-arguments`): {words}" in str(ours)
+
+
+@pytest.mark.parametrize("name", ["my while", "not a vector-ref", "x np.sin"])
+def test_an_unbound_name_is_the_whole_name(name: str) -> None:
+    error = error_of(f"(+ 1 |{name}|)", tier="evaluate")
+    assert (error.name, error.hint) == (name, "define it, or import the module that does")
+
+
+def test_an_operation_of_the_same_name_as_a_word() -> None:
+    """`and`, `given`, `to` may be names of procedures; the place is that of what refused its operand."""
+    error = error_of("(define (to x) x) (define (f x) (+ (to (abs x)) (car x))) (f 3)", tier="evaluate")
+    assert error.name == "car" and error.span is not None and error.span.text == "(car x)"
+
+
+# What a code is.
+
+
+def test_what_a_code_is_does_not_depend_on_its_name() -> None:
+    session = vlad.Session(tier="evaluate")
+    user = code_in(session.eval("(define (step.back x) (* x x)) step.back"))
+    assert (user.backpropagator_of, user.role, user.transforms) == (None, Role.PROCEDURE, ())
+    session.eval("(define (step x) (* x x))")
+    handed = look(value_of(session.eval("(cdr ((J step) (J 3)))")))
+    assert handed[0].role is Role.BACKPROPAGATOR
+    back = look(handed[4])[0]
+    assert (back.name, back.backpropagator_of, back.transforms) == ("step.back", "step", ())
+    assert repr(user) == "#<code step.back>"
+
+
+def test_transforms_keep_it() -> None:
+    session = vlad.Session(tier="evaluate")
+    session.eval("(define (step x) (* x x x))")
+    machine = session.machine
+    back = look(look(value_of(session.eval("(cdr ((J step) (J 3)))")))[4])[0]
+    for make, word in ((machine.tail_code, "reverse"), (machine.forward_code, "forward")):
+        made = make(back)
+        assert (made.backpropagator_of, made.transforms) == ("step", (word,))
+        assert machine.core_of(made).backpropagator_of == "step"  # `tidy` ran over it
+        twice = machine.forward_code(made)
+        assert (twice.backpropagator_of, twice.transforms) == ("step", ("forward", word))
+    of_user = code_in(session.eval("(define (step.back x) (* x x)) step.back"))
+    assert machine.forward_code(machine.tail_code(of_user)).transforms == ("forward", "reverse")
+    assert machine.tail_code(of_user).backpropagator_of is None
+
+
+BACKS = {
+    "step": "(define (step x) (* x x x)) (cdr ((J step) (J 3)))",
+    "step.back": "(define (step.back x) (* x x x)) (cdr ((J step.back) (J 3)))",
+    "a of b": "(define (|a of b| x) (* x x x)) (cdr ((J |a of b|) (J 3)))",
+    "": "(cdr ((J (lambda (x) (* x x x))) (J 3)))",
+}
+
+
+@pytest.mark.parametrize("name", BACKS)
+def test_saving_and_loading_keep_it(name: str) -> None:
+    text = vlad.dumps(vlad.Session(tier="evaluate").eval(BACKS[name]))
+    assert text.count("backpropagator-of") == 1
+    loaded = vlad.loads(text, vlad.Session(tier="evaluate"))
+    back = look(look(value_of(loaded))[4])[0]
+    assert (back.name, back.backpropagator_of) == (f"{name}.back", name)
+    assert vlad.dumps(loaded) == text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saving_and_loading_a_procedure_that_is_called_so(name: str) -> None:
+    text = vlad.dumps(vlad.Session(tier="evaluate").eval(f"(define (|{name}| x) (* x x)) |{name}|"))
+    assert "backpropagator-of" not in text
+    loaded = vlad.loads(text, vlad.Session(tier="evaluate"))
+    assert code_in(loaded).name == name and code_in(loaded).backpropagator_of is None
+    assert loaded(3.0) == 9.0 and vlad.grad(loaded)(3.0) == 6.0 and vlad.dumps(loaded) == text
+
+
+def test_a_transform_from_before_a_redefinition_travels_as_it_was_made() -> None:
+    """The base has other transforms by then: what the code says of itself counts."""
+    session = vlad.Session(tier="evaluate")
+    code = code_in(session.eval("(define (|forward of f| x) (sin x)) |forward of f|"))
+    session.machine.core_of(code)
+    f = session.eval("(lambda (x) (cdr ((J |forward of f|) (J x))))")(3.0)
+    made = session.machine.forward_code(session.machine.tail_code(code))
+    session.eval("(define (sin x) x)")
+    assert code.tail is None and made.transforms == ("forward", "reverse")
+    assert vlad.dumps(f).count("(backpropagator-of |forward of f|)") == 1
+
+
+@pytest.mark.parametrize(
+    "written", ["(backpropagator-of 1)", "(backpropagator-of a b)", "(backpropagator-of (a))"]
+)
+def test_a_forged_mark_is_refused(written: str) -> None:
+    with pytest.raises(VladError) as caught:
+        vlad.loads(f"(vlad-saved 1 (code f (lambda f (x) {written} x)) (closure f))", vlad.Session())
+    assert caught.value.code == "invalid-saved"
+
+
+# The NaN finder.
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_nan_finder_names_the_procedure(name: str, tier: str) -> None:
+    (first, *_) = findings(
+        f"(define (|{name}| x) (+ 1 (/ 1 x))) (define (g x) (* 2 (|{name}| x))) (g 0)", tier
+    )
+    lines = str(first).split("\n")[-2:]
+    assert [line.rpartition(" at ")[0] for line in lines] == [f"  in {name}", "  in g"]
+
+
+@pytest.mark.parametrize("name", ["step", "step.back", "a of b", "reverse of f", "%helper"])
+def test_the_nan_finder_names_the_backpropagator(name: str) -> None:
+    (first, *_) = findings(f"(define (|{name}| x) (sqrt x)) ((gradient |{name}|) 0)", "evaluate")
+    assert f"  in the backpropagator of {name} at " in str(first)
+
+
+def findings(text: str, tier: str) -> list[Finding]:
+    session = vlad.Session(tier=tier, write=lambda _: None)
+    found: list[Finding] = []
+    debugger = Debugger(session, found=found.append)
+    debugger.find_nan()
+    session.run_text(text, "p")
+    debugger.close()
+    return found
+
+
+# What is shown and checked.
+
+PROGRAM = """(define ({} x) (* x (sin x)))
+(define (turn x n) (if (< n 1) x (turn (+ x ({} x)) (- n 1))))
+(define (f x) (car (list (turn x 3) ({} 2) ({} 3) ({} 4))))
+((gradient f) 0.5)
+"""
+
+
+@pytest.mark.parametrize("stage", ["core", "reverse", "forward", "types", "first-order"])
+@pytest.mark.parametrize("name", ["step.back", "x.back.back", "forward", "a-of-b.back"])
+def test_what_is_shown_does_not_depend_on_the_name(name: str, stage: str, tmp_path: Path) -> None:
+    shown = []
+    plain = "q" * len(name)
+    for each in (name, plain):
+        path = tmp_path / "program.vlad"
+        path.write_text(PROGRAM.replace("{}", each))
+        shown.append("\n".join(vlad.Session().show(str(path), stage)))
+    assert shown[0] == shown[1].replace(plain, name)
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_check_does_not_depend_on_the_words(words: str, tmp_path: Path) -> None:
+    def checked(message: str) -> str:
+        path = tmp_path / "program.vlad"
+        path.write_text(f'(define (step.back x) (if (> x 0) x (error "{message}" x)))\n(step.back -1)\n')
+        lines, errors = vlad.Session().check(str(path))
+        return "\n".join([*lines, *map(str, errors)])
+
+    mild = "~" * len(words)
+    assert checked(words) == checked(mild).replace(mild, words)
+
+
+# Files and texts.
+
+
+@pytest.mark.parametrize("folder", ["stdlib", "step.back", "<core>"])
+def test_a_file_in_a_folder_of_such_a_name(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / folder).mkdir()
+    path = f"{folder}/prelude.vlad"
+    Path(path).write_text("(define (first-of x) (car x))\n(define (g x) (+ 1 (first-of x)))\n(g 3)\n")
+    with pytest.raises(VladError) as caught:
+        vlad.Session(tier="evaluate").run(path)
+    error = caught.value
+    assert str(error.span) == f"{path}:1:22" and [entry.procedure for entry in error.backtrace] == [
+        "first-of",
+        "g",
+    ]
+    Path(path).write_text("(define (first-of x) (car x))\n(export first-of)\n")
+    error = error_of(f'(import "{folder}/prelude") (define (g x) (+ 1 (first-of x))) (g 3)', tier="evaluate")
+    assert str(error.span) == f"{tmp_path}/{path}:1:22"
+    assert [entry.procedure for entry in error.backtrace] == ["first-of", "g"]
+
+
+@pytest.mark.parametrize("name", ["<core>", "<derivative>", "stdlib/prelude.vlad", "<saved>"])
+def test_a_text_of_such_a_name(name: str) -> None:
+    session = vlad.Session(tier="evaluate")
+    with pytest.raises(VladError) as caught:
+        session.eval("(define (f x) (car x)) (+ 1 (f 3))", name)
+    assert str(caught.value.span) == f"{name}:1:15"
+    assert [entry.procedure for entry in caught.value.backtrace] == ["f"]
+    assert not in_library(Span(Source(name, "x"), 0, 1))
+
+
+# Python's functions.
+
+
+def test_a_python_function_of_such_a_name() -> None:
+    session = vlad.Session(tier="evaluate")
+    for name in ("a:b", "step.back", "f of g"):
+        session["h"] = named(name, lambda x, y: x)
+        with pytest.raises(VladError) as caught:
+            session.eval("(h 1)")
+        assert caught.value.message == f"{name} takes 2 arguments and got 1"
+
+
+def test_a_parameter_of_the_name_that_stands_for_none() -> None:
+    def measure(nothing: float) -> float:
+        return nothing
+
+    session = vlad.Session(tier="evaluate")
+    session["measure"] = measure
+    for text in ("(measure 1 2)", "(define (f nothing) nothing) (f 1 2 3) (car (f 1 2))"):
+        try:
+            session.eval(text)
+        except VladError as error:
+            assert "no arguments" not in error.message
+
+
+def named(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def test_a_python_file_of_the_name_of_emitted_code() -> None:
+    names: dict[str, Any] = {"FAMILY": None}
+    exec(compile("def h(x):\n  return 1 / x", "<vlad>", "exec"), names)
+    session = vlad.Session(tier="evaluate")
+    session["h"] = names["h"]
+    with pytest.raises(VladError) as caught:
+        session.eval("(+ 1 (h 0))")
+    assert caught.value.code == "python-error" and isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+# Variables that derivatives compute.
+
+
+def test_a_variable_called_argument_is_not_that_of_a_transform() -> None:
+    names = frozenset(["argument", "rest", "x"])
+    assert is_told(Variable(DerivedName(WrittenName("x"), ".sensitivity")), names)
+    assert not is_told(Variable("argument.sensitivity"), names)
+    assert not is_told(Variable("rest.tangent"), names)
+    assert not is_told(Variable(DerivedName("x", ".tangent")), names)  # an x that nobody wrote
+    assert str(pickle.loads(pickle.dumps(DerivedName("x", ".tangent")))) == "x.tangent"
+
+
+# The prompt.
+
+
+def test_a_string_that_looks_like_a_lambda_is_one_line() -> None:
+    session = vlad.Session(tier="evaluate")
+    value = value_of_text(session, '(list "(lambda (x) x)" 1)')
+    assert laid_out(value, Format(width=60)) == '("(lambda (x) x)" 1)'
+
+
+def value_of_text(session: vlad.Session, text: str) -> Value:
+    return session.value_of(Source("p", text), {})
+
+
+def test_the_parts_of_an_error_are_known_by_what_they_are() -> None:
+    error = error_of('(error "one\n  hint: two" 3)', tier="evaluate")
+    assert [part for part, _ in parts(error)] == ["message", "place"]
+    assert "\n".join(text for _, text in parts(error)) == str(error)
+
+
+# Types of primitives.
+
+
+def test_the_type_of_a_primitive_is_read_once() -> None:
+    found = primitive_type("real number -> boolean")
+    assert (found.parameters, found.result) == (("real", "number"), "boolean")
+    assert primitive_type("real number -> boolean") is found and repr(found) == "real number -> boolean"
+    assert repr(PrimitiveType(["any"] * 2, "any")) == "any any -> any"
+    for wrong in ("real", "real ->", ""):
+        with pytest.raises(ValueError, match="not the type"):
+            primitive_type(wrong)
+
+
+# The sources.
+
+CUTS = {"split", "partition", "rpartition", "removesuffix", "removeprefix"}
+SEARCHES = {"startswith", "endswith", "find", "index", "count", *CUTS}
+MARKS = {".back", " of ", "of ", "->", " -> ", ".sensitivity", ".tangent"}
+READERS = (
+    "values.py",
+    "contractions.py",
+)  # of the types of primitives, and of what a program hands to `einsum`
+FACTLESS = {"message", "hint", "reason", "procedure", "derivation"}
+MATCHES = {"search", "match", "fullmatch", "findall", "finditer", "sub"}
+
+
+def test_no_source_searches_what_was_put_into_words() -> None:
+    """Of an error, or of the text of a procedure. (Names of files, and what users write, are searched.)"""
+    root = Path(inspect.getfile(vlad)).parent
+    found = []
+    for path in [*root.rglob("*.py"), *(root.parent / "repl").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if path.name not in READERS and is_search(node):
+                found.append(f"{path.name}: {ast.unparse(node)}")
+    assert not found
+
+
+def is_search(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in SEARCHES:
+            marks = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+            return is_words(node.func.value) or not MARKS.isdisjoint(marks)
+        return node.func.attr in MATCHES and any(is_words(argument) for argument in node.args)
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+        return is_words(node.comparators[0])
+    return False
+
+
+def is_words(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in FACTLESS
+
+
+def test_the_search_itself() -> None:
+    for text in (
+        "e.message.startswith('x')",
+        "re.search('x', e.hint)",
+        "'x' in e.reason",
+        "name.endswith('.back')",
+    ):
+        assert is_search(ast.parse(text, mode="eval").body)
+    assert not is_search(ast.parse("e.code in ('x',)", mode="eval").body)
