@@ -15,6 +15,7 @@ from pretended_cupy import CUPY, pretended
 import vlad
 from vlad import VladError
 from vlad.compile.calling.pipeline import Unit
+from vlad.compile.ir.program import Each, statements
 from vlad.data.tensors import on_host
 from vlad.python.convert import from_python
 
@@ -93,7 +94,8 @@ def calls_of_a_sort(text: str, *operands: Any) -> int:
     unit = Unit(
         session.machine, f[0], f[1 : 1 + len(f[0].environment)], tuple([from_python(o) for o in operands])
     )
-    return unit.text.count("vlad_places(") - unit.text.count("long vlad_places(")
+    loops = [s for function in unit.program.functions for s in statements(function.body) if type(s) is Each]
+    return sum([not loop.is_loop and loop.routine.name == "places" for loop in loops])
 
 
 def test_a_tensor_is_sorted_once() -> None:
