@@ -24,9 +24,7 @@ def _error(message: Value) -> Value:
     if is_pair(seen):
         words.append(_word(seen[0]))
         seen = look(seen[1])
-        while is_pair(seen) and not _is_list(
-            seen
-        ):  # a list is one irritant, a chain that ends otherwise several
+        while is_pair(seen) and not _is_list(seen):  # a list is one irritant, an improper chain several
             words.append(_word(seen[0]))
             seen = look(seen[1])
     words.append(_word(seen))
@@ -86,7 +84,7 @@ def _read_real(machine: Any, nothing: Value) -> Value:
 
 
 def read_real(machine: Any) -> float:
-    """The next number of the machine's input. Raises VladError where there is none."""
+    """The next number of the machine's input. Raises VladError if there is none."""
     word = machine.read_word()
     real = number(word) if word else None
     if real is None:
@@ -101,7 +99,7 @@ def _arguments(machine: Any, nothing: Value) -> Value:
 
 
 def _abstract_arguments(w: Any) -> Any:
-    """The session's own, which are part of a call's identity; where the code stands alone, they are the process's."""
+    """The session's arguments, which are part of a call's key; in standalone code, the process's."""
     if not w.tells:
         return w.value(_arguments(w.machine, NIL))
     return w.invoke(WORDS, (), [w.unknown_real(w.constant(0.0))], False)
@@ -134,11 +132,11 @@ WORDS = Recursion("command-line-arguments", _words)
 LETTERS = Recursion("command-line-argument", _letters)
 
 
-# Output of what is known by its type: the parts of a structure are shown one after the other by the compiled code itself.
+# Output of values of known types: compiled code writes the parts of a structure one after the other.
 
 
 def _shows(quoting: bool) -> tuple[Recursion, ...]:
-    """The one for a whole value, and those for its parts."""
+    """The operation for a whole value, and those for its parts."""
 
     def show(w: Any, x: Any) -> Any:
         return w.each(x, lambda x: one(w, x))
@@ -242,7 +240,7 @@ def _abstract_on_nothing(name: str, act: Callable[[Any], Any]) -> Callable[[Any,
 
 
 def _abstract_error(w: Any, message: Any) -> Any:
-    """The words are only told where nobody else will: tier 0 runs an erring call again, and says them."""
+    """Compiled code has the message only if it stands alone: otherwise tier 0 runs a failed call again, and raises the error."""
     if not w.tells or _told(w, message, True):
         w.raised()
     return None

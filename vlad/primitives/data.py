@@ -1,7 +1,7 @@
 """The rows of pairs, predicates, symbols and strings.
 
-Predicates look at a value as it is; inside transformed code they see bare values and so answer for the primal. The rows that
-take pairs apart have derivatives that put sensitivities together, and the other way round.
+Predicates inspect a value as it is; inside transformed code they get bare values and so apply to the primal. The derivatives
+of rows that take pairs apart construct sensitivities, and the other way round.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from vlad.data.write import written
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import entry_by_entry, every
 
-# What is known of a value (`k`, with a `type`) is seen through the compiler's AbstractInterpreter (`w`, in compile/analysis/).
+# Type rules: operands (`k`, with a `type`) belong to the compiler's AbstractInterpreter (`w`, in compile/analysis/).
 
 
 def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:
@@ -47,7 +47,7 @@ def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:
 
 
 def _by_type(test: Callable[[Any], bool]) -> Callable[[Any, Any], Any]:
-    """A predicate that a type answers."""
+    """A predicate that depends on the type alone."""
     return lambda w, x: w.each(x, lambda x: w.truth(test(x.type)))
 
 
@@ -80,7 +80,7 @@ def _wraps_procedure_type(type_: Any) -> bool:
 
 
 def _abstract_same(w: Any, a: Any, b: Any) -> Any:
-    """eq?, but of structures only those that are empty."""
+    """eq?, on structures only if they are empty."""
 
     def of_two(a: Any, b: Any) -> Any:
         if a.type.head != b.type.head:
@@ -189,7 +189,7 @@ def _refuse_derivative(message: Value, hint: Value, x: Value, s: Value) -> Value
 
 
 def _may_vary(x: Value) -> bool:
-    """Has it tangents other than zero? Of structures that is not asked part by part."""
+    """Whether it may have tangents other than zero. Structures are not searched."""
     if type(x) is Tensor:
         return x.is_real
     return type(x) in (float, Deferred) or (type(x) is tuple and len(x) > 1)
@@ -207,9 +207,9 @@ def same(a: Value, b: Value) -> bool:
 
 
 def equal(a: Value, b: Value) -> bool:
-    """equal?: pairs part by part, procedures of the same code by what they hold, anything else as eq?.
+    """equal?: pairs part by part, procedures of the same code by their environments, anything else as eq?.
 
-    Parts that are shared are compared once.
+    Shared parts are compared once.
     """
     work = [(a, b)]
     seen: set[tuple[int, int]] = set()
@@ -223,7 +223,7 @@ def equal(a: Value, b: Value) -> bool:
             key = (id(x), id(y))
             if key not in seen:
                 seen.add(key)
-                kept.append((x, y))  # so that their ids stay theirs
+                kept.append((x, y))  # so that their ids stay unique
                 work += [(x[k], y[k]) for k in range(len(x) - 1, -1, -1)]
         elif not same(x, y):
             return False
@@ -231,7 +231,7 @@ def equal(a: Value, b: Value) -> bool:
 
 
 def _wraps_procedure(value: Value) -> bool:
-    """procedure?: an AD value is one if what it wraps is; a perturbed or sensitized primitive is not."""
+    """procedure?: an AD value is one if the value it wraps is; a perturbed or sensitized primitive is not."""
     value = look(value)
     while is_procedure(value) and value[0].derived == "tag":
         code, value = value[0], look(value[1])
@@ -262,7 +262,7 @@ def _predicate(
 def constant_row(
     name: str, operands: str, doc: str, value: Callable[..., Value], type: str, **columns: Any
 ) -> Primitive:
-    """A row whose result has no derivative: symbols, strings, tests."""
+    """A row whose result has no tangents: symbols, strings, tests."""
     return Primitive(name, operands, doc, value=value, type=type, forward="zero", reverse={}, **columns)
 
 

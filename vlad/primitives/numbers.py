@@ -1,9 +1,9 @@
 """The rows of the reals: arithmetic, comparisons, elementary and special functions.
 
-A row states its partial derivatives once, in the language; both modes and every order follow (values.Primitive). Where constants
-are chosen between, `broadcast-like` makes a tensor of them one of the result's kind. `python` is the
-fast form, valid when an operand is known to be real; `value` is the complete rule. Values follow IEEE arithmetic and the C
-library: no operation on reals ends in an error (docs/conventions.md has kinks and singular points).
+A row states its partial derivatives once, in the language; both modes and every order follow (values.Primitive). Where a partial
+chooses between constants, `broadcast-like` makes a tensor of them one of the result's kind. `python` is the
+fast form, valid if an operand is known to be real; `value` is the complete rule. Values follow IEEE arithmetic and the C
+library: no operation on reals raises an error (docs/conventions.md has kinks and singular points).
 
 The file is long because the rows of one subject stand in one table.
 """
@@ -61,7 +61,7 @@ NAN = math.nan
 
 
 def invalid(name: str, expected: str, *operands: Value) -> VladError:
-    """An operand of the wrong kind."""
+    """The error of an operand of the wrong kind."""
     kinds = [kind(operand) for operand in operands]
     found = " and ".join(kinds)
     help = way_with(name, expected, kinds)
@@ -87,7 +87,7 @@ Rule2 = Callable[[float, float], float]
 def _checked(
     name: str, rule: Callable[..., Value], apply: Formula | None = None, arrays_of: Arrays = reals_of
 ) -> Callable[..., Value]:
-    """A rule of reals, complete: on tensors entry by entry, on anything else an error."""
+    """The complete rule of a function of reals: on tensors entry by entry, on anything else an error."""
 
     def value(*operands: Value) -> Value:
         reals = [_real(operand) for operand in operands]
@@ -101,7 +101,7 @@ def _checked(
 
 
 def only_reals(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
-    """The same for a row that tensors do not go through."""
+    """The same for a row that does not take tensors."""
 
     def value(*operands: Value) -> Value:
         reals = [_real(operand) for operand in operands]
@@ -119,7 +119,7 @@ def _linear2(
     apply: Formula,
     arrays_of: Arrays = operands_of,
 ) -> Callable[[Value, Value], Value]:
-    """A rule for + - * /, which in adjoint code meet the known zero and keep it known."""
+    """A rule for + - * /, which get the known zero in adjoint code and preserve it."""
     checked = _checked(name, rule, apply, arrays_of)
 
     def value(x: Value, y: Value) -> Value:
@@ -131,7 +131,7 @@ def _linear2(
 
 
 def _quick(rule: Callable[..., Value], value: Callable[..., Value], count: int) -> Callable[..., Value]:
-    """What emitted code calls: the rule at once where it may."""
+    """The function that emitted code calls: the rule itself if the operands are reals."""
 
     def of_one(x: Value) -> Value:
         return rule(x) if type(x) is float else value(x)
@@ -149,7 +149,7 @@ def _quick(rule: Callable[..., Value], value: Callable[..., Value], count: int) 
 
 
 def real_rule(name: str, rule: Callable[..., float], count: int) -> Callable[..., Value]:
-    """A function of so many reals as the complete rule of a row: at once on reals, entry by entry on tensors."""
+    """The complete rule of a row from a function of `count` reals: direct on reals, entry by entry on tensors."""
     return _quick(rule, _checked(name, rule), count)
 
 
@@ -287,7 +287,7 @@ truncate = _integral(math.trunc)
 def _reals(
     name: str, operands: str, doc: str, rule: Callable[..., float], *, array: str = "", **columns: Any
 ) -> Primitive:
-    """A function of reals, which tensors go through entry by entry. It states its partial derivatives."""
+    """A function of reals, applied to tensors entry by entry. It states its partial derivatives."""
     names = operands.split()
     used = "_" + "".join([character if character.isalnum() else "_" for character in name])
     apply = formula(array, tuple(names)) if array else None
@@ -319,7 +319,7 @@ def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str, array: str = 
 
 
 def _tail(name: str, doc: str, rule: Rule1, derivative: Rule2) -> list[Primitive]:
-    """A function of one real, and the hidden row of its derivatives, which knows all orders."""
+    """A function of one real, and the hidden row of its derivatives of all orders."""
     c = f"vlad_{name.replace('-', '_')}"
     higher, array = f"{name}-derivative", f"{name.replace('-', '_')}(xp, x)"
     return [
@@ -427,7 +427,7 @@ ROWS: list[Primitive] = [
         partials={"x": "(reciprocal y)", "y": ("r", "-1", "(reciprocal y)")}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
         with_zero=lambda w, x, y: x if x.type.of is ZERO else None, array="divide",
     ),
-    # Compiled it is that division: who divides by y otherwise, too, divides once.
+    # Compiled code divides: another division by the same divisor shares it.
     _reals("reciprocal", "x", "1 / x.", lambda x: divide(1.0, x), partials={"x": ("(* (* t r) r)", "-1")}, hidden=True,
            array="1 / x", c="1.0 / {x}", abstract=lambda w, x: w.apply(w.machine.table["/"], [w.constant(1.0), x])),
     NEGATE,
@@ -460,8 +460,8 @@ ROWS: list[Primitive] = [
         },
         hidden=True, array="(u + x) ** -k", c="vlad_one_plus_power({k}, {u}, {x})",
     ),
-    # Where a slope is a power of x, it may be out of range although what is multiplied by it brings it back. So x is scaled to
-    # be near 1, by a factor that is constant as far as derivatives are concerned.
+    # A derivative that is a power of x may be out of range although its product with a sensitivity is not. So x is scaled to
+    # be near 1, by a factor that counts as a constant in derivatives.
     _plane("binary-scale", "The power of two that brings the size of x or y, whichever is larger, between 1 and 2.", binary_scale,
         "zero", "zero", "binary_scale(xp, x, y)"),
     _function("expm1",
@@ -471,7 +471,7 @@ ROWS: list[Primitive] = [
         quiet(math.sin), "(cos x)", "sin({x})", "sin"),
     _function("cos", "Cosine of x in radians.\n(cos 0)  ⇒ 1", quiet(math.cos), "(negate (sin x))", "cos({x})", "cos"),
     _function("tan", "Tangent of x in radians.\n(tan 0)  ⇒ 0", quiet(math.tan), "(sec-squared x)", "tan({x})", "tan"),
-    # the slope of tan; all its derivatives are sums of terms of one sign
+    # the derivative of tan; in all its derivatives the terms have one sign
     _function(
         "sec-squared", "1 / cos² x.", sec_squared, "(* 2 (* r (tan x)))", "vlad_sec_squared({x})", hidden=True,
         array="1 / xp.cos(x) ** 2",
@@ -484,7 +484,7 @@ ROWS: list[Primitive] = [
         "acos", "Angle in [0, pi] whose cosine is x.\n(acos 1)  ⇒ 0", quiet(math.acos), "(negate (conic 1 -1 0 1 x))",
         "acos({x})", "acos",
     ),
-    # one row for the slopes of four inverse functions: its derivatives have the fewest roundings
+    # one row for the derivatives of four inverse functions: its own derivatives have the fewest roundings
     _reals("conic", "c d j k x", "x to the j times (c + d x x) to the -k/2, for constant c, d, j and k.", conic,
         partials={
             "c": "zero", "d": "zero", "j": "zero", "k": "zero",
@@ -562,7 +562,7 @@ ROWS: list[Primitive] = [
     _function(
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
         "(let ((g (gaussian x))) (let ((u (where (= g 0) 0 x))) (* g (* 4 (* u (- 3 (* 2 (* u u))))))))",
-        "vlad_gaussian_curve({x})",  # 4 (x - 1/√2) (x + 1/√2), with what the number nearest to 1/√2 lacks
+        "vlad_gaussian_curve({x})",  # 4 (x - 1/√2) (x + 1/√2), corrected for the rounding of 1/√2
         "4 * ((u := xp.abs(xp.where((g := xp.exp(-x * x)) == 0, 0.0, x))) - 0.7071067811865476 + 4.833646656726457e-17)"
         " * (u + 0.7071067811865476) * g", hidden=True,
     ),
@@ -636,7 +636,7 @@ ROWS: list[Primitive] = [
     _reals("hypot", "x y", "Distance of (x, y) from the origin, without overflow.\n(hypot 3 4)  ⇒ 5", math.hypot,
         partials={"x": "(direction x y)", "y": "(direction y x)"}, c="hypot({x}, {y})", array="hypot",
     ),
-    # its own slope is (y/h)²/h, where differentiating x/h would cancel
+    # its own derivative is (y/h)²/h; differentiating x/h would cancel
     _reals("direction", "x y", "x / hypot(x, y); 0 at the origin.", direction,
         partials={
             "x": """(let ((none (= (hypot x y) 0)))
@@ -646,7 +646,7 @@ ROWS: list[Primitive] = [
         },
         hidden=True, c="vlad_direction({x}, {y})",
     ),
-    # where a formula has no value it is asked for another point, so that what is not chosen has derivatives
+    # outside its domain a formula is evaluated at another point, so that the branch that is not chosen has derivatives
     _reals("expt", "x y", "x to the y.\n(expt 2 10)  ⇒ 1024\n((derivative (lambda (x) (expt x 3))) 2)  ⇒ 12", power,
         partials={
             "x": """(let ((none (broadcast-like (where (= x 0) (where (= y 0) 1 0) 0) r)))
@@ -659,7 +659,7 @@ ROWS: list[Primitive] = [
     _plane("power-scale",
         "The power of two that brings the size of x between 1 and 2 if x to the y, below -1, may be out of range; else 1.",
         power_scale, "zero", "zero", "power_scale(xp, x, y)"),
-    # where a power is out of range, the one above the -1st is not: with w powers of the scale v it is as near to 1
+    # if a power is out of range, the exponent one above the -1st is not: w powers of the scale v compensate
     _reals("power-log", "x y n m w v",
         "x to the (y - n), times log x to the m, times v to the -w, for constant n, m, w and v.", power_log,
         partials={
@@ -711,7 +711,7 @@ ROWS: list[Primitive] = [
     _reals("quotient", "x y", "truncate(x/y).\n(quotient 7 2)  ⇒ 3\n(quotient -7 2)  ⇒ -3", quotient,
         partials={"x": "zero", "y": "zero"}, c="vlad_quotient({x}, {y})",
     ),
-    # `x <= y <= x` rather than `x == y`, which would answer for an operand that is no real instead of raising
+    # `x <= y <= x` rather than `x == y`, which would not raise for an operand that is no real
     _comparison("=", "Equal reals?\n(= 1 1 1)  ⇒ #t\n(= 1 2)  ⇒ #f", lambda x, y: x == y, "x <= y <= x", "equal"),
     _comparison("<", "Increasing?\n(< 1 2 3)  ⇒ #t\n(< 1 1)  ⇒ #f", lambda x, y: x < y, "x < y", "less"),
     _comparison(">", "Decreasing?\n(> 3 2 1)  ⇒ #t", lambda x, y: x > y, "x > y", "greater"),

@@ -1,7 +1,8 @@
 """The rows that read and write reals as text.
 
-Compiled code has a string as the list of its characters (strings.py). The text of a real is asked for character by character.
-A text is read by a machine with twenty states, a character a step; thirty decimal digits and an exponent are what it remembers.
+Compiled code represents a string as the list of its characters (strings.py). The text of a real is generated character by
+character. A text is parsed by a state machine of twenty states, one character per step; it stores thirty decimal digits and an
+exponent.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
 from vlad.reader.parser import number
 
-# Where in a numeral: what has been read so far. The special reals are +inf.0 and +nan.0, with either sign.
+# States of the parser. The special reals are +inf.0 and +nan.0, with either sign.
 (START, SIGN, WHOLE, POINT, FRACTION, LETTER, PLUS, MINUS, POWER, LESS, INF_I, INF_N, INF, INF_POINT, INFINITY,
  NAN_N, NAN_A, NAN, NAN_POINT, NOT_A_NUMBER) = map(float, range(20))  # fmt: skip
 NONE = -1.0
@@ -42,9 +43,9 @@ _KINDS = {
     float(ord("E")): "e",
 }
 _WHOLE_NUMERALS = (WHOLE, FRACTION, POWER, LESS, INFINITY, NOT_A_NUMBER)
-# An error of compiled code alone: tier 0 knows.
+# An error of compiled code alone: tier 0 handles such numerals.
 LONG = "More than thirty digits of a numeral decide which real is nearest"
-_FULL, _FULL_LOW = 1e14, 1e15  # fifteen digits are in high; as many behind a 1 in low
+_FULL, _FULL_LOW = 1e14, 1e15  # high has fifteen digits; low a 1 and fifteen more
 
 
 def _state(state: Value, c: Value) -> Value:
@@ -64,7 +65,7 @@ def _low(state: Value, c: Value, high: Value, low: Value) -> Value:
         return low
     if low < _FULL_LOW:
         return 10 * low + c - 48
-    return math.floor(low) + 0.5 if c != 48 else low  # half: something was dropped
+    return math.floor(low) + 0.5 if c != 48 else low  # half: a nonzero digit was dropped
 
 
 def _places(state: Value, c: Value, high: Value, low: Value, places: Value) -> Value:
@@ -89,7 +90,7 @@ def _real(state: Value, high: Value, low: Value, places: Value, power: Value) ->
     if not (0 <= high < 1e15 and 1 <= low < 1e16 and abs(places) <= 1e10 and abs(power) <= 1e9):
         return math.nan
     more = "1" if low % 1 else ""
-    carry = low >= 2 * _FULL_LOW  # one more than only nines
+    carry = low >= 2 * _FULL_LOW  # rounding up from nines only
     return float(f"{int(high) + carry}{str(int(low))[1:]}{more}e{int(places + power) - len(more)}")
 
 
@@ -111,7 +112,7 @@ def _string_to_number(text: Value) -> Value:
     return FALSE if found is None else found
 
 
-# What is known of them.
+# Type rules.
 
 
 def _number_text(w: Any, x: Any) -> Any:
@@ -133,7 +134,7 @@ def _digits(w: Any, x: Any, i: Any) -> Any:
 
 
 def _string_number(w: Any, text: Any) -> Any:
-    """The sign of the whole is put in front at the end: zero has one, too."""
+    """The sign is applied to the final value, as zero has one, too."""
     key = w.key
     characters = w.characters(text)
 
@@ -172,12 +173,12 @@ def _numeral(w: Any, characters: Any, state: Any, high: Any, low: Any, places: A
     def whole() -> Any:
         real = scalar(w, "numeral-real", state, high, low, places, power)
         if w.tells:
-            return real  # no tier 0 is there: of a tie that more than thirty digits decide, the last bit may be wrong
+            return real  # standalone code has no tier 0: if more than thirty digits decide a tie, the last bit may be wrong
         is_exact = scalar(w, "whole?", low)
         return choose(w, (key, "exact"), is_exact, lambda: real, between)
 
     def between() -> Any:
-        """Where digits were dropped. Nearly always one real is the nearest to the numbers of thirty digits below and above."""
+        """After dropped digits, one real is almost always the nearest to the thirty-digit numbers below and above."""
         half = w.constant(0.5)
         below, above = [
             scalar(w, "numeral-real", state, high, scalar(w, row, low, half), places, power) for row in "-+"

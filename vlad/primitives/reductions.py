@@ -1,4 +1,4 @@
-"""The rows that reduce the axes of tensors, and what is done along an axis (arrays.py has the conventions)."""
+"""The rows that reduce the axes of tensors, and other operations along an axis (arrays.py has the conventions)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ from vlad.primitives.type_rules import (
 def _reduction(
     name: str, rule: Callable[..., Array], empty: bool = True, most_axes: int = 99, keeps_reals: bool = True
 ) -> Callable[..., Value]:
-    """`rule` takes a namespace, the array, its axes, and whether they are kept. `keeps_reals`: is a real's answer itself?"""
+    """`rule` takes a namespace, the array, its axes, and whether they are kept. `keeps_reals`: whether a real is
+    its own result.
+    """
 
     def value(t: Value, axis: Value, keep: Value) -> Value:
         array = array_of(name, t)
@@ -59,7 +61,7 @@ def _reduction(
             )
         if not empty:
             _expect_some(name, array, axes)
-        if type(t) is float and keeps_reals:  # the one entry; NumPy's sums forget the sign of a zero
+        if type(t) is float and keeps_reals:  # the only entry; NumPy's sums lose the sign of a zero
             return t
         entries = numbers(t) if type(t) is Tensor else array
         if axes is not None:
@@ -71,7 +73,7 @@ def _reduction(
 
 
 def _expect_some(name: str, array: Array, axes: Sequence[int] | None) -> None:
-    """Raises VladError where an axis that is reduced is empty. An empty axis beside it makes an empty answer."""
+    """Raise VladError if an axis that is reduced is empty, unless another empty axis makes the result empty."""
     if any(array.shape[one] == 0 for one in (range(array.ndim) if axes is None else axes)):
         hint = f"the tensor has the shape {shape_text(array.shape)}"
         raise VladError("wrong-shape", f"{name} of nothing", hint=hint)
@@ -108,7 +110,7 @@ def _abstract_mean(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
 
 
 def _expect_two(array: Array, axes: Any) -> None:
-    """Asks for room for two arrays like this one and what is left of it over some axes; the latter may be as large itself."""
+    """Check for memory for two arrays like this one and its reduction over some axes, which may be as large itself."""
     over = range(array.ndim) if axes is None else axes
     kept = math.prod([length for axis, length in enumerate(array.shape) if axis not in over])
     expect_arrays(1, 2 * array.size + 2 * kept)
@@ -129,7 +131,7 @@ def _abstract_variance(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
 
 
 def _abstract_top(w: Any, t: Any, axes: Sequence[int]) -> Any:
-    """The largest entries, kept, where they are finite; else 0."""
+    """The largest entries, with axes kept, if they are finite; else 0."""
     table = w.machine.table
     top = _combined("max")(w, t, axes, True)
     size = w.apply(table["abs"], [top])
@@ -315,7 +317,7 @@ def _is_own(t: Value, axis: Value) -> Value:
 
 
 def _spread(x: Value, t: Value, axis: Value) -> Value:
-    """What a reduction of t answered, repeated over t."""
+    """The result of a reduction of t, repeated over t."""
     if type(t) is not Tensor:
         return x
     axes = axes_of("spread", axis, len(t.shape))
@@ -329,7 +331,7 @@ def _spread(x: Value, t: Value, axis: Value) -> Value:
 
 
 def _top(xp: Any, array: Array, axes: Any) -> Array:
-    """The largest entries, where exp(x - top) cannot overflow."""
+    """The largest entries, so that exp(x - top) cannot overflow."""
     top = xp.max(array, axis=axes, keepdims=True)
     return xp.where(xp.isfinite(top), top, 0.0)
 
@@ -337,7 +339,7 @@ def _top(xp: Any, array: Array, axes: Any) -> Array:
 def _logsumexp(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
     array = reals(array)
     lengths = [array.shape[axis] for axis in (range(array.ndim) if axes is None else axes)]
-    if 0 in lengths:  # of no terms, for a largest entry there has to be one
+    if 0 in lengths:  # a largest entry needs at least one
         return xp.log(xp.sum(array, axis=axes, keepdims=keep))
     _expect_two(array, axes)
     top = _top(xp, array, axes)
@@ -378,7 +380,7 @@ def _shifted(name: str, t: Value, axis: Value, exponential: bool) -> Value:
 _HOLDS = "(let ((m (where (= t (spread r t axis)) 1 0)))"
 
 
-# For each entry the product of the others: exact where entries are zero, which the product by the entry is not.
+# For each entry the product of the others: exact if entries are zero, unlike a quotient by the entry.
 _OTHERS = """(if axis (prod (where (is-own t axis) 1 (repeated t axis)) -1 #f)
     (let ((u (reshape t -1))) (reshape-like (prod (where (is-own u 0) 1 (repeated u 0)) -1 #f) t)))"""
 

@@ -1,4 +1,4 @@
-"""The rows of tensors that arrange entries anew: reshaping, axes, joining and cutting up (arrays.py has the conventions)."""
+"""The rows of tensors that rearrange entries: reshaping, axes, joining and splitting (arrays.py has the conventions)."""
 
 from __future__ import annotations
 
@@ -83,8 +83,9 @@ def _other_count(old: tuple[int, ...], wanted: Sequence[int]) -> VladError:
 
 
 def in_shape(name: str, operands: str, doc: str, shape: Callable[..., Shape]) -> Primitive:
-    """A row of the system: the first operand in the shape that is found from the shapes of all. The others are tensors, and no
-    lists of lengths, for where the compiler knows several shapes of a tensor, it knows no one list."""
+    """A hidden row: the first operand in the shape that `shape` computes from the shapes of all. The others are tensors rather
+    than lists of lengths: if the compiler has several shapes of a tensor, it has no one list.
+    """
     first, *others = operands.split()
 
     def value(x: Value, *rest: Value) -> Value:
@@ -230,7 +231,7 @@ def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
 
 
 def row_of(w: Any, parts: list[Any]) -> Any:
-    """The tensor of these reals and booleans."""
+    """A tensor of these reals and booleans."""
     count = len(parts)
     kind = "bool" if parts and all(part.type.head == "boolean" for part in parts) else "float64"
     reads = tuple([Read(index, None) for index in range(count)])
@@ -240,7 +241,7 @@ def row_of(w: Any, parts: list[Any]) -> Any:
 
 
 def joined(w: Any, parts: list[Any], axis: int) -> Any:
-    """Parts one behind the other along an axis."""
+    """Concatenate parts along an axis."""
     kind = asked_kind(_joined, tuple([kind_of(part) for part in parts]))
     shape, begin, placed = shape_of(parts[0]), 0, []
     for part in parts:
@@ -276,12 +277,12 @@ def _abstract_split_like(w: Any, x: Any, ts: Any, axis: Any) -> Any:
 
 
 def joins(shapes: Sequence[Shape], axis: int) -> bool:
-    """Are these shapes of tensors the same but for an axis, along which they can be joined?"""
+    """Whether these shapes of tensors agree except along an axis, so that they can be concatenated."""
     return len({(*shape[:axis], *shape[axis + 1 :], len(shape)) for shape in shapes}) == 1
 
 
 def cut_up(w: Any, x: Any, axis: int, lengths: Sequence[int]) -> Any:
-    """The list of parts of these lengths along an axis."""
+    """Split into a list of parts of these lengths along an axis."""
     shape, strides = shape_of(x), contiguous(shape_of(x))
     answer, begin = w.constant(NIL), sum(lengths)
     for length in reversed(lengths):
@@ -343,7 +344,7 @@ def _stack(ts: Value, axis: Value) -> Value:
         raise unlike("stack", tuple(values), "all have one shape") from None
 
 
-BYTES_A_PART = 400  # that a part of a tensor takes in a list, besides its entries
+BYTES_A_PART = 400  # memory of a part in a list, besides its entries
 
 
 def _unstack(x: Value, axis: Value) -> Value:
