@@ -1,9 +1,9 @@
-"""What may end an evaluation from outside: fuel, time, memory, depth, output. Off, they cost nothing.
+"""Limits that end an evaluation from outside: fuel, time, memory, depth, output. Switched off, they cost nothing.
 
-Called by machine.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
-operations that cannot be interrupted ask beforehand (budget.py). Depth is Python's own recursion limit, for emitted code calls
-Python functions from Python functions and so does not use the C stack; fuel is counted at procedure entry and at loops, by code
-that is emitted only when it is asked for.
+Called by machine.py around each outermost evaluation. A thread watches time and memory and interrupts the evaluating one;
+operations that cannot be interrupted check beforehand (budget.py). Depth is Python's own recursion limit, as emitted code calls
+Python functions from Python functions without using the C stack; fuel is counted at procedure entry and at loops, by code
+that is emitted only if fuel is limited.
 """
 
 from __future__ import annotations
@@ -26,40 +26,42 @@ from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.source import Span
 
 DEFAULT_DEPTH = (
-    1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
+    1_500_000  # non-tail calls in progress; about 200 bytes each, and as much again for an error's unwinding
 )
-BYTES_A_CALL = 2000  # on tier 0, with an error's way out and what allocators do not give back
+BYTES_A_CALL = 2000  # on tier 0, with an error's unwinding and memory that allocators do not return
 AS_DEEP_AS_DATA, AS_DEEP_AS_PROGRAMS = 10_000_000, 100_000
 WATCH_SECONDS = 0.02
-AGAIN_SECONDS = 0.1  # until a thread that has not stopped is told once more
+AGAIN_SECONDS = 0.1  # until the exception is raised again in a thread that has not stopped
 
 Depths = tuple[int, ...]
 evaluating: dict[
     int, Depths
-] = {}  # threads that may be told something, and the depths that evaluations of each asked for
+] = {}  # threads that may be interrupted, with the depths requested by the evaluations of each
 
 
 def default_depth() -> int:
-    """How deep calls may be where no limit is set: less where there are few addresses, for an error is better than the end of
-    the process."""
+    """The depth of calls if no limit is set: less if there are few addresses, as an error is better than the end of
+    the process.
+    """
     left = addresses_left()
     return DEFAULT_DEPTH if left is None else max(1000, min(DEFAULT_DEPTH, left // 2 // BYTES_A_CALL))
 
 
 class _Interpreter:
-    """What evaluations change of the Python interpreter, while any of them runs, in whatever thread: deep calls from
-    Python to Python are allowed, for they take no C stack; and the cycle collector rests, for values are acyclic, so that
-    it would only walk them again and again."""
+    """The settings of the Python interpreter that evaluations change, while any of them runs, in any thread: deep calls from
+    Python to Python are allowed, as they use no C stack; and the cycle collector is paused, as values are acyclic and
+    it would only traverse them again and again.
+    """
 
     def __init__(self) -> None:
-        # A finalizer or a signal's handler that evaluates may come in between, anywhere below, in the same thread: each step is
-        # such that the state which it meets, and leaves, is right
+        # Re-entrant: a finaliser or a signal handler that evaluates may run anywhere below, in the same thread: the state is
+        # consistent before and after each step
         self.lock = threading.RLock()
         self._depth = 0
         self._collecting = False
 
     def enter(self, depth: int) -> Depths:
-        """What evaluations of this thread asked for before: what `leave` is told."""
+        """Start an evaluation; returns the depths that this thread had requested before, for `leave`."""
         me = get_ident()
         with self.lock:
             before = getrecursionlimit()
@@ -74,13 +76,14 @@ class _Interpreter:
         return inside
 
     def leave(self, inside: Depths) -> None:
-        """Whatever was interrupted in between has left, too. Who is left inside has his own depth again: a program may use less
-        than is needed to read it."""
+        """End an evaluation, and all interrupted ones inside it. The enclosing one gets its own depth again: a program may need
+        less than its text needs to be read.
+        """
         with self.lock:
             self.leave_locked(inside)
 
     def leave_locked(self, inside: Depths) -> None:
-        """`leave`, for who has the lock."""
+        """`leave`, while holding the lock."""
         me, depth, collecting = get_ident(), self._depth, self._collecting
         if inside:
             evaluating[me] = inside
@@ -96,10 +99,10 @@ class _Interpreter:
         try:
             setrecursionlimit(depth)
         except RecursionError:
-            return  # whoever called us is as deep as that already: the next one who leaves does it
+            return  # the caller is already deeper than that: the next `leave` resets it
 
     def alone(self) -> None:
-        """In a process that was forked: the other threads are not there."""
+        """Reset the state in a forked child: the other threads do not exist there."""
         self.lock = threading.RLock()
         used, inside = bool(evaluating), evaluating.get(get_ident(), ())
         evaluating.clear()
@@ -115,8 +118,9 @@ os.register_at_fork(after_in_child=_interpreter.alone)
 
 @contextmanager
 def deep_recursion(depth: int | None = None) -> Iterator[None]:
-    """Inside, Python functions may call each other as deep as data nest; or, where that is given, so deep at least as programs
-    of people do."""
+    """A context in which Python functions may call each other as deep as data nest; or, if `depth` is given, at least as deep as
+    programs written by hand.
+    """
     inside = _interpreter.enter(AS_DEEP_AS_DATA if depth is None else max(depth, AS_DEEP_AS_PROGRAMS))
     try:
         yield
@@ -135,7 +139,7 @@ LIMITS = tuple(_MEANINGS)
 
 
 class Limits:
-    """Limits of each evaluation. None is unlimited. They do not change."""
+    """Limits of each evaluation. None is unlimited. Immutable."""
 
     __slots__ = {
         **_MEANINGS,
@@ -188,12 +192,13 @@ class Limits:
 
 
 class Told(BaseException):
-    """Raised in a thread that evaluates by another one, and again as long as it matters. A BaseException, so that no handler in
-    between takes it for an error of the program."""
+    """Raised in an evaluating thread by another thread, repeatedly while it is relevant. A BaseException, so that no handler in
+    between catches it as an error of the program.
+    """
 
 
 class Interrupted(Told):
-    """The evaluation is to end; becomes the error that says why at the border."""
+    """The evaluation must end; becomes the error with the reason at the border."""
 
 
 def resident_megabytes() -> float:
@@ -222,7 +227,7 @@ def out_of_time(seconds: float | None, what: str = "took") -> LimitExceeded:
 
 
 def out_of_memory(megabytes: float | None) -> LimitExceeded:
-    """`megabytes`: the limit; None where it was the machine's."""
+    """The error of a memory limit in `megabytes`; None if the machine's memory was exhausted."""
     if megabytes is None:
         return LimitExceeded("out-of-memory", "The evaluation ran out of memory")
     message = f"The evaluation needs more than {megabytes} megabytes"
@@ -242,23 +247,24 @@ _NEVER = threading.Event()
 
 class Watch:
     """The limits of a machine's evaluations, one at a time: they hold from the outermost `enter` to its `leave`. Meanwhile
-    another thread may end the evaluation (`interrupt`)."""
+    another thread may end the evaluation (`interrupt`).
+    """
 
     def __init__(self, limits: Limits, steps: list[float]) -> None:
         self.limits = limits
         self.steps = steps
         self.active = 0
         self.written = 0  # characters, since the outermost evaluation began
-        self.reason: VladError | None = None  # why it is interrupted
-        self.stop: Callable[[], object] | None = None  # also called where it is interrupted
-        self._thread: int | None = None  # that evaluates, and may be told to stop
-        self._inside: Depths = ()  # what its evaluations asked for that were there before
-        self._outer = UNLIMITED  # what this thread had to spend before somebody watched
-        self._done = _NEVER  # told the watcher at the end
+        self.reason: VladError | None = None  # the reason of an interrupt
+        self.stop: Callable[[], object] | None = None  # also called on an interrupt
+        self._thread: int | None = None  # the evaluating thread, which may be interrupted
+        self._inside: Depths = ()  # the depths of the enclosing evaluations
+        self._outer = UNLIMITED  # this thread's budget before the evaluation
+        self._done = _NEVER  # set at the end, for the watcher
         self._watcher: threading.Thread | None = None
 
     def enter(self) -> None:
-        """Where this is interrupted, nothing was entered."""
+        """If this is interrupted, nothing was entered."""
         if self.active == 0:
             limits = self.limits
             inside = _interpreter.enter((limits.depth or default_depth()) + 1000)
@@ -273,7 +279,7 @@ class Watch:
                     done.set()
                     spend(outer)
                 raise
-            # no calls from here on: an evaluation that came in between, in this thread, has left its own behind
+            # no calls from here on: an evaluation that interrupted this one, in the same thread, has reset its own state
             self.reason = None
             self.written = 0
             self.steps[1] = endless if fuel is None else self.steps[0] + fuel
@@ -287,8 +293,9 @@ class Watch:
         self.active += 1
 
     def leave(self, level: int) -> None:
-        """An evaluation ends within so many others, itself included. Where this is interrupted, it is called again until that is
-        so; after that, nobody interrupts."""
+        """End the evaluation at nesting level `level`. If this is interrupted, it is called again until it
+        completes; after that, no interrupt can arrive.
+        """
         if level > 1:
             self.active = level - 1
             return
@@ -296,7 +303,7 @@ class Watch:
             if self._thread is not None:
                 self._thread = None
                 if self.reason is not None:
-                    raise_in(get_ident(), None)  # now, and no more: the evaluation has ended
+                    raise_in(get_ident(), None)  # cancel a pending exception: the evaluation has ended
             if self._watcher is None:
                 _interpreter.leave_locked(self._inside)
                 self.active = 0
@@ -309,8 +316,9 @@ class Watch:
         self.active = 0
 
     def interrupt(self, reason: VladError, thread: int | None = None) -> None:
-        """From another thread: end the evaluation that is under way (in that thread) with this error. To be told again until it
-        has ended: what is raised while Python tidies up in between is lost."""
+        """From another thread: end the current evaluation (in `thread`) with this error. Must be repeated until it
+        has ended: exceptions raised while Python runs finalisers are lost.
+        """
         with _interpreter.lock:
             if self._thread is None or thread not in (None, self._thread):
                 return
@@ -320,39 +328,39 @@ class Watch:
                 self.stop()
 
     def tell(self, thread: int, kind: type[Told]) -> None:
-        """From another thread: raise this in the evaluating one, unless the evaluation is to end, which would be lost by that."""
+        """From another thread: raise this in the evaluating one, unless an interrupt is pending, which it would replace."""
         with _interpreter.lock:
             if self.reason is None:
                 raise_in(thread, kind)
 
     def take_back(self, thread: int) -> None:
-        """From the thread itself: what `tell` told and was not raised yet is raised now; not that the evaluation is to end."""
+        """From the thread itself: raise a pending exception of `tell` now, but not a pending interrupt."""
         with _interpreter.lock:
             if self.reason is None or self._thread is None:
                 raise_in(thread, None)
 
     def nesting(self, thread: int) -> tuple[int, Depths | None]:
-        """In that thread: another value while evaluations, on whatever machine, go on inside the one that asked."""
+        """In that thread: a value that differs while evaluations, on any machine, run inside the one that called this."""
         return self.active, evaluating.get(thread)
 
     def heed(self) -> None:
-        """Raises Interrupted where the evaluation is to end: for who let pass what he was told."""
+        """Raise Interrupted if the evaluation must end, after a handler dropped the exception."""
         if self.reason is not None and self._thread is not None:
             raise Interrupted
 
     def room(self) -> int | None:
-        """How many more characters may be written; None: as many as one likes."""
+        """The number of characters that may still be written; None: no limit."""
         return None if self.limits.output is None else self.limits.output - self.written
 
     def expects(self, count: int) -> None:
-        """Raises LimitExceeded where so many more characters would be too many."""
+        """Raise LimitExceeded if `count` more characters exceed the limit."""
         room = self.room()
         if room is not None and count > room:
             assert self.limits.output is not None
             raise too_much_output(self.limits.output)
 
     def writes(self, text: str) -> None:
-        """Count what is written. Raises LimitExceeded before it is too much."""
+        """Count output. Raises LimitExceeded before it exceeds the limit."""
         self.expects(len(text))
         self.written += len(text)
 

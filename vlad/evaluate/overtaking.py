@@ -1,10 +1,10 @@
-"""Where an evaluation may be cut short, for its answer to be had in another way.
+"""Where an evaluation may be abandoned, to compute its result in another way.
 
-In: the frame in which the thread that evaluates is, between two steps.  Out: is that a step of emitted code itself, and if not,
-what it waits for. Called by preemption.py.
+In: the current frame of the evaluating thread, between two steps.  Out: whether that is a step of emitted code itself, and if
+not, which call it is inside. Called by preemption.py.
 
-At such a step nothing is half done but the evaluation. Anywhere else may be what is to get to its end: the handler of a signal, a
-finalizer, Python's import, a function of the user's. Any of them may also evaluate: emitted code runs then, but not that of the
+At such a step only the evaluation is incomplete. Any other code may have to run to its end: a signal handler, a
+finaliser, Python's import, a function of the user's. Any of them may also evaluate: emitted code runs then, but not that of the
 evaluation in question (Watch.nesting, in limits.py).
 """
 
@@ -14,7 +14,7 @@ from types import FrameType
 
 from vlad.evaluate.entries import make_bounce
 
-MOST_FRAMES = 1000  # that are looked through: data that nest deep are walked through by calls
+MOST_FRAMES = 1000  # that are searched: deep data are traversed by nested calls
 _EMITTED = ("<vlad>", "<vlad adapter>")
 _ENTRIES = make_bounce.__code__.co_filename
 _BETWEEN = (
@@ -24,18 +24,19 @@ _BETWEEN = (
     "entry2",
     "entry3",
     "entry4",
-)  # of entries.py: from one emitted function to another
+)  # functions of entries.py, between emitted functions
 
 
 def is_own_step(frame: FrameType) -> bool:
-    """Is the frame one of emitted code, or between such?"""
+    """Whether the frame is one of emitted code, or between such frames."""
     code = frame.f_code
     return code.co_filename in _EMITTED or (code.co_filename == _ENTRIES and code.co_name in _BETWEEN)
 
 
 def called(frame: FrameType | None) -> FrameType | None:
-    """The frame of what emitted code has called, or was interrupted by, and has led to this one, which may be of another
-    evaluation; None where that is far."""
+    """The frame that emitted code called, or that interrupted it, and that led to this one, which may be of another
+    evaluation; None if it is too far up.
+    """
     outermost = None
     for _ in range(MOST_FRAMES):
         if frame is None:
