@@ -1,11 +1,11 @@
-"""Evaluating while an event loop goes on: what `Session.aeval` and `Session.acall` stand on.
+"""Evaluation while an event loop runs: the implementation of `Session.aeval` and `Session.acall`.
 
-In: work of a session, as a function.  Out: its answer, awaited. Called by session.py when it is first needed, for asyncio takes
-a while to import.
+In: work of a session, as a function.  Out: its result, awaited. Imported by session.py on first use, as importing asyncio takes
+time.
 
-Each evaluation has a thread of its own, which ends with it. Those of one session and one event loop stand in a queue, so that
-only one of them at a time has a thread. Where a task is cancelled, its evaluation is interrupted as by a limit, and the task
-ends when it has ended: nothing goes on behind its back.
+Each evaluation has a thread of its own, which ends with it. The evaluations of one session and one event loop are queued, so
+that only one of them at a time has a thread. If a task is cancelled, its evaluation is interrupted as by a limit, and the task
+ends when it has ended: nothing continues in the background.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from vlad.session.session_lock import abandon, cancelled, forget
 
 Answer = TypeVar("Answer")
 
-# By session and event loop: a queue, as long as somebody stands in it.
+# By session and event loop: a queue, while it is in use.
 _queues: WeakValueDictionary[tuple[int, int], asyncio.Lock] = WeakValueDictionary()
 
 
 async def evaluated(session: Any, work: Callable[[], Answer], limits: Limits | None) -> Answer:
-    """What a function answers, called in another thread when it is its turn in the session."""
+    """The result of a function, called in another thread when it is its turn in the session."""
 
     def limited() -> Answer:
-        # the session's own limits are named, too: inside, nobody calls machine code that no interrupt ends
+        # the session's own limits are set explicitly, too: inside, calls use no machine code that cannot be interrupted
         with session.limited(session.machine.limits if limits is None else limits):
             return work()
 
@@ -42,7 +42,7 @@ async def evaluated(session: Any, work: Callable[[], Answer], limits: Limits | N
 def _queue(session: Any) -> asyncio.Lock:
     key = id(session), id(asyncio.get_running_loop())
     queue = _queues.get(key)
-    if queue is None:  # only this thread asks for this loop's
+    if queue is None:  # only this thread accesses this loop's queue
         queue = _queues[key] = asyncio.Lock()
     return queue
 
@@ -66,7 +66,7 @@ class _Evaluation(Generic[Answer]):
             await self._end()
             raise
         finally:
-            self.thread.join()  # it has nothing more to do
+            self.thread.join()  # it is about to end
 
     async def _end(self) -> None:
         """Interrupt it until it has ended."""
@@ -75,10 +75,10 @@ class _Evaluation(Generic[Answer]):
         abandon(thread)
         while not self.outcome.done():
             self.watch.interrupt(cancelled(), thread)
-            with contextlib.suppress(asyncio.CancelledError):  # which is being done
+            with contextlib.suppress(asyncio.CancelledError):  # the cancellation is under way
                 await asyncio.wait([self.outcome], timeout=AGAIN_SECONDS)
         forget(thread)
-        self.outcome.exception()  # nobody wants to know
+        self.outcome.exception()  # retrieved, so that asyncio does not report it
 
     # In the thread.
 
@@ -91,5 +91,5 @@ class _Evaluation(Generic[Answer]):
             self._settle(self.outcome.set_result, answer)
 
     def _settle(self, settle: Callable[[Any], object], outcome: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits
+        with contextlib.suppress(RuntimeError):  # the loop was closed, and nothing awaits the result
             self.loop.call_soon_threadsafe(settle, outcome)

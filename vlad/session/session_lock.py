@@ -1,10 +1,10 @@
-"""Whose turn it is in a session: threads that share one wait for each other.
+"""The lock of a session, for which threads that share it wait.
 
-In: threads that are about to evaluate.  Out: one of them at a time, the same one as often as it likes. Called by session.py.
+In: threads that are about to evaluate.  Out: one of them at a time, re-entrantly. Called by session.py.
 
-Who evaluates in one session may want another: a Python function that a program calls may call procedures of any. So threads may
-each hold what the next one waits for. Whoever waits looks now and then whether that is so, and gives up with an error; the
-others go on.
+An evaluation in one session may need another session: a Python function that a program calls may call procedures of any. So
+threads may each hold the lock that the next one waits for. A waiting thread checks for such a cycle from time to time, and raises
+an error; the others continue.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from vlad.control.async_exceptions import undisturbed
 from vlad.data.errors import VladError
 from vlad.evaluate.limits import evaluating
 
-A_WHILE = 0.1  # seconds of waiting, before somebody looks whether that can end
+A_WHILE = 0.1  # seconds of waiting before the check for a cycle
 
 _looking = threading.RLock()
-_waiting: dict[int, Turns] = {}  # threads, and for whose end they wait
-_abandoned: set[int] = set()  # threads that are no longer to wait
+_waiting: dict[int, Turns] = {}  # threads, and the lock each waits for
+_abandoned: set[int] = set()  # threads that must stop waiting
 
 
 class Turns(RLock):  # type: ignore[misc]
-    """A lock that the same thread may take again.
+    """A re-entrant lock.
 
-    One of Python's own, to which only the waiting is added: so it is as quick where nobody waits, and no interrupt comes between
-    its giving back and whatever follows. (That it could not be a base is what type checkers are told, not what is so.)
+    One of Python's own, extended only in the waiting: so it is as fast without contention, and no interrupt can occur between
+    the release and the next instruction. (It cannot be a base class; the declaration is for type checkers only.)
     """
 
     __slots__ = ()
 
     def __enter__(self) -> bool:  # type: ignore[override]
-        if evaluating and get_ident() in evaluating:  # mostly nobody is
+        if evaluating and get_ident() in evaluating:  # usually none is
             self._enter_undisturbed()
         elif not self.acquire(False):
             self._wait(self.acquire)
         return True
 
     def owner(self) -> int:
-        """The thread that has it; 0 for none. Python tells nobody but people who look at a lock."""
+        """The thread that holds it; 0 for none. Python exposes this only in the repr of a lock."""
         return int(repr(self).partition("owner=")[2].partition(" ")[0])
 
     def _enter_undisturbed(self) -> None:
-        """Within an evaluation, which may be interrupted anywhere: it is known whether the lock was taken."""
+        """Acquire within an evaluation, which may be interrupted anywhere, so that it is known whether the lock was acquired."""
         taken: list[bool] = []
 
         def acquire(*, timeout: float = 0.0) -> bool:
@@ -63,9 +63,9 @@ class Turns(RLock):  # type: ignore[misc]
             raise
 
     def _wait(self, acquire: Callable[..., bool]) -> None:
-        """Raises VladError where this would never end, or where it is abandoned."""
+        """Raise VladError if the wait would never end, or if it is abandoned."""
         me = get_ident()
-        before = _waiting.get(me)  # of a signal's handler that interrupts another wait
+        before = _waiting.get(me)  # of an interrupted wait, if this is a signal handler
         suspicious = False
         try:
             _waiting[me] = self
@@ -76,9 +76,7 @@ class Turns(RLock):  # type: ignore[misc]
                     if not self._is_mutual(me):
                         suspicious = False
                     elif not suspicious:
-                        suspicious = (
-                            True  # what was so while we looked from one to the next need not be so now
-                        )
+                        suspicious = True  # the state observed while following the chain may have changed
                     else:
                         del _waiting[me]  # so that the others need not give up, too
                         raise VladError(
@@ -92,7 +90,7 @@ class Turns(RLock):  # type: ignore[misc]
                 _waiting[me] = before
 
     def _is_mutual(self, me: int) -> bool:
-        """Does the one who has it wait, perhaps through others, for us?"""
+        """Whether the holder waits, directly or through others, for this thread."""
         turns: Turns | None = self
         for _ in range(len(_waiting)):
             if turns is None:
@@ -105,7 +103,7 @@ class Turns(RLock):  # type: ignore[misc]
 
 
 def abandon(thread: int) -> None:
-    """A thread that waits for its turn, or is about to, is told not to; until `forget`."""
+    """Make a thread stop waiting for its turn, now or later; until `forget`."""
     _abandoned.add(thread)
 
 
@@ -114,12 +112,12 @@ def forget(thread: int) -> None:
 
 
 def cancelled() -> VladError:
-    """What ends an evaluation that nobody waits for any longer."""
+    """The error that ends an evaluation whose result is no longer needed."""
     return VladError("cancelled", "The evaluation was cancelled")
 
 
 def _alone() -> None:
-    """In a process that was forked: the other threads are not there."""
+    """Reset the state in a forked child: the other threads do not exist there."""
     global _looking
     _looking = threading.RLock()
     _waiting.clear()
