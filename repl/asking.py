@@ -1,4 +1,4 @@
-"""Commands that tell what names mean, and what was defined."""
+"""Commands that show documentation and definitions of names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _doc(shell: Shell, argument: str) -> None:
 
 
 def wanted(shell: Shell, name: str) -> Entry:
-    """What is known of a name. Raises VladError where that is nothing."""
+    """The documentation of a name. Raises VladError if there is none."""
     found = known(shell.session, name)
     if found is None:
         raise VladError(

@@ -98,7 +98,7 @@ def _edit(shell: Shell, argument: str) -> None:
 
 
 def edit_file(path: str) -> None:
-    """Let the user edit a file. Raises VladError."""
+    """Open a file in the user's editor. Raises VladError."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         status = subprocess.run([*shlex.split(editor), path]).returncode

@@ -1,4 +1,4 @@
-"""Commands that show procedures in other forms: core, derivatives, types, C, the flow of data, curves."""
+"""Commands that show procedures in other forms: core, derivatives, types, C, the data flow, curves."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def _stage(stage: str, doc: str, operands: str = "F") -> None:
 
 
 def procedure(shell: Shell, text: str) -> tuple[str, Value, list[Value]]:
-    """The first expression of a text, which is a procedure, with its name if it is one, and the values of the others. Raises
-    VladError."""
+    """The first expression of a text, which must be a procedure, with its name if it is one, and the values of the others. Raises
+    VladError.
+    """
     first, *others = expressions(text)
     value = shell.value_of(first)
     if not is_procedure(value):

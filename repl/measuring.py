@@ -1,4 +1,4 @@
-"""Commands that tell what an evaluation costs."""
+"""Commands that measure the cost of an evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that set how the prompt works."""
+"""Commands that configure the prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the debugger (vlad/debugging/commands.py, which knows what they do)."""
+"""Commands of the debugger, implemented in vlad/debugging/commands.py."""
 
 from __future__ import annotations
 
