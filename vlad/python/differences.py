@@ -148,7 +148,7 @@ class Check:
             )
 
     def _at(self, point: Point, x: str) -> bool:
-        """Compare at a point. Returns whether the function was defined there."""
+        """Compare at a point. Returns whether a comparison was possible there."""
         place = self.row.operands.index(x)
         weight = self._random_like(self.row.value(*point))
         direction = self._random_like(point[place])

@@ -1,17 +1,18 @@
-"""Why something is not compiled, or does not run compiled. Light, for policy.py is imported at every start."""
+"""Reasons why something is not compiled, or does not run compiled. Small, as policy.py imports it at every start."""
 
 from __future__ import annotations
 
 from vlad.data.source import Span
 
-# Of one procedure, by the types of its operands: shapes of tensors are part of these. After so many for lists of some length, one
-# is for lists of any.
+# Variants of one procedure, by the types of its operands, which include the shapes of tensors. After that many for lists of a
+# fixed length, one for lists of any length is made.
 MOST_VARIANTS, MOST_LENGTHS = 16, 3
 
 
 class Unbounded(Exception):
-    """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0. `reason` is for people;
-    `for_number`: is it for want of a number, of a length or an axis, say, which one of the operands may be?"""
+    """The analysis does not terminate on a program, or the compiler does not support it: it stays on tier 0. `reason` is for
+    display; `for_number`: whether a number is unknown, such as a length or an axis, that one of the operands may be.
+    """
 
     def __init__(self, reason: str, span: Span | None = None, for_number: bool = False) -> None:
         super().__init__(reason)
@@ -21,15 +22,15 @@ class Unbounded(Exception):
 
 
 class Unsettled(Unbounded):
-    """The analysis cannot bound a program; more patience may help."""
+    """The analysis did not terminate; unrolling certain calls may help."""
 
 
 class Unavailable(Exception):
-    """There is no compiler, or it failed; the text is one line for people."""
+    """There is no compiler, or it failed; the text is a one-line message."""
 
 
 class Failed(Exception):
-    """The program ended in an error; `what` is the compiler's word for it."""
+    """The program raised an error; `what` is the compiler's description."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -37,8 +38,8 @@ class Failed(Exception):
 
 
 class Narrow(Failed):
-    """It ran out of memory that is small only because the process may have few addresses: tier 0 may do with less."""
+    """It ran out of memory, which is small only because the process's addresses are limited: tier 0 may need less."""
 
 
 class Mismatch(Exception):
-    """An argument is not of the type that was compiled for."""
+    """An argument does not have the type for which the code was compiled."""

@@ -1,6 +1,6 @@
-"""First-order code → text: what `vlad show --stage first-order` prints, and the texts that passes are tested with.
+"""First-order code → text, for `vlad show --stage first-order` and the tests of passes.
 
-In: a Program.  Out: a form for each function. Slots that share a name are numbered; a slot's kind stands where it is bound.
+In: a Program.  Out: a form for each function. Slots that share a name are numbered; a slot's kind is shown at its binding.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def function_name(function: Function) -> str:
 
 
 class _Printer:
-    """Of one function."""
+    """Prints one function."""
 
     def __init__(self) -> None:
         self.names: dict[Slot, str] = {}
@@ -66,7 +66,7 @@ class _Printer:
         return "\n".join(self.lines) + ")"
 
     def block(self, block: Block, depth: int) -> None:
-        """A line for each statement, and for the end. Arms stand deeper."""
+        """A line for each statement, and for the end. Arms are indented."""
         for statement in block.statements:
             self.statement(statement, depth)
         self.lines.append(INDENT * depth + self.end(block.end))
@@ -91,7 +91,7 @@ class _Printer:
             self.block(block, depth + 2)
             self.lines[-1] += ")"
         self.lines[-1] += "))"
-        # after the arms, for what they yield is bound here
+        # after the arms, as their results are bound here
         self.lines.insert(at, f"{INDENT * depth}({self.slots(statement.slots)} ({head}")
 
     def plain(self, statement: Statement) -> str:
@@ -137,7 +137,7 @@ class _Printer:
                 return "(unreachable)"
 
     def binding(self, slots: tuple[Slot, ...], words: Iterable[str]) -> str:
-        text = " ".join(words)  # before the slots are named: operands are bound earlier
+        text = " ".join(words)  # before slots are named: operands are bound earlier
         return f"({self.slots(slots)} ({text}))"
 
     def bound_after(self, slot: Slot, words: Iterable[str]) -> str:
@@ -149,7 +149,7 @@ class _Printer:
         return names[0] if len(names) == 1 else f"({' '.join(names)})"
 
     def bound(self, slot: Slot) -> str:
-        """The name of a slot where it is bound, with its kind."""
+        """The name of a slot at its binding, with its kind."""
         number = self.used[slot.name] = self.used.get(slot.name, 0) + 1
         self.names[slot] = name = slot.name if number == 1 else f"{slot.name}_{number}"
         return f"{name}:{slot.kind}"

@@ -1,8 +1,8 @@
-"""A program as a whole: the analysis of all that its top level does, as one, for `vlad check` and `vlad build`.
+"""Whole programs: the analysis of everything at their top level, as one, for `vlad check` and `vlad build`.
 
-In: the steps of a program in order, as session/programs.py notes them; its procedures are values by then.  Out: their types, and
-first-order code. Called by check.py, build.py and export.py. A global that is no procedure is computed when the program runs: it
-is stored once, and loaded where it is used. Raises Refused where the analysis has no end.
+In: the steps of a program in order, as session/programs.py records them; its procedures are values already.  Out: their types,
+and first-order code. Called by check.py, build.py and export.py. A global that is no procedure is computed at run time: it is
+stored once, and loaded at its uses. Raises Refused if the analysis does not terminate.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from vlad.primitives.files import Files
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A top-level form that does something: gives a global its value, or answers one, which may be `shown`, unless the form has
-    `written` it itself. `thunk` is a procedure of no argument."""
+    """A top-level form to execute: it defines a global, or returns a value, which may be `shown`, unless the form has
+    `written` it itself. `thunk` is a procedure without arguments.
+    """
 
     cell: Global | None
     thunk: Value
@@ -50,7 +51,7 @@ class Defined:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """All of a program."""
+    """All steps and definitions of a program."""
 
     steps: list[Step]
     defined: list[Defined]
@@ -59,7 +60,7 @@ class Steps:
         return any(step.cell is cell for step in self.steps) or any(one.cell is cell for one in self.defined)
 
 
-# Its meaning.
+# Semantics.
 
 
 def _show(w: AbstractInterpreter, x: Known) -> Result:
@@ -72,7 +73,7 @@ def _show(w: AbstractInterpreter, x: Known) -> Result:
 
 
 def _step(step: Step) -> Recursion:
-    """A step as a procedure of its own, so that what it allocates is free when it is done."""
+    """A step as a procedure of its own, so that its allocations are freed at its end."""
     shown = Recursion("show", _show)
 
     def rule(w: AbstractInterpreter) -> Result:
@@ -86,7 +87,7 @@ def _step(step: Step) -> Recursion:
 
 
 def _main(whole: Whole, going_on: bool) -> Recursion:
-    """All steps in order; `going_on` behind one that never answers, to see what else is wrong."""
+    """All steps in order; `going_on` after one that never returns, to find further errors."""
     parts = [(step, _step(step)) for step in whole.steps.steps]
 
     def rule(w: AbstractInterpreter) -> Result:
@@ -105,9 +106,10 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
 
 
 class Whole:
-    """The analysis of a program. Raises Refused where it has no end. `left_out`: what is not looked at; then, too, steps behind
-    one that never answers are. `unroll`: where the analysis follows certain calls; `distinct`: it is Types.keep_zeros_distinct;
-    `files`: what was found in those that it reads, if they are looked at."""
+    """The analysis of a program. Raises Refused if it does not terminate. `left_out`: steps that are skipped; then, steps after
+    one that never returns are analysed, too. `unroll`: whether the analysis follows certain calls; `distinct`: the value of
+    Types.keep_zeros_distinct; `files`: contents of the files that the program reads, if they are inspected.
+    """
 
     def __init__(
         self,
@@ -123,13 +125,13 @@ class Whole:
         self.analysis = Analysis(machine, unroll=bool(unroll), distinct=distinct)
         self.analysis.tells, self.analysis.files = True, files
         self.analysis.devices = ("cpu",)
-        self.analysis.counting = False  # what stands alone has no limits
+        self.analysis.counting = False  # a standalone program has no limits
         self.analysis.variables = {
             step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None
         }
         self.analysis.unknown = frozenset([step.cell for step in left_out or () if step.cell is not None])
         self.unroll_certain_calls = unroll
-        self.at: Step | None = None  # the step that is being analysed
+        self.at: Step | None = None  # the step being analysed
         main = _main(self, left_out is not None)
         self.main = self._solved(lambda: self.analysis.solve(main), None)
 
@@ -141,7 +143,7 @@ class Whole:
         distinct: int = FROM_NOTHING,
         files: Files | None = None,
     ) -> Whole:
-        """With as much patience as is needed."""
+        """Analyse a program, unrolling certain calls if necessary."""
         unroll: frozenset[Step] = frozenset()
         while True:
             try:
@@ -165,7 +167,7 @@ class Whole:
             raise refused from None
 
     def solve(self, f: Value, operands: tuple[Type, ...], span: Span | None) -> Instance:
-        """One more procedure, on operands of these types."""
+        """Analyse one more procedure, on operands of these types."""
         code: Code = f[0]
         fields = tuple([self.analysis.value(value).type for value in f[1 : 1 + len(code.environment)]])
         return self._solved(lambda: self.analysis.solve(code, fields, operands), span)
@@ -173,7 +175,7 @@ class Whole:
     def program(self, *others: Instance) -> Program:
         """First-order code: the steps, then the other entries."""
 
-        def again(other: Instance) -> Instance:  # what came last may have changed what came before
+        def again(other: Instance) -> Instance:  # later analyses may have changed earlier results
             return self._solved(lambda: self.analysis.solve(other.callee, other.fields, other.operands), None)
 
         main = again(self.main) if others else self.main
@@ -184,7 +186,7 @@ class Whole:
 
 
 class Refused(VladError):
-    """The analysis has no end: of which step, and why."""
+    """The analysis does not terminate: the step, and the reason."""
 
     step: Step | None = None
     reason = ""
@@ -192,7 +194,7 @@ class Refused(VladError):
 
 
 def refusal(reason: str, span: Span | None, step: Step | None) -> Refused:
-    """Why a step cannot be compiled, at a place in the user's own text."""
+    """The reason why a step cannot be compiled, at a place in the user's own text."""
     error = Refused(
         "not-compiled",
         f"This cannot be compiled: {reason}",
@@ -204,7 +206,7 @@ def refusal(reason: str, span: Span | None, step: Step | None) -> Refused:
 
 
 def check_order(program: Program, stored: Iterable[Global] = ()) -> None:
-    """A global is used only behind its definition; some are taken as `stored`. Raises VladError."""
+    """Raise VladError if a global is used before its definition; `stored` are defined already."""
     stored = set(stored)
 
     def look_through(function: Function) -> None:
