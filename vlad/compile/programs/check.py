@@ -80,7 +80,7 @@ def check(machine: Any, steps: Steps) -> Report:
 
 
 def _checked(machine: Any, steps: Steps, distinct: int, files: Files) -> tuple[Report, bool]:
-    """Also returns whether keeping zeros distinct from fewer types may find more results (`Types.keep_zeros_distinct`)."""
+    """Also returns whether keeping zeros distinct from more types may give more steps a result (`Types.keep_zeros_distinct`)."""
     at: list[tuple[Span, str]] = []
     bounded, left_out = list(steps.steps), list[Step]()
     while True:
