@@ -1,7 +1,7 @@
-"""Effects that happen once, though a program starts again.
+"""Effects that happen once although a program restarts.
 
-In: what the machine writes and reads by.  Out: the same, counted. An evaluation that runs again goes through the effects that it
-has had without having them: what was printed is not printed again, what was read is read from memory. So they happen once and in
+In: the machine's output and input functions.  Out: the same, counted. A repeated evaluation passes through the effects that
+already happened without repeating them: output is not printed again, input is read from memory. So they happen once and in
 order. Called by policy.py.
 """
 
@@ -15,7 +15,7 @@ from vlad.compile.calling.preemption import Runner, Switch
 
 
 class Effects:
-    """What the outermost call has done to the outside, and how far it has come if it runs again."""
+    """The external effects of the outermost call, and its progress through them if it is repeated."""
 
     __slots__ = ("done", "at", "words")
 
@@ -25,18 +25,19 @@ class Effects:
     def begin(self) -> None:
         self.done: float = 0
         self.at = 0
-        self.words: dict[int, str] = {}  # that were read, by their places among the effects
+        self.words: dict[int, str] = {}  # words that were read, by their positions among the effects
 
     def again(self, at: int) -> None:
         self.at = at
 
     def replay(self, words: dict[int, str]) -> None:
-        """All effects from here on are those of a call that was made before."""
+        """All effects from here on are those of an earlier call."""
         self.done, self.at, self.words = math.inf, 0, words
 
     def once(self, act: Callable[..., Any], tiers: Runner, remembered: bool = False) -> Callable[..., Any]:
-        """`act`, which an evaluation that runs again does not do again; what it answers is `remembered` for that. While it acts
-        nothing takes over."""
+        """Wrap `act`, so that a repeated evaluation does not repeat it; its result is `remembered` for that. While it runs
+        the evaluation cannot be taken over.
+        """
         effects = self
 
         def effect(*operands: Any) -> Any:
@@ -45,7 +46,7 @@ class Effects:
                 return effects.words.get(effects.at, "")
             job = tiers.job
             if job is not None:
-                # a signal's handler, say, that is evaluated inside does not give way
+                # an evaluation inside, such as a signal handler's, does not allow it
                 gives_way = job.is_innermost()
                 with tiers.lock:
                     if job.switching and gives_way:

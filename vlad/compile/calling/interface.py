@@ -1,7 +1,7 @@
-"""What a caller must know of a unit: how values become words and words values, and what its statuses mean.
+"""The interface of a unit for callers: conversion between values and words, and the meaning of its statuses.
 
 In: types and their layout, from the compiler, or the text that an earlier process wrote of them.  Out: `Interface`, and that
-text. Its types say all: the layout follows from them, member by member in their order.
+text. The types determine the layout, member by member in their order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Unwritable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The words of a call, in order: `parameters`, then those that the flags below ask for, then addresses of tensors.
+    """The words of a call, in order: `parameters`, then those for the flags below, then addresses of tensors.
 
     parameters     the kinds of the words of the operands (ir/program.Slot)
     results        the kinds of the words of the result
@@ -29,17 +29,17 @@ class Interface:
     acts           it writes or reads, by functions that the host passes in
     stops          it polls `vlad_stop`, and so can be interrupted
     direct         it has a second entry, `vlad_direct`, from doubles to a double
-    counts         it takes fuel as one more word, and returns what is left as one more result
+    counts         it takes fuel as one more word, and returns the rest as one more result
     multiplies     it takes the addresses of the BLAS products: three words
     takes_apart    it takes the addresses of the LAPACK routines (blas.py): two words
     calls_vectors  it takes the addresses of vector functions (vectors.py): one word
-    places         which results are tensors whose entries may be written to an address that the caller passes
+    places         the results that are tensors whose entries may be written to an address that the caller passes
     largest        bytes of the largest array that it allocates
     """
 
     layout: Representation
     operands: tuple[Type, ...]
-    result: Type | None  # None: it never answers
+    result: Type | None  # None: it never returns
     parameters: str
     results: str
     failures: tuple[str, ...]
@@ -55,11 +55,11 @@ class Interface:
 
     @property
     def extra(self) -> int:
-        """The words after the operands, but for the addresses of tensors that come behind them."""
+        """The number of words after the operands, without the addresses of tensors that follow them."""
         return self.counts + 3 * self.multiplies + 2 * self.takes_apart + self.calls_vectors
 
     def text(self) -> str:
-        """For another process. Raises Unwritable."""
+        """Serialise for another process. Raises Unwritable."""
         writer = _Writer(self.layout)
         fields = {
             "operands": [writer.type(type_) for type_ in self.operands],
@@ -81,7 +81,7 @@ class Interface:
 
 
 def read_interface(text: str) -> Interface:
-    """What `Interface.text` wrote."""
+    """Read the output of `Interface.text`."""
     fields = json.loads(text)
     reader = _Reader(fields["cells"])
     result = fields["result"]
@@ -141,7 +141,7 @@ class _Writer:
         raise Unwritable
 
     def chain(self, type_: Type) -> list[Any]:
-        """The first parts of pairs, and last what the last one ends with: lists may be long."""
+        """The first parts of a chain of pairs, and its end: lists may be long."""
         written = []
         while type_.kind == "pair":
             written.append(self.type(type_.parts[0]))
@@ -161,7 +161,7 @@ class _Writer:
         raise Unwritable
 
     def written(self) -> list[list[Any]]:
-        """The members of every cell that was mentioned."""
+        """The members of every mentioned cell."""
         cells: list[list[Any]] = []
         while len(cells) < len(self.unions):
             members = self.layout.members_of(self.unions[len(cells)])

@@ -20,9 +20,10 @@ from vlad.evaluate.limits import deep_recursion
 
 
 class Fit:
-    """Whether the operands of a program may not fit because the known zero, a tangent of what does not change, was taken for
+    """Whether the operands of a program may mismatch because the known zero, a tangent of a constant, was taken for
     the zero of something else (`Types.keep_zeros_distinct`). `misfits`: of a tensor or a structure; `mixes`: of another
-    element of a list."""
+    element of a list.
+    """
 
     def __init__(self, program: Program, types: Types) -> None:
         ends = [block.end for function in program.functions for block in blocks(function.body)]
@@ -32,7 +33,7 @@ class Fit:
 
 
 def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) -> Made:
-    """What is made, with zeros that stay apart where operands might not fit, if it can be made so."""
+    """The result of `make`, with zeros kept distinct if operands might mismatch otherwise, and if that succeeds."""
     made, fit = make(FROM_NOTHING)
     with contextlib.suppress(given_up):
         if fit.misfits:
@@ -43,7 +44,7 @@ def fitting(make: Callable[[int], tuple[Made, Fit]], given_up: type[Exception]) 
 
 
 Made = TypeVar("Made")
-MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
+MOST_PATIENT_LINES = 8_000  # of C: with more, compiling unrolled calls takes longer than they save
 
 
 def made(
@@ -53,7 +54,9 @@ def made(
     operands: tuple[Value, ...],
     longest: int = LONGEST_CHAIN,
 ) -> Unit:
-    """With as much patience as is needed, and with zeros that stay apart where others might not fit. Raises Unbounded."""
+    """Compile, unrolling certain calls if necessary, and with zeros kept distinct if they might mismatch otherwise. Raises
+    Unbounded.
+    """
 
     def settled(distinct: int) -> tuple[Unit, Fit]:
         unit = tried(distinct)
@@ -93,7 +96,7 @@ def settles(
     longest: int,
     unroll: bool,
 ) -> bool:
-    """Are the types of a call bounded?"""
+    """Whether the analysis of a call terminates."""
     try:
         with deep_recursion():
             _solved(Analysis(machine, longest, unroll), code, environment, operands)
@@ -110,8 +113,9 @@ def _solved(
 
 
 class Unit:
-    """What compiling makes of a call, before there is a library: its program, its text, its interface. Lists among the
-    operands that are no longer than `longest` are taken apart; `unroll` and `distinct` are the analysis's. Raises Unbounded."""
+    """The compiler's output for a call before the C compiler runs: its program, its text, its interface. Lists among the
+    operands that are no longer than `longest` are unrolled; `unroll` and `distinct` are the analysis's. Raises Unbounded.
+    """
 
     def __init__(
         self,
@@ -148,7 +152,7 @@ class Unit:
             program = specializer.entry(root, environment)
             self.program: Program = improved(program, specializer.layout, not on_gpu)
             (entry,) = self.program.entries
-            self.cuda: cuda_unit.Emission | None = None  # what runs on a GPU
+            self.cuda: cuda_unit.Emission | None = None  # for a GPU
             if on_gpu:
                 crossing = [*root.operands, *([root.result] if root.result is not None else [])]
                 self.cuda = cuda_unit.emit(self.program, analysis.types, crossing)

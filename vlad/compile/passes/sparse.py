@@ -371,7 +371,7 @@ class _Sums:
         return type(maker) is Each and maker.is_loop and is_zeros(maker.kernel, maker.operands)
 
     def _begin_with_zeros(self, statement: Each) -> None:
-        """Remove a separate definition of the zeros."""
+        """Start from `fill` instead of a separate array of zeros."""
         kernel = statement.kernel
         base = kernel.outputs[0].base
         if base is not None and self.is_zeros(statement.operands[base]):
