@@ -421,6 +421,6 @@ ROWS: list[Primitive] = [
          }),
     constant("turned", "labels place", "The labels of the transpose by an operand.", _turned, hidden=True,
              abstract=lambda w, labels, place: w.value(_turned(known(w, labels), known(w, place)))),
-    constant("einsum-plan", "spec ts", "What a specification means for tensors of these shapes.", _einsum_plan, hidden=True,
+    constant("einsum-plan", "spec ts", "The plan of a specification for tensors of these shapes.", _einsum_plan, hidden=True,
              abstract=_abstract_plan),
 ]  # fmt: skip

@@ -282,14 +282,14 @@ def _effect(name: str, operands: str, doc: str, value: Any, type: str, abstract:
 ROWS: list[Primitive] = [
     Primitive(
         "error", "message",
-        "Ends the program with a message and the values behind it.\n"
+        "Ends the program with a message and the values after it.\n"
         "(error \"negative:\" -3)  ⇒ Error: negative: -3", value=_error,
         type="some -> any", forward="zero", reverse={}, effect=True, abstract=_abstract_error,
     ),
     Primitive(
         "write", "x",
-        "Prints x, as it could be read again, on a line of its own and answers it. A top-level form that ends with "
-        "a call of `write` is not printed once more.\n(+ 1 (write 41))  ⇒ 41\n"
+        "Prints x, in the form that reads back, on a line of its own and returns it. The value of a top-level form that ends "
+        "with a call of `write` is not printed again.\n(+ 1 (write 41))  ⇒ 41\n"
         "⇒ 42", value=_write,
         type="any -> any", forward="dx", reverse={"x": "s"}, effect=True, needs_machine=True,
         abstract=_abstract_write,
@@ -307,7 +307,7 @@ ROWS: list[Primitive] = [
             _abstract_on_nothing("newline", lambda w: w.effect("text", text="\n") and w.effect("out"))),
     Primitive(
         "write-real", "x",
-        "Prints a real on a line of its own and answers it.\n(+ 1 (write-real 41))  ⇒ 41\n⇒ 42", value=_write_real,
+        "Prints a real on a line of its own and returns it.\n(+ 1 (write-real 41))  ⇒ 41\n⇒ 42", value=_write_real,
         type="real -> real", partials={"x": "1"}, effect=True, needs_machine=True,
         abstract=_abstract_write_real,
     ),
@@ -315,10 +315,10 @@ ROWS: list[Primitive] = [
         "The next number of the input.\n(* 2 (read-real))  ⇒ 6", _read_real, "null -> real",
             _abstract_on_nothing("read-real", lambda w: w.effect("in", answer=w.types.real))),
     _effect("command-line-arguments", "nothing",
-        "The words behind the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
+        "The arguments after the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
             _abstract_on_nothing("command-line-arguments", _abstract_arguments)),
-    constant_row("argument-character", "i j", "A character of a word that a program which stands alone was given: "
-                 "-1 behind the word's end, -2 where there is no such word.", lambda i, j: -2.0, "real real -> real",
+    constant_row("argument-character", "i j", "A character of an argument of a standalone program: "
+                 "-1 after the argument's end, -2 if there is no such argument.", lambda i, j: -2.0, "real real -> real",
                  c="vlad_argument_character({i}, {j})", hidden=True),
 ]  # fmt: skip
 

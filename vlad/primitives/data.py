@@ -300,12 +300,12 @@ ROWS: list[Primitive] = [
         abstract=_abstract_part("cdr", 1),
     ),
     Primitive(
-        "match-car", "p", "The first part of an argument that a parameter takes apart.", value=_part("", 0, _no_pair),
+        "match-car", "p", "The first part of an argument that a parameter destructures.", value=_part("", 0, _no_pair),
         type="pair -> any", forward="(car dp)", reverse={"p": "(cons s zero)"}, hidden=True,
         abstract=_abstract_part("match-car", 0),
     ),
     Primitive(
-        "match-cdr", "p", "The second part of an argument that a parameter takes apart.", value=_part("", 1, _no_pair),
+        "match-cdr", "p", "The second part of an argument that a parameter destructures.", value=_part("", 1, _no_pair),
         type="pair -> any", forward="(cdr dp)", reverse={"p": "(cons zero s)"}, hidden=True,
         abstract=_abstract_part("match-cdr", 1),
     ),
@@ -320,7 +320,7 @@ ROWS: list[Primitive] = [
         reverse={}, abstract=lambda w, x: x,
     ),
     Primitive(
-        "refuse-derivative", "message hint x s", "Nothing, where s is known to be zero or x has no tangents; else an error.",
+        "refuse-derivative", "message hint x s", "Nothing if s is known to be zero or x has no tangents; else an error.",
         value=_refuse_derivative, type="string string any any -> any", forward="zero", reverse={}, hidden=True,
         abstract=lambda w, message, hint, x, s: w.left_out("derivatives that Python computes are"),
     ),

@@ -257,7 +257,7 @@ ROWS: list[Primitive] = [
     # Seeger, Hetzel, Dai, Meissner, Lawrence 2017, Auto-differentiating linear algebra, on the transpose. `first` are the leading
     # columns, at most as many as rows: dQ R + Q dR = dA for these determines dQ, and for all columns dR
     row("qr", "a",
-        "The pair of q, whose columns are orthogonal, of length 1, and r, an upper triangle, of which a is the product.\n"
+        "The pair of q, with orthonormal columns, and r, upper triangular, whose product is a.\n"
         "(round-to 6 (qr #[[3 1] [4 2]]))  ⇒ (#[[0.6 -0.8] [0.8 0.6]] . #[[5 2.2] [0 0.4]])", _qr,
          abstract=in_doubles(_abstract_qr), room=5,
          forward="""(let* ((q (car r)) (t (cdr r)) (first (swap (first-columns t))) (change (matmul (swap q) da))
@@ -278,7 +278,7 @@ ROWS: list[Primitive] = [
     # Townsend 2016, Differentiating the singular value decomposition; with quotients by differences and sums of singular values,
     # not by differences of squares: the skew part of p needs no difference, and squares overflow
     row("svd", "a",
-        "The list of u, with orthogonal columns, the singular values s, and v, with such rows: a is (matmul (* u s) v).\n"
+        "The list of u, with orthonormal columns, the singular values s, and v, with orthonormal rows: a is (matmul (* u s) v).\n"
         "(car (cdr (svd #[[0 2] [1 0]])))  ⇒ #[2 1]", _svd, abstract=in_doubles(_abstract_svd), room=5,
          forward="""(let* ((u (car r)) (l (car (cdr r))) (v (car (cdr (cdr r))))
                            (line (as-line (on-diagonal (gaps l 0))))
@@ -304,11 +304,11 @@ ROWS: list[Primitive] = [
     row("gaps", "l c", "In row i and column j l_j + c l_i, 0 where it is but rounding; on the diagonal, unless c is 0, infinity.",
          _gaps, linear="l", hidden=True, abstract=_abstract_gaps, forward="(+ (as-line dl) (* c (swap (as-line dl))))",
          reverse={"l": "(+ (sum s -2 #f) (* c (sum s -1 #f)))"}),
-    row("over", "x gap", "A quotient that is 0 where x is, whatever it is divided by.", _over, linear="x", hidden=True, room=2.25,
+    row("over", "x gap", "A quotient that is 0 if x is, for any divisor.", _over, linear="x", hidden=True, room=2.25,
          abstract=_abstract_over, forward="(- (over dx gap) (over (* r dgap) gap))",
          reverse={"x": "(over s gap)", "gap": "(negate (sum-like (over (* s r) gap) gap))"}),
     in_shape("as-line", "t", "A vector, or several, as matrices of one row.", lambda t: (*t[:-1], 1, *t[-1:])),
-    row("on-diagonal", "t", "What is on the diagonals of square matrices.", _diagonal, linear="t", hidden=True, room=1.25,
+    row("on-diagonal", "t", "The diagonals of square matrices.", _diagonal, linear="t", hidden=True, room=1.25,
          abstract=_abstract_diagonal, forward="(on-diagonal dt)", reverse={"t": "(as-diagonal s)"}),
     row("as-diagonal", "t", "Matrices with this on their diagonals, else 0.", _as_diagonal, linear="t", hidden=True,
          abstract=_abstract_as_diagonal, forward="(as-diagonal dt)", reverse={"t": "(on-diagonal s)"}),

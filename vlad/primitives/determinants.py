@@ -431,15 +431,15 @@ ROWS: list[Primitive] = [
          forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (cofactor a))"}),
     row("log-det", "a",
-        "The logarithm of the absolute value of the determinant, which may be too large or small for a number itself.\n"
+        "The logarithm of the absolute value of the determinant, which may itself overflow or underflow.\n"
         "(log-det (eye 3))  ⇒ 0\n(round-to 4 (log-det (* 1e200 (eye 2))))  ⇒ 921.034\n(log-det #[[1 2] [2 4]])  ⇒ -inf.0\n"
         "((gradient log-det) #[[2 0] [0 4]])  ⇒ #[[0.5 0] [0 0.25]]", _log_det, abstract=in_doubles(_abstract_log_det),
          forward="(sum (* (transposed-inverse a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (transposed-inverse a))"}),
-    row("transposed-inverse", "a", "The slope of log-det.", _transposed_inverse, hidden=True, room=1.25,
+    row("transposed-inverse", "a", "The gradient of log-det.", _transposed_inverse, hidden=True, room=1.25,
          abstract=in_doubles(_abstract_transposed_inverse),
          forward="(negate (matmul r (matmul (swap da) r)))", reverse={"a": "(negate (matmul r (matmul (swap s) r)))"}),
-    row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True, room=5,
+    row("cofactor", "a", "The matrix of cofactors: the gradient of det.", _cofactor, hidden=True, room=5,
          abstract=in_doubles(_abstract_cofactor),
          forward=_COFACTOR_SLOPE.replace("E", "da"), reverse={"a": _COFACTOR_SLOPE.replace("E", "s")}),
     row("cofactors", "a", "The same of matrices whose entries have parts, on a first axis.", _cofactors, hidden=True, room=16,

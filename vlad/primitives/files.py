@@ -304,7 +304,7 @@ def _effect(name: str, operands: str, doc: str, value: Any, type: str, **columns
 
 ROWS: list[Primitive] = [
     _effect("load-tensor", "path",
-        "The tensor in a .npy file; of an .npz file the list of pairs (name . tensor). A file in the working "
+        "The tensor in a .npy file, or the list of pairs (name . tensor) in an .npz file. A file in the working "
         "folder, to which `save-tensor` writes, comes before one beside the program.\n"
         "(begin (save-tensor \"weights.npy\" #[1 2 3]) (load-tensor \"weights.npy\"))  ⇒ #[1 2 3]",
             _load_tensor, "string -> any"),

@@ -570,7 +570,7 @@ ROWS: list[Primitive] = [
                 (reshape-like (sum-like g (as-columns b b)) b))""",
          }),
     triangular(
-        "solve-triangular", "The x for which a x = b, where only the lower triangle of a counts, or the upper one.\n"
+        "solve-triangular", "The x for which a x = b, using only the lower triangle of a, or the upper one.\n"
         "(solve-triangular #[[2 0] [1 4]] #[2 9])  ⇒ #[1 2]\n(solve-triangular #[[2 1] [7 4]] #[4 8] #:upper #t)  ⇒ #[1 2]",
         "solve-triangular", keywords={"upper": FALSE}),
     row("triangle", "t upper", "The lower triangles of matrices, or the upper ones, else 0.", _triangle, linear="t", hidden=True,
@@ -591,6 +591,6 @@ ROWS: list[Primitive] = [
          reverse={"a": """(let* ((u (swap r)) (inner (* (matmul u s) (half-lower r)))
                                  (g (solve u (swap (solve u (swap inner))))))
             (* 0.5 (+ g (swap g))))"""}),
-    constant("half-lower", "t", "Of what a symmetric matrix keeps in a triangular one.", _half_lower, hidden=True,
+    constant("half-lower", "t", "The lower triangle of a matrix, with half its diagonal, else 0.", _half_lower, hidden=True,
              abstract=_abstract_half_lower),
 ]  # fmt: skip

@@ -585,7 +585,7 @@ ROWS: list[Primitive] = [
         _max_pool, abstract=_abstract_max_pool, keywords=_APART,
          forward=f"{_SHARES} (sum (* shares (pool-patches dx 0 {_POOL})) -3 #f))",
          reverse={"x": f"{_SHARES} (sum-like (pool-unpatched (* (spread s p -3) shares) x {_POOL}) x))"}),
-    row("pool-patches", f"x fill {_POOL}", "What is in each window.", _pool_patches,
+    row("pool-patches", f"x fill {_POOL}", "The entries of each window.", _pool_patches,
          abstract=_abstract_patches, linear="x", hidden=True,
          forward=f"(pool-patches dx 0 {_POOL})", reverse={"x": f"(pool-unpatched s x {_POOL})"}),
     row("pool-unpatched", f"y like {_POOL}", "The transpose of pool-patches.", _pool_unpatched,
@@ -600,7 +600,7 @@ ROWS: list[Primitive] = [
          abstract=_abstract_unpool, linear="y like", hidden=True,
          forward=f"(avg-unpool dy like {_POOL})", reverse={"y": f"(avg-pool s {_POOL})"}),
     constant("one-hot", "labels n",
-        "For each label a vector of n entries, 1 at the label and else 0.\n"
+        "For each label a vector of n entries, 1 at the label and 0 elsewhere.\n"
         "(one-hot #[2 0] 3)  ⇒ #[[0 0 1] [1 0 0]]", _one_hot,
          abstract=_abstract_one_hot),
 ]  # fmt: skip

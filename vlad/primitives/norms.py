@@ -224,8 +224,8 @@ _OWN_SLOPE = _HEADING_SLOPE.replace("(heading t size)", "r")
 
 ROWS: list[Primitive] = [
     row("norm", "t",
-        "The square root of the sum of the squares. At zero its slope is 0, and further derivatives are +nan.0, also those of "
-        "its powers: `norm-squared` has them.\n(norm #[3 4])  ⇒ 5\n((gradient norm) #[3 4])  ⇒ #[0.6 0.8]",
+        "The square root of the sum of squares. At zero its gradient is 0, and higher derivatives are +nan.0, including those "
+        "of its powers: `norm-squared` has them.\n(norm #[3 4])  ⇒ 5\n((gradient norm) #[3 4])  ⇒ #[0.6 0.8]",
          forward="(along t r dt)", value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (heading t r))"}),
     # size is always the norm of t: the derivative by t covers its dependence on t
     row("heading", "t size", "A tensor, divided by its norm; 0 at 0.", _heading, hidden=True, abstract=_abstract_heading,

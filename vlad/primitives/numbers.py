@@ -442,14 +442,14 @@ ROWS: list[Primitive] = [
         c="vlad_unknown_real({x})",
     ),
     _function("sqrt",
-        "Square root; nan of negatives.\n(sqrt 16)  ⇒ 4\n(sqrt #[1 4 9])  ⇒ #[1 2 3]",
+        "Square root; nan for negative x.\n(sqrt 16)  ⇒ 4\n(sqrt #[1 4 9])  ⇒ #[1 2 3]",
         quiet(math.sqrt), "(half-over-root x)", "sqrt({x})", "sqrt"),
     _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* t (* -0.5 r)) x)",
               "vlad_half_over_root({x})", array="0.5 / xp.abs(xp.sqrt(x))", hidden=True),
     _function("exp", "e to the x.\n(exp 0)  ⇒ 1", quiet(math.exp), "r", "exp({x})", "exp"),
     _function("log", "Natural logarithm.\n(log 1)  ⇒ 0", log, "(/ t x)", "log({x})", "log"),
     _function("log1p",
-        "log of 1 + x, exact for small x.\n(log1p 0)  ⇒ 0", log1p, "(one-plus-power 1 1 x)", "log1p({x})", "log1p"),
+        "log of 1 + x, accurate for small x.\n(log1p 0)  ⇒ 0", log1p, "(one-plus-power 1 1 x)", "log1p({x})", "log1p"),
     _reals("one-plus-power", "k u x", "(u + x) to the -k, for constant k and u; u is 1 or, where x is scaled down, less.",
         one_plus_power,
         partials={
@@ -465,7 +465,7 @@ ROWS: list[Primitive] = [
     _plane("binary-scale", "The power of two that brings the size of x or y, whichever is larger, between 1 and 2.", binary_scale,
         "zero", "zero", "binary_scale(xp, x, y)"),
     _function("expm1",
-        "exp x - 1, exact for small x.\n(expm1 0)  ⇒ 0", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
+        "exp x - 1, accurate for small x.\n(expm1 0)  ⇒ 0", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
     _function("sin",
         "Sine of x in radians.\n(sin 0)  ⇒ 0\n((derivative sin) 0)  ⇒ 1",
         quiet(math.sin), "(cos x)", "sin({x})", "sin"),
@@ -538,7 +538,7 @@ ROWS: list[Primitive] = [
         math.erf, "(* 1.1283791670955126 (gaussian x))", "erf({x})", "erf(xp, x)"),
     _function(
         "erfc",
-        "1 - erf x, exact for large x.\n(erfc 0)  ⇒ 1",
+        "1 - erf x, accurate for large x.\n(erfc 0)  ⇒ 1",
         math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})",
         "erfc(xp, x)",
     ),
@@ -547,11 +547,11 @@ ROWS: list[Primitive] = [
         erfcx, erfcx_derivative,
     ),
     *_tail(
-        "log-erfc", "log of erfc x, exact for large x.\n(round-to 4 (log-erfc 1e3))  ⇒ -1000007.4801",
+        "log-erfc", "log of erfc x, accurate for large x.\n(round-to 4 (log-erfc 1e3))  ⇒ -1000007.4801",
         log_erfc, log_erfc_derivative,
     ),
     *_tail(
-        "log-normal-cdf", "log of the normal distribution's share below x, exact on both sides.\n"
+        "log-normal-cdf", "log of the normal distribution function at x, accurate in both tails.\n"
         "(round-to 4 (log-normal-cdf -40))  ⇒ -804.6084", log_normal_cdf, log_normal_cdf_derivative,
     ),
     _function(
@@ -577,7 +577,7 @@ ROWS: list[Primitive] = [
         "x where it is above 0, else 0.\n(relu -2)  ⇒ 0\n(relu #[-1 0 3])  ⇒ #[0 0 3]",
         lambda x: 0.0 if x <= 0 else x, "(broadcast-like (where (> r 0) 1 0) r)",
               "({x} <= 0 ? 0 : {x})", "xp.where(x <= 0, 0.0, x)"),
-    _function("gelu", "x times the normal distribution's share below x.\n(gelu 0)  ⇒ 0", gelu,
+    _function("gelu", "x times the normal distribution function at x.\n(gelu 0)  ⇒ 0", gelu,
               """(+ (* 0.5 (erfc (* x -0.7071067811865476)))
                     (* x (* 0.3989422804014327 (gaussian (* x 0.7071067811865476)))))""",
               "0.5 * {x} * erfc(-0.7071067811865476 * {x})", "0.5 * x * erfc(xp, -0.7071067811865476 * x)"),
@@ -695,7 +695,7 @@ ROWS: list[Primitive] = [
     _function("truncate",
         "x without its fraction.\n(truncate -2.7)  ⇒ -2", truncate, "zero", "trunc({x})", "trunc", "{x}"),
     _function("round",
-        "The nearest integer, halves to even.\n(round 2.6)  ⇒ 3\n(round 2.5)  ⇒ 2",
+        "The nearest integer; halves are rounded to even.\n(round 2.6)  ⇒ 3\n(round 2.5)  ⇒ 2",
         _integral(round), "zero", "rint({x})", "round", "{x}"),
     _function("sign",
         "-1, 0 or 1.\n(map sign '(-3 0 5))  ⇒ (-1 0 1)",

@@ -218,15 +218,15 @@ ROWS: list[Primitive] = [
         "The decimal text of a real.\n(number->string 1.5)  ⇒ \"1.5\"", _number_to_string, "real -> string",
                  abstract=with_kinds("number->string", "r", _number_text)),
     constant_row("string->number", "text",
-        "The real that a text writes, or #f.\n(string->number \"1e3\")  ⇒ 1000\n"
+        "The real that a text denotes, or #f.\n(string->number \"1e3\")  ⇒ 1000\n"
         "(string->number \"one\")  ⇒ #f", _string_to_number, "string -> any",
                  abstract=with_kinds("string->number", "s", _string_number)),
     _step("real-character", "x i", "A character of a real's text; -1 behind its end.", _real_character),
-    _step("numeral-state", "state c", "Where in a numeral, a character later; -1 where it is none.", _state),
+    _step("numeral-state", "state c", "The next state of reading a numeral, after a character; -1 if it is invalid.", _state),
     _step("is-numeral", "state", "May a numeral end here?", _is_numeral, "boolean"),
     _step("numeral-high", "state c high", "The first fifteen digits.", _high),
     _step("numeral-low", "state c high low", "The next fifteen, behind a 1.", _low),
     _step("numeral-places", "state c high low places", "The power of ten of the last digit.", _places),
-    _step("numeral-power", "state c power", "The power of ten that is written.", _power),
+    _step("numeral-power", "state c power", "The exponent of ten that is written.", _power),
     _step("numeral-real", "state high low places power", "The real nearest to a numeral.", _real),
 ]  # fmt: skip

@@ -477,7 +477,7 @@ def _abstract_split(w: Any, x: Any, n: Any, axis: Any) -> Any:
 
 ROWS: list[Primitive] = [
     constant("random-key", "seed",
-        "The key of a seed, a whole number: where random numbers come from.\n(random-key 7)  ⇒ (7 . 0)", _random_key,
+        "The key for a seed, a whole number. Random numbers are drawn with keys.\n(random-key 7)  ⇒ (7 . 0)", _random_key,
              abstract=_abstract_key),
     WORD, QUANTILE, BELOW,
     row("split", "t n axis",
@@ -486,7 +486,7 @@ ROWS: list[Primitive] = [
         value=_split, keywords=FIRST, abstract=_abstract_split, forward="(if (tensor? t) (split dt n axis) zero)",
         reverse={"t": "(if (tensor? t) (concatenate (complete r s) axis) zero)"}),
     row("uniform", "key dims low high",
-        "Random numbers of a shape, evenly from 0, or low, up to but without 1, or high.\n"
+        "Random numbers of a shape, uniform in [0, 1), or [low, high).\n"
         "(let ((u (uniform (random-key 7) 1000))) (< 0.4 (mean u) 0.6))  ⇒ #t\n"
         "(shape (uniform (random-key 7) '(2 3)))  ⇒ (2 3)",
         _uniform, abstract=_abstract_uniform, keywords={"low": 0.0, "high": 1.0},
@@ -494,12 +494,12 @@ ROWS: list[Primitive] = [
         reverse={"low": "(sum-like (* s (- 1 (uniform key dims 0 1))) low)",
                  "high": "(sum-like (* s (uniform key dims 0 1)) high)"}),
     constant("normal", "key dims",
-        "Random numbers of a shape, of the normal distribution with mean 0 and variance 1.\n"
+        "Random numbers of a shape, from the normal distribution with mean 0 and variance 1.\n"
         "(shape (normal (random-key 7) '(2 3)))  ⇒ (2 3)\n"
         "(equal? (normal (random-key 7) 3) (normal (random-key 7) 3))  ⇒ #t", _normal,
              abstract=_abstract_normal),
     constant("random-integer", "key low high dims",
-        "Random whole numbers of a shape, from low up to but without high.\n"
+        "Random whole numbers of a shape, from low up to high, exclusive.\n"
         "(random-integer (random-key 7) 0 6 4)  ⇒ #<tensor int64 [5 2 5 5]>",
              _random_integer, abstract=_abstract_integer),
     constant("permutation", "key n",

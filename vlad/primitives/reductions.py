@@ -407,7 +407,7 @@ ROWS: list[Primitive] = [
          abstract=_abstract_reduction("mean", _abstract_mean, False), forward="(mean dt axis keep)",
          reverse={"t": "(/ (spread s t axis) (/ (size t) (size r)))"}),
     row("variance", "t axis keep",
-        "The mean of the squares of how far the entries are from their mean.\n(variance #[1 2 3 6])  ⇒ 3.5\n"
+        "The mean of the squared deviations from the mean.\n(variance #[1 2 3 6])  ⇒ 3.5\n"
         "(variance #[[1 5] [3 5]] #:axis 0)  ⇒ #[1 0]", keywords=REDUCED,
          value=_reduction("variance", _variance, empty=False, keeps_reals=False),
          abstract=_abstract_reduction("variance", _abstract_variance, False),
@@ -417,30 +417,30 @@ ROWS: list[Primitive] = [
         "The largest entry.\n(maximum #[1 5 2])  ⇒ 5\n((gradient maximum) #[1 5 2])  ⇒ #[0 1 0]",
         lambda xp, a, axes, keep: xp.max(a, axis=axes, keepdims=keep)),
     _extreme("minimum",
-        "The least entry.\n(minimum #[[4 1] [2 3]] #:axis 0)  ⇒ #[2 1]",
+        "The smallest entry.\n(minimum #[[4 1] [2 3]] #:axis 0)  ⇒ #[2 1]",
         lambda xp, a, axes, keep: xp.min(a, axis=axes, keepdims=keep)),
     constant("argmax", "t axis",
         "The index of the largest entry, the first of several.\n(argmax #[3 9 4])  ⇒ 1",
         _place_of("argmax", lambda xp, a, axis: xp.argmax(a, axis=axis)),
              abstract=_abstract_place("argmax", "max"), keywords={"axis": FALSE}, room=1),
     constant("argminimum", "t axis",
-        "The index of the least entry, the first of several; `argmin` is for procedures.\n(argminimum #[3 9 2])  ⇒ 2",
+        "The index of the smallest entry, the first of several; `argmin` is for procedures.\n(argminimum #[3 9 2])  ⇒ 2",
         _place_of("argminimum", lambda xp, a, axis: xp.argmin(a, axis=axis)),
              abstract=_abstract_place("argminimum", "min"), keywords={"axis": FALSE}, room=1),
     row("cumsum", "t axis from-end",
-        "The sums of all entries up to each along an axis; or of all from each on, added from the end.\n"
+        "Cumulative sums along an axis; or sums of all entries from each on, added from the end.\n"
         "(cumsum #[1 2 3])  ⇒ #[1 3 6]\n(cumsum #[1 2 3] #:from-end #t)  ⇒ #[6 5 3]\n"
         "((gradient (lambda (t) (dot (cumsum t) #[1 10 100]))) #[1 2 3])  ⇒ #[111 110 100]", linear="t",
         keywords={"axis": 0.0, "from-end": FALSE}, value=_cumsum, abstract=_abstract_cumsum,
         forward="(cumsum dt axis from-end)", reverse={"t": "(cumsum s axis (if from-end #f #t))"}),
-    row("spread", "x t axis", "What a reduction answered, repeated over what it reduced.",
+    row("spread", "x t axis", "The result of a reduction, repeated over the reduced entries.",
          linear="x t", value=_spread, hidden=True, abstract=_abstract_spread,
          forward="(spread dx t axis)", reverse={"x": "(sum-like (sum s axis (same-rank x t)) x)"}),
     constant("same-rank", "x t", "Have two tensors as many axes?", hidden=True,
              abstract=lambda w, x, t: w.truth(is_tensor(x.type) and len(shape_of(x)) == len(shape_of(t))),
               value=lambda x, t: boolean(type(x) is Tensor is type(t) and len(x.shape) == len(t.shape))),
     row("logsumexp", "t axis keep",
-        "log of the sum of exp, without overflow; of nothing it is -inf.0.\n(round-to 4 (logsumexp #[0 0]))  ⇒ 0.6931\n"
+        "log of the sum of exp, without overflow; -inf.0 for no entries.\n(round-to 4 (logsumexp #[0 0]))  ⇒ 0.6931\n"
         "(logsumexp (zeros 0))  ⇒ -inf.0",
         _reduction("logsumexp", _logsumexp), abstract=_abstract_reduction("logsumexp", _abstract_logsumexp),
          keywords=REDUCED, forward="(sum (* (softmax t axis) dt) axis keep)",

@@ -373,14 +373,14 @@ def split_tensor(t: Value, n: Value, axis: Value) -> Value:
 
 ROWS: list[Primitive] = [
     row("reshape", "t dims",
-        "The entries in their order as another shape; one length may be -1, the rest.\n"
+        "The entries, in the same order, with another shape; one length may be -1, which is inferred.\n"
         "(reshape #[1 2 3 4 5 6] '(2 3))  ⇒ #[[1 2 3] [4 5 6]]\n"
         "(reshape #[1 2 3 4 5 6] '(3 -1))  ⇒ #[[1 2] [3 4] [5 6]]",
          linear="t dims", value=_reshape, abstract=_abstract_reshape,
          forward="(reshape dt dims)", reverse={"t": "(reshape-like s t)"}),
     in_shape("reshape-like", "x t", "The entries of x in the shape of t.", lambda x, t: t),
     row("transpose", "t axes",
-        "The axes in another order; without one, backwards.\n"
+        "The axes in another order, by default reversed.\n"
         "(transpose #[[1 2 3] [4 5 6]])  ⇒ #[[1 4] [2 5] [3 6]]",
          linear="t", value=_transpose, keywords={"axes": FALSE}, abstract=_abstract_transpose,
          forward="(transpose dt axes)", reverse={"t": "(transpose s (inverse-axes axes))"}),
@@ -397,7 +397,7 @@ ROWS: list[Primitive] = [
          linear="t", value=_broadcast_to, abstract=_abstract_broadcast_to, forward="(broadcast-to dt dims)",
          reverse={"t": "(sum-like s t)"}),
     row("concatenate", "ts axis",
-        "A list of tensors, one behind the other along an axis.\n"
+        "A list of tensors, joined along an axis.\n"
         "(concatenate (list #[1 2] #[3]))  ⇒ #[1 2 3]\n"
         "(concatenate (list #[[1] [2]] #[[3] [4]]) #:axis 1)  ⇒ #[[1 3] [2 4]]",
          linear="ts", value=_concatenate, abstract=_abstract_concatenate, keywords=FIRST,

@@ -113,11 +113,11 @@ def _moved(w: Any, t: Any, order: Any, at: int, is_back: bool) -> Any:
 
 ROWS: list[Primitive] = [
     constant("argsort", "t axis",
-        "Along an axis, the indices of the entries from the least to the largest, equal ones in turn; nan is last.\n"
+        "The indices that sort the entries along an axis in ascending order, stably; nan is last.\n"
         "(argsort #[30 10 20])  ⇒ #<tensor int64 [1 2 0]>\n(gather #[30 10 20] (argsort #[30 10 20]))  ⇒ #[10 20 30]",
         _argsort, abstract=_abstract_argsort, keywords=LAST),
     row("sorted", "t axis",
-        "The entries along an axis from the least to the largest, equal ones in turn; nan is last.\n"
+        "The entries along an axis in ascending order, sorted stably; nan is last.\n"
         "(sorted #[[3 1 2] [9 7 8]])  ⇒ #[[1 2 3] [7 8 9]]\n"
         "((gradient (lambda (t) (dot (sorted t) #[1 10 100]))) #[3 1 2])  ⇒ #[100 1 10]",
         _sorted, abstract=_abstract_sorted, keywords=LAST, linear="t",

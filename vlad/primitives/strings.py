@@ -271,7 +271,7 @@ ROWS: list[Primitive] = [
                   _strings("string-length", len, float), "string -> real",
                  abstract=with_kinds("string-length", "s", lambda w, a: w.recursive(LENGTH, w.characters(a)))),
     constant_row("substring", "text start end",
-        "The characters from start up to end.\n(substring \"gradient\" 0 4)  ⇒ \"grad\"", _substring,
+        "The characters from start up to end, exclusive.\n(substring \"gradient\" 0 4)  ⇒ \"grad\"", _substring,
                   "string real real -> string", abstract=with_kinds("substring", "srr", _part_of)),
     constant_row("string=?", "a b",
         "Equal texts?\n(string=? \"a\" \"a\")  ⇒ #t", _strings("string=?", lambda a, b: a == b, boolean),

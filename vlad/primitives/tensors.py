@@ -533,11 +533,11 @@ ROWS: list[Primitive] = [
          reverse={"x": "(sum-like s x)"}),
     constant("eye", "n", "The unit matrix of n rows.\n(eye 2)  ⇒ #[[1 0] [0 1]]", _eye, abstract=_abstract_eye),
     constant("arange", "stop start step",
-        "start, start + step, … up to but without stop.\n(arange 4)  ⇒ #[0 1 2 3]\n"
+        "start, start + step, … up to stop, exclusive.\n(arange 4)  ⇒ #[0 1 2 3]\n"
         "(arange 10 #:start 4 #:step 2)  ⇒ #[4 6 8]", _arange,
               keywords={"start": 0.0, "step": 1.0}, abstract=_abstract_arange),
     row("linspace", "a b n",
-        "n numbers from a to b, at equal distances.\n(linspace 0 1 5)  ⇒ #[0 0.25 0.5 0.75 1]", _linspace,
+        "n evenly spaced numbers from a to b.\n(linspace 0 1 5)  ⇒ #[0 0.25 0.5 0.75 1]", _linspace,
          abstract=_abstract_linspace,
          forward="(broadcast-like (accumulate (* da (linspace 1 0 n)) (* db (linspace 0 1 n))) r)",
          reverse={"a": "(sum-like (* s (linspace 1 0 n)) a)", "b": "(sum-like (* s (linspace 0 1 n)) b)"}),

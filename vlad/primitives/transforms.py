@@ -415,7 +415,7 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
             needs_machine=True, abstract=_abstract_field(0, code),
         ),
         Primitive(
-            f"strip-{code}", "x", f"Takes the {code} tag off an argument.", value=strip, type="any -> any",
+            f"strip-{code}", "x", f"Removes the {code} tag of an argument.", value=strip, type="any -> any",
             forward=f"({inverse} dx)", reverse=back, needs_machine=True, hidden=True, abstract=_abstract_field(0, code),
         ),
         Primitive(
@@ -650,7 +650,7 @@ ROWS: list[Primitive] = [
         reverse={}, abstract=lambda w, x: w.recursive(ZERO_OF, x),
     ),
     Primitive(
-        "zero-tangent", "x", "The zero of x's tangent space, where nothing contributed to what a procedure has captured.",
+        "zero-tangent", "x", "The zero of x's tangent space, with known zeros for captured values.",
         value=zero_tangent, type="any -> any", forward="zero", reverse={}, hidden=True, abstract=_zero_tangent,
     ),
     Primitive(
@@ -674,7 +674,7 @@ ROWS: list[Primitive] = [
         type="any any -> any", forward="ds", reverse={"s": "s"}, hidden=True, abstract=_abstract_check,
     ),
     _machine_row(
-        "make-backpropagator", "v x y back", "What (*j v) hands out as backpropagator at x.", _make_backpropagator,
+        "make-backpropagator", "v x y back", "The backpropagator of (*j v) at x.", _make_backpropagator,
         type="any any any any -> any", hidden=True, forward="(make-backpropagator dv dx dy dback)",
         reverse={
             "v": "(backpropagator-field-1 s)", "x": "(backpropagator-field-2 s)",
@@ -694,27 +694,27 @@ ROWS: list[Primitive] = [
         abstract=_abstract_wrap("with-derivative"),
     ),
     Primitive(
-        "closed?", "f", "Is f closed over nothing that could have a derivative?", value=_is_closed,
+        "closed?", "f", "Does f capture nothing that could have a derivative?", value=_is_closed,
         type="any -> boolean", forward="zero", reverse={}, hidden=True,
         abstract=lambda w, f: w.each(f, lambda f: w.truth(not f.type.parts)),
     ),
     Primitive(
         "environment", "f",
-        "What the procedure f is closed over, as a list; in which order is not told.\n"
+        "The values that the procedure f captures, as a list, in unspecified order.\n"
         "(environment ((curry *) 5))  ⇒ (* 5)", value=_environment,
         type="procedure -> any", forward="(environment df)", reverse={"f": "(with-environment f (complete r s))"},
         abstract=_abstract_environment,
     ),
     Primitive(
         "with-environment", "f values",
-        "The procedure f, closed over these values instead of its own.\n"
+        "The procedure f with these captured values instead of its own.\n"
         "((with-environment ((curry *) 5) (list * 7)) 2)  ⇒ 14",
         value=_with_environment, type="procedure any -> procedure", forward="(with-environment f (complete values dvalues))",
         reverse={"values": "(environment (complete r s))"}, abstract=_abstract_with_environment,
     ),
     Primitive(
         "same-code?", "f g",
-        "Are f and g procedures of one text, whatever they are closed over?\n"
+        "Are f and g procedures of one text, whatever they capture?\n"
         "(same-code? (constantly 1) (constantly 2))  ⇒ #t", value=_is_same_code,
         type="any any -> boolean", forward="zero", reverse={}, abstract=_abstract_same_code,
     ),
@@ -729,7 +729,7 @@ ROWS: list[Primitive] = [
     ),
     _machine_row(
         "with-derivative", "f forward reverse",
-        "f with derivative rules of the user's own.\n"
+        "f with user-defined derivative rules.\n"
         "((derivative (with-derivative square #:forward (lambda (x dx) (* 100 dx)))) 3)  ⇒ 100", _with_derivative,
         type="procedure procedure procedure -> procedure", keywords={"forward": FALSE, "reverse": FALSE},
         forward="(make-with-derivative df dforward dreverse)",
