@@ -90,7 +90,7 @@ PROGRAMS = [
 ]
 
 GRADIENT = "(define (gradient-of f x) (cdr ((cdr ((*j f) (*j x))) 1)))"
-# looking at every part of the answer belongs to the gradient's cost, for its parts are made when looked at
+# forcing every part of the result counts towards the gradient's cost, as its parts are computed on demand
 LOOK = "(define (look t) (if (pair? t) (begin (look (car t)) (look (cdr t))) t))"
 
 

@@ -1,9 +1,9 @@
-"""What is written elsewhere → the pages docs/keywords.md, primitives.md, library.md, errors.md and benchmarks.md.
+"""Generates the pages docs/keywords.md, primitives.md, library.md, errors.md and benchmarks.md.
 
     python docs/make_reference.py    write the pages
 
-vlad/manual/help.py reads the texts and says where each has its home; `vlad doc NAME` shows the same. The benchmarks' tables
-are those in benchmarks/. tests/test_help.py runs the examples and sees that the pages are up to date.
+vlad/manual/help.py reads the texts and documents their sources; `vlad doc NAME` shows the same. The benchmarks' tables
+are those in benchmarks/. tests/test_help.py runs the examples and checks that the pages are up to date.
 """
 
 from __future__ import annotations

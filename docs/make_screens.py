@@ -30,7 +30,7 @@ COLUMNS, ROWS = 84, 40
 
 @dataclass(frozen=True)
 class Scene:
-    """`title` says what is seen. A step is what is typed, and what is waited for then."""
+    """A picture with a `title`. A step is the typed text, and the output to wait for."""
 
     title: str
     steps: tuple[tuple[str, str], ...]

@@ -28,7 +28,7 @@ debug.rungs = frozenset([debug.TRACEBACKS, debug.CHECKS])
 _run = pytest.Function.runtest
 pytest.Function.runtest = lambda self: with_room(_run, self)  # type: ignore[method-assign]
 
-# Tier 0, unless a test asks for another: programs, examples and tests/compile do.
+# Tier 0, unless a test selects another, as programs, examples and tests/compile do.
 os.environ.setdefault("VLAD_TIER", "evaluate")
 
 # What is compiled here is no part of the user's cache.
@@ -55,8 +55,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick tests are those of quick.py. Tests that say on which tier they are run need not be run once more where everything
-    is compiled."""
+    """Quick tests are those of quick.py. Tests that select their tier need not be repeated in runs where everything
+    is compiled.
+    """
     for item in items:
         if is_quick(item.path, item.nodeid.partition("::")[2]):
             item.add_marker("quick")

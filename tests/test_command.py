@@ -250,7 +250,7 @@ class TestOptions:
         assert done.returncode == 1
         assert done.stdout == "3\n"
         assert reason in done.stderr
-        assert option.lstrip("-").removeprefix("max-") in done.stderr  # the hint says which limit it was
+        assert option.lstrip("-").removeprefix("max-") in done.stderr  # the hint names the limit
 
     @pytest.mark.parametrize(
         "words", [["--help"], ["-h"], ["--metered", "--help"], ["show", "--help"], ["repl", "--help"]]
@@ -780,7 +780,7 @@ class TestCompiling:
 
 
 def test_what_is_told_in_a_finalizer_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is dropped there, and told again; other mistakes of finalizers are printed as ever."""
+    """It is dropped there, and raised again; other errors of finalisers are printed as usual."""
     printed: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda dropped: printed.append(dropped.exc_type))
 

@@ -1,14 +1,14 @@
-"""Every example in README.md and docs/ is run, and must print what the page says.
+"""Every example in README.md and docs/ is run, and must print the page's output.
 
 A page is read from top to bottom. Its blocks, by their language:
 
-    vlad      evaluated; all of a page share one session. What is printed is in `; => value` comments, or in the `text` block
+    vlad      evaluated; all of a page share one session. Output is in `; => value` comments, or in the `text` block
               that follows. A block whose first line is `; NAME.vlad` is that file, and is not evaluated by itself
-    python    executed; all of a page share their names. What is printed is in the `text` block that follows
-    repl      a session at the prompt: `N> ` before each input, what it prints below; all of a page are one session
-    console   lines `$ COMMAND`, each with what it prints, errors included; run in a folder that has the page's files
+    python    executed; all of a page share their names. Output is in the `text` block that follows
+    repl      a session at the prompt: `N> ` before each input, its output below; all of a page are one session
+    console   lines `$ COMMAND`, each with its output, errors included; run in a folder that has the page's files
 
-Numbers may differ in the last digits, for the C library of another machine may.
+Numbers may differ in the last digits, as C libraries of other machines may.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def same(printed: str, expected: str) -> bool:
 
 
 def hidden_names(session: Session) -> list[str]:
-    """What a program has defined that means something without it. The prompt tells people so, each time; the pages do not."""
+    """Standard names that a program has redefined. The prompt reports them each time; the pages omit that."""
     return [name for name in session.module.defined if session.library.lookup(name) is not None]
 
 

@@ -50,7 +50,7 @@ def typos(name: str, count: int, random_: random.Random) -> Iterator[str]:
 
 
 def test_one_edit_typos() -> None:
-    """The hint has the name that was meant; names of one or two characters leave nothing to know them by."""
+    """The hint has the intended name; names of one or two characters are too short to be recognised."""
     random_ = random.Random(1)
     asked = first = among = 0
     for name in NAMES:

@@ -31,7 +31,7 @@ MODEL = """
 
 
 def data() -> tuple[np.ndarray, ...]:
-    """40 examples to fit to and 400 others, with 6 features, of which 2 tell something."""
+    """40 examples for the fit and 400 others, with 6 features, of which 2 are informative."""
     random = np.random.default_rng(1)
     x = random.normal(size=(440, 6))
     y = np.sign(x @ np.array([2.0, -1.5, 0, 0, 0, 0]) + random.normal(size=440))

@@ -1,8 +1,8 @@
-"""A spreadsheet whose formulas are written in vlad, by people whom the program does not know.
+"""A spreadsheet whose formulas are written in vlad, by untrusted users.
 
-A cell holds a number, or a formula over other cells. Each formula is a procedure of a confined session: it reaches no files and
-ends within its limits, and what is wrong with it is told beside its cell, while the others go on. A cell as a whole is a
-procedure of all numbers in the sheet. So how much each number matters for a cell, its sensitivity, is a gradient: one call,
+A cell holds a number, or a formula over other cells. Each formula is a procedure of a confined session: it accesses no files and
+ends within its limits, and its errors are shown beside its cell, while the others continue. A cell as a whole is a
+procedure of all numbers in the sheet. So the sensitivity of a cell to each number is a gradient: one call,
 however many numbers there are.
 
     python examples/embedding/spreadsheet.py

@@ -1,9 +1,9 @@
-"""Random programs whose lists, pairs and trees mix reals with all that is none, and programs whose loops go to zero, infinity or
-no number; each is run on both tiers, which must answer the same, or the same error.
+"""Random programs whose lists, pairs and trees mix reals with other values, and programs whose loops go to zero, infinity or
+nan; each is run on both tiers, which must return the same result, or raise the same error.
 
     python tests/compile/mixed_structures.py [COUNT [FIRST]] [--loops]
 
-runs the programs FIRST, FIRST + 1, … and tells of each difference. The structures are built when the program runs, so that their
+runs the programs FIRST, FIRST + 1, … and reports each difference. The structures are built at run time, so that their
 types are unions: of recursion, `map`, `append`, `filter`, loops, quoted data and the list of arguments.
 """
 
@@ -36,7 +36,7 @@ from vlad.data.tensors import Tensor
 from vlad.data.values import Zero
 from vlad.python.convert import Procedure
 
-# What a structure says of itself from within compiled code: reals and tensors told apart from each other and from all else.
+# A description of a structure, computed by compiled code: distinguishes reals and tensors from each other and from other values.
 TOLD = """(define (told s)
   (cond ((pair? s) (cons (told (car s)) (told (cdr s)))) ((real? s) (list 'real s)) ((tensor? s) (list 'tensor s))
         ((procedure? s) (list 'procedure (told (environment s)))) (else s)))
@@ -244,7 +244,7 @@ class Draw:
         )  # fmt: skip
 
     def probed(self) -> str:
-        """What is asked of r."""
+        """The expression that is computed from r."""
         return self.of(
             "r", "(told r)", "(list r (told r))", "(list r (told r))", "(list (filter real? r) r)",
             "(map (lambda (e) (list (real? e) (tensor? e))) r)",
@@ -347,7 +347,7 @@ def unknown_zeros() -> Iterator[None]:
 
 
 def is_between(found: Any, one: Any, other: Any, tolerance: tuple[float, float]) -> bool:
-    """Is each number of an answer that of one of two others?"""
+    """Whether each number of a result is that of one of two others."""
     if same(one, found, tolerance) or same(other, found, tolerance):
         return True
     if isinstance(found, np.ndarray):
@@ -372,7 +372,7 @@ class Stopped(BaseException):
 
 
 def plain(value: Any) -> Any:
-    """An answer without what belongs to one session."""
+    """A result without parts that belong to one session."""
     if isinstance(value, Procedure):
         return "a procedure"
     if isinstance(value, list | tuple):
@@ -412,8 +412,9 @@ class Pair:
         return found
 
     def compared(self, text: str, calls: list[tuple[Any, ...]]) -> tuple[str, Any]:
-        """How the program ended: "compiled", "refused", "disagrees" (tier 0 had to be asked what was no error),
-        "knows less" (a known zero was a number), "differs"."""
+        """The outcome of the program: "compiled", "refused", "disagrees" (compiled code raised an error that tier 0 did not),
+        "knows less" (a known zero was a number), "differs".
+        """
         compiling = self.sessions[1]
         before = compiling.tiers.disagreements
         known = set(compiling.tiers.entries)

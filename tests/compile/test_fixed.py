@@ -191,7 +191,7 @@ def test_numbers_in_operands_of_another_form() -> None:
 
 
 def test_a_range_that_is_too_long(capfd: pytest.CaptureFixture[str]) -> None:
-    """Nobody makes it to find out how long it is."""
+    """It is not made to compute its length."""
     _, f, _ = compiled("(define (f n) (car (shape (arange n))))")
     assert f(3) == 3
     for n in (2**31 - 1, 2**33, 2.0**60):
@@ -219,7 +219,7 @@ def test_python_calls_it_straight() -> None:
     _, f, _ = compiled("(define (f x n) (sum (* x (arange n))))")
     for _ in range(3):
         assert [f(2, n) for n in (4, 5, 0)] == [12, 20, 0]
-    assert len(f.quicks) == 2  # which do not tell zeros apart
+    assert len(f.quicks) == 2  # which do not distinguish zeros
     in_c = [type(leaves).__module__ == "vlad.compile.native.c_extension" for leaves, _ in f.quicks]
     assert in_c == [border() is not None] * 2
 

@@ -518,7 +518,7 @@ def a_pair(pick: Pick) -> tuple[Each, Each, dict[Slot, Any]]:
         before = [pick([0, 0, 1, 3]) for _ in extents]
         reader.extents = tuple([a + n + pick([0, 0, 2]) for a, n in zip(before, extents, strict=True)])
         reader.guarded[0] = tuple([(a, a + n) for a, n in zip(before, extents, strict=True)])
-        reader.places[0] = 1  # so that nobody else reads it
+        reader.places[0] = 1  # so that it has no other reader
         first = sum([s * a for s, a in zip(access.strides, before, strict=True)])
         access = replace(access, offset=access.offset - first)
     reader.reads.append(Read(0, access, kind))
@@ -566,7 +566,7 @@ def test_most_kernels_are_put_into_their_readers() -> None:
 
 
 def multiplied(product: Product, kernel: Kernel, operands: Sequence[Any]) -> Any:
-    """What cblas_dgemm answers for these parameters, once for each index of the batch."""
+    """The result of cblas_dgemm for these parameters, once for each index of the batch."""
     result = np.zeros(kernel.outputs[0].size or 0, kernel.outputs[0].kind)
     for index in itertools.product(*[range(kernel.extents[axis]) for axis in product.batch]):
         at = dict(zip(product.batch, index, strict=True))

@@ -107,8 +107,9 @@ def branching(draw: st.DrawFn) -> str:
 @given(branching())
 @settings(max_examples=drawn(50), deadline=None)
 def test_derivatives_of_what_branches(body: str) -> None:
-    """Without loops, and without one reverse derivative within another: compiled, what a call answers that may be of several
-    procedures, as a backpropagator may, is a number, and a zero that was known in one of them may be no number beyond it."""
+    """Without loops, and without nested reverse derivatives: compiled, the result of a call with several possible
+    procedures, such as a backpropagator, is a number, and a zero known in one of them may be nan outside.
+    """
     derivatives = [
         *[f"((derivative-{mode} (lambda ({v}) (f x y))) {v})" for mode in "RF" for v in "xy"],
         "((derivative-F (derivative-R (lambda (x) (f x y)))) x)",

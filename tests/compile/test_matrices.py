@@ -1,4 +1,4 @@
-"""Matrices that are taken apart: compiled programs answer what tier 0 does, by the library's routines or runtime.c's own."""
+"""Matrix decompositions: compiled programs return the results of tier 0, by the library's routines or those in runtime.c."""
 
 from __future__ import annotations
 
@@ -319,7 +319,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
 
 
 def routines(kind: str) -> Callable[..., float]:
-    """(number, n, m, arrays …) -> the real it answers."""
+    """(number, n, m, arrays …) -> the real that it returns."""
     library = toolchain.build(
         "\n".join([needed(["exp() fabs() log() sqrt()"]), HEAD, runtime_section("matrices"), NARROW, CALL])
     )

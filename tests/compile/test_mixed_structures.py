@@ -1,4 +1,4 @@
-"""Structures that mix reals with all that is none, built when the program runs: compiled as on tier 0, and without asking it."""
+"""Structures that mix reals with other values, built at run time: compiled as on tier 0, and without its help."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def entries(r: np.random.Generator, kind: str, shape: tuple[int, ...]) -> Any:
 
 
 def bits(x: Any) -> list[Any]:
-    """What tells zeros of both signs apart, and takes all that is no number for one."""
+    """Distinguishes zeros of both signs, and treats all nans as equal."""
     return [
         np.where(np.isnan(x), np.inf, x).tolist(),
         np.isnan(x).tolist(),

@@ -1,5 +1,6 @@
-"""Loops that read or add entry by entry: what a turn does is the same however large the tensor, and what is written over nobody
-else can see."""
+"""Loops that read or add entry by entry: the cost of an iteration does not depend on the size of the tensor, and arrays that are
+overwritten have no other references.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def per_entry(folder: Path, text: str, operand: Any) -> float:
     made = unit(text, operand)
     assert made.interface.parameters == "p"
     counting = made.text.replace(_ARRAY, f"static long vlad_counted;\n{_ARRAY} vlad_counted += count;")
-    counting = _PRAGMA.sub("", counting)  # which would want a plain loop
+    counting = _PRAGMA.sub("", counting)  # which would require a plain loop
     counting = _FOR.sub(r"for (long \1 = (vlad_counted += \3 - \2, \2); \1 < \3;", counting)
     counting = (
         f"#pragma GCC visibility push(default)\n{counting}long vlad_count(void) {{ return vlad_counted; }}\n"

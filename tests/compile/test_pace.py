@@ -1,4 +1,4 @@
-"""Whoever compiles beside an evaluation leaves it its time, as far as both want Python's lock."""
+"""Compiling in the background leaves the evaluation its time, as far as both need Python's lock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vlad.control import gil_yield
 
 
 class Clocks:
-    """Time as a test says it goes by."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = self.used = 100.0

@@ -76,7 +76,7 @@ def test_what_is_handed_to_a_call_stays_a_box() -> None:
 
 
 def test_a_member_that_nobody_makes_is_taken_apart_by_nobody() -> None:
-    """An arm that never runs says how to take a box apart that no arm makes."""
+    """An arm that never runs unboxes a member that no arm makes."""
     text = """(lambda (x)
       ((derivative-R (lambda (y)
          (let ((l (if (> y 0) '() (if (> y -1) (list y) '()))))

@@ -67,7 +67,7 @@ def test_what_undoes_broadcasting_is_the_same_on_both_tiers(row: str, x: str) ->
     "f", ["(lambda (y) (* k (sin y)))", "(lambda (y) (* y (sin y)))", "(lambda (y) (+ y 1))"]
 )
 def test_a_backpropagator_as_an_operand(f: str) -> None:
-    """What it captured of shapes, or that there is nothing to know, are booleans and tensors like any other."""
+    """Its captured shapes, or flags that there are none, are booleans and tensors like any other."""
     answers = []
     for tier in ("evaluate", "compile"):
         session = vlad.Session(tier=tier)

@@ -1,4 +1,4 @@
-"""Tier 1 against tier 0: the same answers, the same errors, each effect once; and when which one runs."""
+"""Tier 1 against tier 0: the same results, the same errors, each effect once; and when which one runs."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def test_a_library_is_built_kept_and_found_again(fresh: Path, monkeypatch: pytes
     assert doubled(toolchain.build(UNIT)) == 42.0
     (entry,) = cache.entries()
     assert stat.S_IMODE(os.stat(cache.folder()).st_mode) == 0o700
-    # a second time nobody compiles
+    # the second time nothing is compiled
     real = toolchain.find_compiler()
     monkeypatch.setattr(toolchain, "_compiled", lambda *_: pytest.fail("compiled again"))
     assert doubled(toolchain.build(UNIT)) == 42.0

@@ -503,7 +503,7 @@ def test_these_write_over_what_they_divide(name: str, kind: str) -> None:
     for length in (
         1800,
         12_000,
-    ):  # the longer answer lies where the host wants it, and so does what it writes over
+    ):  # the longer result is stored where the host requests, and so is the array it overwrites
         operands = tuple([from_python(np.ones(length, kind))] * 2)
         c = Unit(session.machine, code, tuple(environment[: len(code.environment)]), operands).text
         assert re.search(r"&kept\d\[", c)
@@ -560,7 +560,7 @@ def test_fast_math_keeps_what_zeros_infinities_and_nan_mean() -> None:
 
 @pytest.mark.parametrize("length", [2048, 2055, 2079, 2080])
 def test_wherever_arrays_begin_every_entry_is_written_once(length: int) -> None:
-    """In a vector or by itself: the answers are slices of one array, so that they begin anywhere in a line of the cache."""
+    """In a vector or by itself: the results are slices of one array, so that they begin anywhere in a cache line."""
     texts = [
         "union vlad_word { double d; long i; void *p; };",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) { double *r = in[2].p; void *a = in[0].p, *b = in[1].p;",

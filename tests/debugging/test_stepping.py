@@ -34,7 +34,7 @@ PROGRAM = """(define (mean l)
 
 
 class Script:
-    """Answers stops by a list of actions, then with "continue", and notes what it saw."""
+    """Responds to stops with a list of actions, then with "continue", and records them."""
 
     def __init__(self, *actions: str) -> None:
         self.actions = list(actions)

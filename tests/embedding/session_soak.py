@@ -1,9 +1,9 @@
-"""What sessions have to stand for a long time: python tests/embedding/session_soak.py [sessions | libraries | threads] ...
+"""Long-running tests of sessions: python tests/embedding/session_soak.py [sessions | libraries | threads] ...
 
     sessions    100,000 sessions are made, used and closed; memory does not grow
-    libraries   2,000 sessions compile, and are closed or forgotten; neither memory, files nor what is mapped grows
-    threads     8 threads with 10,000 mixed evaluations each, in sessions of their own and all in one, on each tier, answer what
-                one thread does
+    libraries   2,000 sessions compile, and are closed or dropped; neither memory, files nor mappings grow
+    threads     8 threads with 10,000 mixed evaluations each, in sessions of their own and all in one, on each tier, return the
+                results of one thread
     tasks       9,000 awaited evaluations, a third of them cancelled; no thread is left
 
 All of them without an argument. The tests take samples of these (test_threads.py).
@@ -90,7 +90,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def threads(tier: str, shared: bool, count: int = 8, each: int = 10_000) -> float:
-    """Seconds. Raises AssertionError where threads answer anything but what one does alone."""
+    """Seconds. Raises AssertionError if threads return other results than one thread."""
     begun = time.monotonic()
     with session_of(tier) as session:
         expected = work(session, each, "own")

@@ -1,4 +1,4 @@
-"""`vlad.grad` and its kin: arguments of any structure, nested, in every mode; against closed forms and differences."""
+"""`vlad.grad` and similar functions: arguments of any structure, nested, in every mode; against closed forms and differences."""
 
 from __future__ import annotations
 

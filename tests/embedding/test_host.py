@@ -189,7 +189,7 @@ def test_a_function_prints_as_its_name_and_is_itself(session: vlad.Session) -> N
 
 
 def test_a_function_is_freed_with_the_last_who_holds_it() -> None:
-    session = vlad.Session(tier="evaluate")  # a compiler keeps what it knows of
+    session = vlad.Session(tier="evaluate")  # a compiler caches its results
 
     class Held:
         def __call__(self, x: float) -> float:
@@ -1048,7 +1048,7 @@ def test_each_effect_happens_once(tier: str) -> None:
 
 
 def test_a_long_program_that_calls_python_runs_once() -> None:
-    """It is never started again, for nobody could take back what Python did."""
+    """It is never restarted, as effects of Python cannot be undone."""
     session = vlad.Session(tier="auto")
     calls: list[float] = []
     session["note"] = lambda x: calls.append(x)

@@ -1,4 +1,4 @@
-"""The end of a session: what it held is free, and whoever uses it is told. And sessions in processes that were forked."""
+"""The end of a session: what it held is freed, and later use raises an error. And sessions in forked processes."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_nobody_closes_a_session_within_its_evaluation(tier: str) -> None:
 
 
 def test_the_compiler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is ended, and nobody is told of it."""
+    """It is stopped, silently."""
     compiler = tmp_path / "cc"
     compiler.write_text(
         f'#!/bin/sh\ncase "$1" in --version) echo cc 1;; *) echo $$ > {tmp_path}/pid; sleep 60;; esac\n'
@@ -241,7 +241,7 @@ def test_the_compiler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def child(text: str, **environment: str) -> str:
-    """What a program prints of which `in_child(work)` runs `work` in a fork of it, and prints its answer or its VladError."""
+    """The output of a program in which `in_child(work)` runs `work` in a fork, and prints its result or its VladError."""
     head = f"""
         import os, sys, threading, time, vlad
         def in_child(work):

@@ -68,7 +68,7 @@ def refused(call: Any) -> vlad.VladError:
     return caught.value
 
 
-# What Python is told.
+# Documentation for Python.
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def again(value: Any, into: vlad.Session | None = None) -> Any:
 
 
 def answer(f: Callable[..., Any], argument: Any) -> str:
-    """What a call answers, every bit of it; errors without their places."""
+    """The result of a call, exactly; errors without their places."""
     try:
         found = f(*argument) if isinstance(argument, tuple) else f(argument)
     except vlad.VladError as error:

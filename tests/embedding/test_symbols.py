@@ -1,4 +1,4 @@
-"""Symbols: equal names are one object as long as anybody holds it, and nothing is left of what nobody holds."""
+"""Symbols: equal names are one object while it is referenced, and nothing remains of unreferenced ones."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ CLASSES = {
     "MissingPackage",
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# What no short example can provoke, on this machine: where it is tested with something in a GPU's place, say, or with threads.
+# Kinds that no short example can provoke on this machine: with tests that use a mock of a GPU, for example, or threads.
 PRETENDED = {
     "deadlock": "tests/embedding/test_threads.py",
     "cancelled": "tests/embedding/test_threads.py",

@@ -1,6 +1,7 @@
-"""Every primitive and every procedure of the library, called with an argument too few or too many: that is what is told.
+"""Every primitive and every procedure of the library, called with an argument too few or too many: the error must say so.
 
-By the tuple rule a pair that comes last stands for all arguments that are left, so what fails at first is a part of it."""
+By the tuple rule a last pair stands for all remaining arguments, so the first failure is in a part of it.
+"""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def session() -> vlad.Session:
 def test_it_does_not_matter_how_a_variable_is_bound(
     session: vlad.Session, body: str, values: list[str], binders: list[str]
 ) -> None:
-    """Programs beside a procedure at top level that makes closures of values it does not know: 2,100 in the thorough run."""
+    """Programs compared with a top-level procedure that makes closures of unknown values: 2,100 in the thorough run."""
     lambda_ = f"(lambda (x) {body})"
     session.run_text(f"(define (make a b c) {lambda_})", "make.vlad")
     expected = session.eval(f"(laws (make {' '.join(values)}))")

@@ -37,7 +37,7 @@ def test_operands_answers_and_exceptions_pass() -> None:
 
 
 def test_no_more_page_faults_for_more_calls() -> None:
-    """In a process of its own, where nobody else takes memory; without room there are some for each turn."""
+    """In a process of its own, without other allocations; without reuse there are some in each iteration."""
     text = "import sys; sys.setrecursionlimit(5000); from test_room import *; print(faults(1), faults(500), faults(1))"
     done = subprocess.run(
         [sys.executable, "-c", text], cwd=Path(__file__).parent, capture_output=True, text=True, check=True

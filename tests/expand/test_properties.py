@@ -166,7 +166,7 @@ def definitions(draw: st.DrawFn) -> list[tuple[bool, list[int]]]:
 
 
 def needed(start: int, all_: list[tuple[bool, list[int]]]) -> set[int]:
-    """The values that a definition speaks of, itself and through procedures."""
+    """The values that a definition refers to, directly and through procedures."""
     found: set[int] = set()
     seen: set[int] = set()
     work = list(all_[start][1])

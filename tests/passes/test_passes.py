@@ -115,7 +115,7 @@ def test_pass(path: Path, request: pytest.FixtureRequest) -> None:
 
 
 def same_meaning(path: Path, before: Lambda, after: Lambda) -> None:
-    """Equal answers, errors and output, and no more primitives applied."""
+    """Equal results, errors and output, and no more primitives applied."""
     for sample in SAMPLES:
         first, second = outcome(before, sample), outcome(after, sample)
         assert second[:2] == first[:2], sample

@@ -17,7 +17,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 import vlad
 
-# Of random shapes: more than fifty, which is what was asked for; but each is compiled for itself where everything is.
+# Of random shapes: more than fifty were required; but each is compiled separately if everything is.
 EXAMPLES = 4 if os.environ.get("VLAD_TIER") == "compile" else 55
 
 SETUP = """
@@ -174,9 +174,9 @@ STEP = 1e-4
 
 
 def check(session: vlad.Session, f: Any, x: Any, seed: int) -> None:
-    """Derivatives to the third of a weighted sum of what the function answers, every way.
+    """Derivatives to the third of a weighted sum of the function's results, in every way.
 
-    Differences of the fourth order (Fornberg 1988) are right to about ten digits.
+    Differences of the fourth order (Fornberg 1988) are accurate to about ten digits.
     """
     if isinstance(f(x), list):
         f = session["flattening"](f)

@@ -110,7 +110,7 @@ def test_singular_values(session: vlad.Session, kind: str, shape: Any, seed: int
 
 
 def test_a_matrix_whose_parts_are_not_found_is_none_of_the_others(session: vlad.Session) -> None:
-    """LAPACK gives up on hardly any, and does not say on which of several."""
+    """LAPACK fails on hardly any, and does not report on which of several."""
 
     def moody(x: Any) -> Any:
         if (x == 7).any():
@@ -215,7 +215,7 @@ EQUAL = {
     # where nothing pulls from one of equal vectors towards another
     "(cdr (jvp-F (lambda (a) (cdr (eigh a))) (eye 2) #[[1 0] [0 2]]))": "#[[0 0] [0 0]]",
     "(hvp (lambda (a) (sum (expt (eigvalsh a) 2))) (eye 2) (eye 2))": "#[[2 0] [0 2]]",
-    # what nobody can say who sees the vectors alone
+    # not determined by the vectors alone
     "(cdr (eigh (eye 2)))": "#[[1 0] [0 1]]",
     "(cdr (jvp-F (lambda (a) (cdr (eigh a))) (eye 2) (ones '(2 2))))": "#[[+nan.0 +inf.0] [+inf.0 +nan.0]]",
     "(hvp (lambda (a) (sum (expt (eigvalsh a) 2))) (eye 2) (ones '(2 2)))": "#[[+nan.0 +nan.0] [+nan.0 +nan.0]]",

@@ -303,7 +303,7 @@ def weighted(of: Callable[..., Any], w: Any) -> Callable[..., Any]:
     return lambda *values: jnp.sum(w * of(*values))
 
 
-# What tells of a tensor or moves it: there is nothing to compare.
+# Rows that describe a tensor or move it: there is nothing to compare.
 WITHOUT_DERIVATIVE = {"tensor?", "real-tensor?", "shape", "rank", "size", "dtype", "device", "to-device"}
 
 

@@ -1,6 +1,7 @@
-"""Random numbers: the generator beside its authors' answers, each row beside its definition in whole numbers, and statistics.
+"""Random numbers: the generator compared with its authors' results, each row with its definition in whole numbers, and
+statistics.
 
-The statistics are those of fixed keys, so they hold always or never; the bounds are such that one key in a million would fail.
+The statistics use fixed keys, so they pass always or never; with the bounds one key in a million would fail.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {{
             given[4].i = count
             assert library.vlad_call(given, ffi.new("union vlad_word[1]")) == 0
             np.testing.assert_array_equal(found, np.argsort(words, kind="stable"))
-            given[5].i = 1  # somebody wants it to stop: what takes long is not done
+            given[5].i = 1  # a stop is requested: the long work is not done
             assert library.vlad_call(given, ffi.new("union vlad_word[1]")) == 0
             assert count < 1000 or np.array_equal(found, np.arange(count))
 

@@ -1,8 +1,8 @@
 """Derivatives of compositions whose parts are as large or as small as numbers can be, against mpmath.
 
-A bare slope may leave the range of numbers where the derivative does not: the second derivative of log(c x) is -1/x² for any c,
-but is made of the second slope of the logarithm at c x, -1/(c x)². Programs are compositions of a function with scaled terms,
-exponentials, powers and gamma, and quotients of such. They are asked for derivatives up to the fourth, in mixtures of the
+A slope alone may be out of range although the derivative is not: the second derivative of log(c x) is -1/x² for any c,
+but is computed from the second slope of the logarithm at c x, -1/(c x)². Programs are compositions of a function with scaled
+terms, exponentials, powers and gamma, and quotients of such. Their derivatives up to the fourth are compared, in mixtures of the
 modes, of reals and of tensors of both kinds, where no value, and no derivative of a part or by a part, is itself out of range.
 """
 

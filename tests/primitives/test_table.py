@@ -1,4 +1,4 @@
-"""Walks the table: every row is whole, total, and its fast form says what its complete rule says."""
+"""Checks the table: every row is complete, total, and its fast form agrees with its complete rule."""
 
 from __future__ import annotations
 

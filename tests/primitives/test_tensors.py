@@ -393,7 +393,7 @@ def test_einsum_of_any_specification(session: vlad.Session, data: st.DataObject,
     check_einsum(session, spec, data.draw(sized(spec)), seed)
 
 
-# Rows whose derivatives are not asked for here.
+# Rows whose derivatives are not tested here.
 EXCEPT = {
     "conv2d": "tests/primitives/test_networks.py", "max-pool": "there, too", "avg-pool": "there, too",
     "real": "of a real only, which it is", **dict.fromkeys(["write", "write-real"], "these print"),
@@ -911,7 +911,7 @@ MIXED = {
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("kinds", MIXED)
 def test_mixed_kinds(kinds: str, tier: str) -> None:
-    """What docs/tensors.md says of them."""
+    """The statements of docs/tensors.md about them."""
     session = vlad.Session(tier=tier)
     a, b = kinds.split()
     for x, y in ((a, b), (b, a)):

@@ -1,4 +1,4 @@
-"""Text → data: every datum keeps its extent, wrong text is told from incomplete text, size and depth are no matter."""
+"""Text → data: every datum keeps its extent, invalid text is distinguished from incomplete text, size and depth do not matter."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def activities(name: str, number: int) -> tuple[str, float]:
     }[name]
 
 
-PROMPT = "\x1b[?2004h"  # when it is there, it asks the terminal to mark what is pasted
+PROMPT = "\x1b[?2004h"  # when the prompt is ready, it makes the terminal mark pasted text
 
 
 def await_prompt(person: Person, count: int) -> None:

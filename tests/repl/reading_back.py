@@ -102,20 +102,20 @@ class Reader:
         return texts
 
     def read(self, program: str, texts: dict[str, str]) -> None:
-        """Define the program; then let it, and its derivatives, be what the texts say."""
+        """Define the program; then replace it, and its derivatives, by the texts."""
         f = value(self.session, f"(define f {program}) f")
         for stage, text in texts.items():
             put(self.session, code_at(self.session, f, stage), read_printed(self.session, text))
 
     def check(self, program: str, point: tuple[float, float]) -> None:
-        """The texts of a program's stages, read in the session, answer what the program answers at the prompt."""
+        """The texts of a program's stages, read in the session, compute the program's result at the prompt."""
         x, y = point
         self.read(program, self.printed(program))
         call = f"(all-of f {x} {y})"
         assert answer(self.session, call) == answer(self.prompt.shell.session, call)
 
     def check_closure(self, program: str, point: tuple[float, float]) -> None:
-        """The same in one session, for a text over variables says nothing of their values."""
+        """The same in one session, as a text over variables does not contain their values."""
         x, y = point
         session = self.prompt.shell.session
         body = program.removeprefix("(lambda (x y) ")[:-1]

@@ -20,7 +20,7 @@ CONTROL = re.compile(
     r"\x1b\[[0-9;?>=]*[A-Za-z~]|\x1b[()][A-Z0-9]|\x1b[=>78cM]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b-\x1a]"
 )
 UNFINISHED = re.compile(r"\x1b[^A-Za-z~]*$")
-# What tells which terminal it is, and whether there is a screen.
+# Variables that identify the terminal, and whether there is a display.
 SCREENS = ("TERM", "LC_TERMINAL", "KITTY", "KONSOLE", "TMUX", "DISPLAY", "WAYLAND")
 PATIENCE = 30.0  # seconds: a busy machine is slow
 UP, DOWN, RIGHT, LEFT, ESCAPE = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b"
@@ -118,7 +118,7 @@ class Person:
         return self.sees(f"{number}>")
 
     def says(self, text: str, expected: str) -> str:
-        """Type a line, and wait until the answer is shown. All that was shown."""
+        """Type a line, and wait for the result. Returns all output."""
         self.line(text)
         return self.sees(expected)
 

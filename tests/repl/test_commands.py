@@ -65,7 +65,7 @@ class TestHelp:
 
     @pytest.mark.parametrize("name", sorted(COMMANDS))
     def test_no_command_breaks_on_odd_operands(self, writing: Writing, name: str) -> None:
-        if name in ("shell", "edit"):  # they ask the system
+        if name in ("shell", "edit"):  # they access the system
             return
         for operand in (
             "",

@@ -77,7 +77,7 @@ class TestCurves:
         assert "Error: " in writing.says(f",plot {operands}")
 
     def test_a_procedure_that_takes_no_number(self, writing: Writing) -> None:
-        """The error stands in `map` of the library, which nobody has called."""
+        """The error is in the library's `map`, which the user did not call."""
         text = writing.says(",plot (lambda (x y) (+ x y)) 0 6", ",plot car")
         assert "`,plot` calls (lambda (x y) (+ x y)) with one number, from 0 to 6" in text
         assert "`,plot` calls car with one number, from -5 to 5" in text and "stdlib" not in text

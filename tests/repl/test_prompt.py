@@ -37,7 +37,7 @@ END = "\x04"  # Ctrl-D
 
 
 class Keys:
-    """Types into prompts of a shell, and tells what they give."""
+    """Types into prompts of a shell, and returns their inputs."""
 
     def __init__(self, writing: Writing, path: Path | None = None) -> None:
         self.writing = writing
@@ -326,7 +326,7 @@ def test_random_keys_do_no_harm(writing: Writing, mode: str, seed: int) -> None:
 
 
 def test_a_key_of_ours_that_fails_is_told(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a traceback nor the end: the prompt says so and goes on, with what was typed."""
+    """Neither a traceback nor the end: the prompt shows the error and continues, with the typed text."""
     writing = keys.writing
     monkeypatch.setitem(EDITS, "wrap", lambda text, at: [][at])
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):

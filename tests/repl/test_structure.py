@@ -29,7 +29,7 @@ class TestOutline:
 
     @given(TEXTS)
     def test_lines_give_the_brackets_that_the_reader_sees(self, text: str) -> None:
-        """But where a symbol in bars ends in another line, which the reader's tokens allow and nobody writes."""
+        """Except if a symbol in bars ends in another line, which the reader's tokens allow but is never written."""
         if "|" in text.replace("#|", "").replace("|#", ""):
             return
         starts = [0]

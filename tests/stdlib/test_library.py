@@ -1,4 +1,4 @@
-"""The library: what the examples of its doc comments, which tests/test_help.py runs, cannot say."""
+"""The library: behaviour beyond the examples of its doc comments, which tests/test_help.py runs."""
 
 from __future__ import annotations
 

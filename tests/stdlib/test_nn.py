@@ -247,7 +247,7 @@ def test_epochs_go_through_everything_in_new_orders(session: vlad.Session) -> No
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_standardized_columns_that_do_not_vary_are_zero(tier: str) -> None:
-    """Also where their mean, which is rounded, is not quite their entry; and the derivatives know nothing of them."""
+    """Even if their rounded mean differs from their entry; the derivatives are not affected."""
     session = vlad.Session(tier=tier)
     for kind in ("float64", "float32"):
         session["x"] = np.array([[0.1, 5, 1e-200, 1], [0.1, 5, 1e-200, 2], [0.1, 5, 1e-200, 6]]).astype(kind)

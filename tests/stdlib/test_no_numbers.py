@@ -105,8 +105,9 @@ def test_the_divergence_is_of_what_is_like_the_argument(session: Session) -> Non
 
 
 def test_the_confusion_of_closures(session: Session) -> None:
-    """Manzyuk et al. (2019), section 1: the derivative of a curried shift operator is asked for and given a function. A tangent
-    of a closure is no function to apply, so both modes refuse; by the number alone they agree."""
+    """Manzyuk et al. (2019), section 1: the derivative of a curried shift operator, applied to a function. A tangent
+    of a closure is no function to apply, so both modes raise an error; by the number alone they agree.
+    """
     session.run_text(f"(define s {SHIFT})")
     for mode in ["", "-F", "-R"]:
         code, message, _ = refusal(session, f"((derivative{mode} s) 0)")

@@ -252,7 +252,7 @@ def test_lbfgs_on_quadratics(seed: int, length: int, spread: float) -> None:
     session.eval("(define (f x) (- (* 0.5 (dot x (matmul a x))) (dot b x)))")
     session["x0"] = np.zeros(length)
     found = session.eval("(lbfgs f x0 1e-9)")
-    # though far before it only rounding tells values apart: where they differ by 1e-15 of f, the gradient may still be 1e-5 long
+    # long before, only rounding distinguishes values: when they differ by 1e-15 of f, the gradient may still be 1e-5 long
     assert np.linalg.norm(session["a"] @ found - session["b"]) <= 1.01e-9
     assert found == pytest.approx(np.linalg.solve(session["a"], session["b"]), rel=1e-7, abs=1e-6)
 

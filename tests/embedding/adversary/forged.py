@@ -1,4 +1,4 @@
-"""Texts that `vlad.dumps` did not write: they claim to be saved values, and want something else when they are read or called."""
+"""Forged texts, not written by `vlad.dumps`: they resemble saved values, and attempt something else when read or called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts of people who mean harm: each ends within its limits, in the right way, and the session goes on."""
+"""Malicious scripts: each ends within its limits, in the expected way, and the session remains usable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CORPUS: dict[str, Script] = {
 }  # fmt: skip
 TIERS = ("evaluate", "compile", "auto")
 OWN = {"seconds": 5.0, "memory": 256.0, "depth": 10_000, "output": 10_000}  # limits
-GRACE = 5.0  # seconds: other processes run on the machine; measure.py tells how much is needed
+GRACE = 5.0  # seconds: other processes run on the machine; measure.py prints how much is needed
 KEPT = "(define kept 42) (define (keeper x) (+ x kept))"
 BIG = np.full(1 << 22, 0.5)  # 32 MB
 WIDE = "x" * (1 << 20)
