@@ -36,7 +36,7 @@ class Command:
         return f",{self.name} {self.operands}".rstrip()
 
     @property
-    def wants(self) -> bool:
+    def needs_operand(self) -> bool:
         """Whether it requires an operand."""
         return self.operands != "" and not self.operands.startswith("[")
 

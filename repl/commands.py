@@ -42,7 +42,7 @@ def run(shell: Shell, text: str) -> None:
     """Run a command. Raises VladError."""
     name, _, argument = text[1:].partition(" ")
     found, argument = found_command(shell, name.strip()), argument.strip()
-    if found.wants and not argument:
+    if found.needs_operand and not argument:
         raise VladError("invalid-command", f"`,{found.name}` needs more", hint=f"write {found.usage}")
     found.run(shell, argument)
 

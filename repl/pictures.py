@@ -29,12 +29,12 @@ def draw(figure: Any, curves: Iterable[Curve]) -> None:
     """Draw on a Matplotlib figure. A path that turns back, such as an optimiser's, shows its steps."""
     axes = figure.subplots()
     for curve in curves:
-        marks = {"marker": "."} if is_way(curve) else {}
+        marks = {"marker": "."} if turns_back(curve) else {}
         axes.plot(*zip(*curve.points, strict=True), label=curve.name, **marks)
     axes.legend()
 
 
-def is_way(curve: Curve) -> bool:
+def turns_back(curve: Curve) -> bool:
     """Whether a curve turns back, so that it is not the graph of a function."""
     places = [x for x, _ in curve.points]
     return places != sorted(places)

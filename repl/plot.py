@@ -39,7 +39,7 @@ def plot(shell: Shell, operands: list[str]) -> None:
         save(curves, file)
         shell.remark(f"written: {file}")
     else:
-        show(shell, curves, where or asked_for())
+        show(shell, curves, where or configured())
 
 
 def is_word(shell: Shell, operand: str) -> bool:
@@ -51,7 +51,7 @@ def is_file(word: str) -> bool:
     return os.path.splitext(word.strip('"'))[1].lower() in (".svg", ".png", ".pdf", ".jpg")
 
 
-def asked_for() -> str:
+def configured() -> str:
     """The value of $VLAD_PLOT; "" if it is unset. Raises VladError."""
     where = os.environ.get("VLAD_PLOT", "")
     if where not in ("", *WHERE):

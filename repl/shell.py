@@ -92,7 +92,7 @@ class Shell:
         if kept:
             self.keep(number, kept[-1])
         if self.attended:
-            self.tell_hidden(defined)
+            self.report_hidden(defined)
         if self.attended and self.seconds > SLOW:
             self.remark(f"{self.seconds:.2f} s")
         return went_well
@@ -157,7 +157,7 @@ class Shell:
     def remark(self, text: str) -> None:
         self.terminal.line(self.terminal.paint(f"; {text}", "remark"))
 
-    def tell_hidden(self, before: set[str]) -> None:
+    def report_hidden(self, before: set[str]) -> None:
         """Report standard names that now have another meaning; `before` were defined already."""
         module = self.session.module
         new = [name for name in module.defined if name not in before and not name.startswith("_")]

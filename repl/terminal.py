@@ -79,7 +79,7 @@ class Terminal:
             yield
             return
         done = threading.Event()
-        watcher = threading.Thread(target=self._tell, args=(done,), daemon=True, name="vlad-progress")
+        watcher = threading.Thread(target=self._show_status, args=(done,), daemon=True, name="vlad-progress")
         watcher.start()
         try:
             yield
@@ -97,7 +97,7 @@ class Terminal:
         finally:
             self._asking = False
 
-    def _tell(self, done: threading.Event) -> None:
+    def _show_status(self, done: threading.Event) -> None:
         begun = time.monotonic()
         waiting = PATIENCE
         while not done.wait(waiting):

@@ -38,7 +38,7 @@ class Window:
             start_new_session=True,  # Ctrl-C does not apply to it
         )
         try:
-            answer = self._told(json.dumps([[curve.name, curve.points] for curve in curves]))
+            answer = self._reply(json.dumps([[curve.name, curve.points] for curve in curves]))
         except BaseException:
             self.close()
             raise
@@ -50,7 +50,7 @@ class Window:
                 hint=answer or "its process ended; `,plot F text` draws here, `,plot F FILE` writes a file",
             )
 
-    def _told(self, text: str) -> str:
+    def _reply(self, text: str) -> str:
         """Its reply to a line, or "" if it ends or does not reply in time."""
         assert self.process.stdin is not None and self.process.stdout is not None
         try:

@@ -311,7 +311,7 @@ def execute(line: CommandLine) -> int:
         _build(session, line)
     else:
         commands = _watching(session, line, _say) if line.traced or line.find_nan else None
-        with _telling_the_way(session) if commands is None else nullcontext():
+        with _noting_tail_calls(session) if commands is None else nullcontext():
             status = _run(session, line)
         for name in () if commands is None else commands.unseen():
             _say(f"--trace {name}: there was no call of it")
@@ -346,7 +346,7 @@ def _prompt(line: CommandLine) -> int:
 
 
 @contextmanager
-def _telling_the_way(session: Session) -> Iterator[None]:
+def _noting_tail_calls(session: Session) -> Iterator[None]:
     """A context in which an error gets a note with the tail calls that led to it, if they are found quickly."""
     told: tuple[VladError, Beginning, dict[int, str]] | None = None
 

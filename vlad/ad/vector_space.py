@@ -21,8 +21,8 @@ from vlad.data.write import written
 
 Memo = dict[object, Any]
 NUMBER_TYPES = (float, Tensor)
-MOST_LOOKED_AT = 1000  # parts, for a hint
-LONGEST_TOLD = 60  # characters of a value, in a hint
+MOST_SEARCHED = 1000  # parts, for a hint
+LONGEST_SHOWN = 60  # characters of a value, in a hint
 
 
 def is_structure(value: Value) -> bool:
@@ -358,7 +358,7 @@ def shape(value: Value, depth: int = 3) -> str:
 def _met_without_tangents(a: Value, b: Value) -> Tensor | None:
     """The first tensor that is not of reals in one of two values whose counterpart is a tensor, too."""
     work = [(a, b)]
-    for _ in range(MOST_LOOKED_AT):
+    for _ in range(MOST_SEARCHED):
         if not work:
             return None
         x, y = map(look, work.pop())
@@ -376,7 +376,7 @@ Place = tuple[tuple[str, ...], Value, Value]  # in words, from the inside out, a
 def _first_difference(a: Value, b: Value) -> Place | None:
     """Where two values differ in shape, within a bounded search."""
     work: list[Place] = [((), a, b)]
-    for _ in range(MOST_LOOKED_AT):
+    for _ in range(MOST_SEARCHED):
         if not work:
             return None
         way, x, y = work.pop()
@@ -391,11 +391,11 @@ def _first_difference(a: Value, b: Value) -> Place | None:
 def _paired(x: tuple[Value, ...], y: tuple[Value, ...]) -> list[tuple[str, Value, Value]]:
     """The parts of two structures of one shape, with their descriptions: elements of lists, captured values of procedures."""
     if len(x) > 2:
-        owner = f"the {x[0].name} value" if x[0].derived == "tag" else _told(x)
+        owner = f"the {x[0].name} value" if x[0].derived == "tag" else _described(x)
         pairs = zip(x[0].environment, parts_of(x), parts_of(y), strict=True)
         return [(f"`{variable.name}`, captured by {owner}", p, q) for variable, p, q in pairs]
     found: list[tuple[str, Value, Value]] = []
-    while type(x) is tuple and type(y) is tuple and len(x) == len(y) == 2 and len(found) < MOST_LOOKED_AT:
+    while type(x) is tuple and type(y) is tuple and len(x) == len(y) == 2 and len(found) < MOST_SEARCHED:
         found.append((f"element {len(found)}", x[0], y[0]))
         x, y = look(x[1]), look(y[1])
     if len(found) == 1 and x != () and y != ():
@@ -403,7 +403,7 @@ def _paired(x: tuple[Value, ...], y: tuple[Value, ...]) -> list[tuple[str, Value
     return [*found, (f"what follows element {len(found) - 1}", x, y)]
 
 
-def _told(value: Value) -> str:
+def _described(value: Value) -> str:
     """A description of a value, for a hint: a procedure with its place."""
     if not is_procedure(value):
         return shape(value)
@@ -418,9 +418,9 @@ def _told(value: Value) -> str:
 def _difference(a: Value, b: Value) -> str:
     """A description of the difference of two values that do not conform. (Elements are counted from 0, as in `list-ref`.)"""
     way, x, y = _first_difference(a, b) or ((), look(a), look(b))
-    first, second = _told(x), _told(y)
+    first, second = _described(x), _described(y)
     if first == second:
-        first, second = written(x, LONGEST_TOLD), written(y, LONGEST_TOLD)
+        first, second = written(x, LONGEST_SHOWN), written(y, LONGEST_SHOWN)
     if way:
         return f"they differ in {' of '.join(way)}: {first} and {second}"
     is_shape = first == shape(x) and second == shape(y)

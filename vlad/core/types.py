@@ -367,7 +367,7 @@ class Types:
         old = cell.members.get(member.head)
         if old is None:
             cell.members[member.head] = member
-            self._tell(cell)
+            self._notify(cell)
             return
         old = self.canonical(old)
         member = self.canonical(member)
@@ -380,7 +380,7 @@ class Types:
         cell = found(cell)
         cell.members[member.head] = joined
         if joined is not self.canonical(old):
-            self._tell(cell)
+            self._notify(cell)
 
     def _is_alike(self, old: Type | None, new: Type) -> bool:
         """Whether it equals a member except for constants. Then nothing grows, and a tuple is not taken for a list of its
@@ -403,13 +403,13 @@ class Types:
             a, b = b, a
         b.link = a
         self.epoch += 1
-        self._tell(a)
-        self._tell(b)
+        self._notify(a)
+        self._notify(b)
         a.readers |= b.readers
         for member in list(b.members.values()):
             self._absorb(found(a), self.canonical(member))
 
-    def _tell(self, cell: Cell) -> None:
+    def _notify(self, cell: Cell) -> None:
         self.changed += cell.readers
 
     # Queries.

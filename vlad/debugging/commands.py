@@ -247,10 +247,10 @@ def headline(stop: Stop) -> str:
 
 def where(stop: Stop, at: int = 0) -> str:
     """The frames, innermost first, without those of the library; `>` marks the selected one."""
-    told = [(index, frame) for index, frame in enumerate(stop.frames) if frame.is_users]
-    lines = [f"{'>' if index == at else ' '} {frame}" for index, frame in told[:MOST_FRAMES]]
-    if len(told) > MOST_FRAMES:
-        lines.append(f"  … and {len(told) - MOST_FRAMES} more")
+    shown = [(index, frame) for index, frame in enumerate(stop.frames) if frame.is_users]
+    lines = [f"{'>' if index == at else ' '} {frame}" for index, frame in shown[:MOST_FRAMES]]
+    if len(shown) > MOST_FRAMES:
+        lines.append(f"  … and {len(shown) - MOST_FRAMES} more")
     if stop.before:
         lines += tail_calls_text(stop.before)
     return "\n".join(lines) or "no procedure of the program is active"
@@ -267,8 +267,8 @@ def tail_calls_text(before: tuple[Place, ...]) -> list[str]:
 
 def way_text(before: tuple[Place, ...]) -> str:
     """The same lines; "" if there is no more to show than the evaluated top-level form."""
-    is_told = not all(place.is_of_top_level for place in before)
-    return "\n".join(tail_calls_text(before)) if is_told else ""
+    is_useful = not all(place.is_of_top_level for place in before)
+    return "\n".join(tail_calls_text(before)) if is_useful else ""
 
 
 def folded(lines: list[str]) -> list[str]:

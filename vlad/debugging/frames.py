@@ -102,7 +102,7 @@ class Frame:
         outer: dict[str, Value] = {}
         names = self._names()
         for variable in dict.fromkeys(ordered):
-            if is_told(variable, names):
+            if is_shown(variable, names):
                 value = self.value(variable)
                 if value is not None and variable in within:
                     found[str(variable.name)] = value
@@ -126,7 +126,7 @@ def is_effect(rhs: Any) -> bool:
     return row is not None and row.effect
 
 
-def is_told(variable: Variable, names: frozenset[str]) -> bool:
+def is_shown(variable: Variable, names: frozenset[str]) -> bool:
     if isinstance(variable.name, WrittenName):
         return True
     return any(variable.name.endswith(s) and variable.name.removesuffix(s) in names for s in SUFFIXES)

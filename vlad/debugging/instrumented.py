@@ -124,12 +124,12 @@ class Instrument:
 
 
 class Instrumented(Emitter):
-    """told    the span for whose operations the instrument was last called, on this path through the procedure"""
+    """notified    the span for whose operations the instrument was last called, on this path through the procedure"""
 
     def __init__(self, code: Code, instrument: Instrument) -> None:
         super().__init__(code)
         self.instrument = instrument
-        self.told: Span | None = None
+        self.notified: Span | None = None
         names = self.family.names
         names["enter"], names["at"] = instrument.enter, instrument.at
         names["tail"], names["leave"] = instrument.tail, instrument.leave
@@ -143,13 +143,13 @@ class Instrumented(Emitter):
     # Operations, each on a line of its own.
 
     def binding(self, variable: Variable, rhs: Rhs) -> None:
-        self.tell(variable, rhs)
+        self.notify(variable, rhs)
         if type(rhs) is Field and self.instrument.watches:
             self.part(variable, rhs, rhs.record, _taking(rhs.index + 1))
         else:
             super().binding(variable, rhs)
-        told = isinstance(rhs, Apply | Call) and self.told is not None and self.told is rhs.span
-        if told and variable in self.names:
+        notified = isinstance(rhs, Apply | Call) and self.notified is not None and self.notified is rhs.span
+        if notified and variable in self.names:
             self.line(f"F.value = {self.names[variable]}")
 
     def both_parts(self, one: Binding, other: Binding | Letrec | None) -> Binding | None:
@@ -192,12 +192,12 @@ class Instrumented(Emitter):
     def place(self, variable: Variable | None, rhs: Rhs | Result) -> Place:
         return Place(self.code, variable, getattr(rhs, "span", None))
 
-    def tell(self, variable: Variable | None, rhs: Rhs | Result) -> None:
+    def notify(self, variable: Variable | None, rhs: Rhs | Result) -> None:
         """Call the instrument before an operation of the user's, once for all operations that derivatives make of it."""
         span = getattr(rhs, "span", None)
-        if not self.instrument.steps or not is_step(rhs) or span is self.told:
+        if not self.instrument.steps or not is_step(rhs) or span is self.notified:
             return
-        self.told = span
+        self.notified = span
         saved, self.operations = self.operations, [(None, rhs)]  # it gets the place of the next operation
         self.line(f"at(F, {self.family.name_of(Place(self.code, variable, span), 'A')})")
         self.operations = saved
@@ -205,24 +205,24 @@ class Instrumented(Emitter):
     # Bodies. Calls of the instrument on one arm do not count for the other.
 
     def body(self, body: Body) -> None:
-        before = self.told
+        before = self.notified
         super().body(body)
-        self.told = before
+        self.notified = before
 
     def arm(self, body: Body, name: str) -> None:
-        before = self.told
+        before = self.notified
         super().arm(body, name)
-        self.told = before
+        self.notified = before
 
     def call(self, variable: Variable, call: Call) -> None:
-        self.tell(variable, call)
+        self.notify(variable, call)
         super().call(variable, call)
 
     def result(self, result: Result) -> None:
         if type(result) is not Call:
             super().result(result)
             return
-        self.tell(None, result)
+        self.notify(None, result)
         if self.instrument.follows:
             place = f"{self.family.name_of(self.place(None, result), 'A')}" if is_step(result) else "None"
             self.line(f"tail(F, {place})")

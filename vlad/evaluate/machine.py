@@ -451,15 +451,15 @@ class Machine:
             if watch.reason is None:  # an enclosing evaluation, of another session, must end
                 raise
             self._keep_frames(interrupted)
-            raise self._told(located(watch.reason, interrupted), beginning) from None
+            raise self._reported(located(watch.reason, interrupted), beginning) from None
         except KeyboardInterrupt:
             raise
         except Exception as error:
             self._keep_frames(error)
             if not watch.active and watch.reason is not None and not isinstance(error, LimitExceeded):
                 # the interrupt was lost in the error
-                raise self._told(located(watch.reason, error), beginning) from None
-            found = self._told(explained(self, error, beginning), beginning)
+                raise self._reported(located(watch.reason, error), beginning) from None
+            found = self._reported(explained(self, error, beginning), beginning)
             raise found from found.__cause__  # an exception of a Python function that the program called
 
     def _keep_frames(self, error: BaseException) -> None:
@@ -469,7 +469,7 @@ class Machine:
         if self.failed is not None:
             self._frames = emitted_frames(error.__traceback__)
 
-    def _told(self, found: VladError, beginning: Beginning | None) -> VladError:
+    def _reported(self, found: VladError, beginning: Beginning | None) -> VladError:
         frames, self._frames = self._frames, []
         if self.failed is not None:
             self.failed(found, frames, beginning)

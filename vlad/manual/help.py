@@ -165,7 +165,7 @@ def told(name: str) -> str:
     if entry is not None:
         return "\n".join(lines_of(entry))
     if name in kinds():
-        return "\n".join(_told_kind(kinds()[name]))
+        return "\n".join(_kind_lines(kinds()[name]))
     if is_public(name):
         return "\n".join(public_lines(name))
     known = [*[entry.name for entry in public()], *ALIASES, *kinds(), *python_names_like(name)]
@@ -222,7 +222,7 @@ def lines_of(entry: Entry) -> Iterator[str]:
     yield f"{entry.signature}    {what}"
     yield from _part("", _wrapped(entry.text))
     if entry.kind == "primitive":
-        yield from _part("Derivative", _told_derivative(entry))
+        yield from _part("Derivative", _derivative_lines(entry))
     examples = [line for example in entry.examples for line in example_lines(example)]
     yield from _part("Examples" if examples else "", examples)
     yield from _part(f"Defined in {entry.place}" if entry.place else "", entry.source.splitlines())
@@ -237,7 +237,7 @@ def _wrapped(lines: Iterable[str]) -> Iterator[str]:
             yield from of_one
 
 
-def _told_derivative(entry: Entry) -> Iterator[str]:
+def _derivative_lines(entry: Entry) -> Iterator[str]:
     width = max([len(by) for by, _ in entry.derivative], default=0)
     yield from [f"{by:{width}}  {rule}" for by, rule in entry.derivative]
     if entry.letters:
@@ -246,7 +246,7 @@ def _told_derivative(entry: Entry) -> Iterator[str]:
         yield "zero: the result does not vary with the operands"
 
 
-def _told_kind(kind: Kind) -> Iterator[str]:
+def _kind_lines(kind: Kind) -> Iterator[str]:
     yield f"{kind.code}    kind of error: {kind.group}"
     yield from _part("", [line for line in kind.lines if not line.startswith("```")])
     if any(line.startswith("tell(") for line in kind.lines):

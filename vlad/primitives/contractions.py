@@ -278,7 +278,7 @@ def _malformed(text: str, hint: str) -> VladError:
     )
 
 
-def told(count: int, one: str, several: str = "") -> str:
+def counted(count: int, one: str, several: str = "") -> str:
     """A count with its noun."""
     return f"{count} {one if count == 1 else several or one + 's'}"
 
@@ -295,7 +295,8 @@ def _operands(ts: Value, count: int) -> list[Value]:
     if len(found) != count:
         raise VladError(
             "invalid-argument", "Argument to einsum is invalid",
-            hint=f"the specification has {told(count, 'term')}, one for each tensor; it was given {told(len(found), 'tensor')}",
+            hint=f"the specification has {counted(count, 'term')}, one for each tensor; "
+            f"it was given {counted(len(found), 'tensor')}",
         )  # fmt: skip
     return found
 
@@ -327,9 +328,9 @@ def _without_dots(term: str, rank: int) -> str:
     """The term with a name for each axis; those of `...` are numbered from the last one on."""
     count = rank - len(term.replace("...", ""))
     if count < 0 or (count and "..." not in term):
-        letters = told(len(term.replace("...", "")), "letter")
+        letters = counted(len(term.replace("...", "")), "letter")
         raise _Unlike(
-            f'the term "{term}" has {letters}, one for each axis; its tensor has {told(rank, "axis", "axes")}'
+            f'the term "{term}" has {letters}, one for each axis; its tensor has {counted(rank, "axis", "axes")}'
         )
     return term.replace("...", "".join([chr(_UNNAMED + place) for place in range(count - 1, -1, -1)]))
 

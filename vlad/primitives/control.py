@@ -241,20 +241,20 @@ def _abstract_on_nothing(name: str, act: Callable[[Any], Any]) -> Callable[[Any,
 
 def _abstract_error(w: Any, message: Any) -> Any:
     """Compiled code has the message only if it stands alone: otherwise tier 0 runs a failed call again, and raises the error."""
-    if not w.tells or _told(w, message, True):
+    if not w.tells or _message(w, message, True):
         w.raised()
     return None
 
 
-def _told(w: Any, words: Any, first: bool) -> Any:
+def _message(w: Any, words: Any, first: bool) -> Any:
     type_ = w.types.canonical(words.type)
     if type_.kind == "pair" and (first or not _ends_in_nil(w.types, type_)):
-        told = _told_word(w, w.part(words, 0)) and w.effect("text", text=" ")
-        return told and _told(w, w.part(words, 1), False)
-    return _told_word(w, words)
+        written = _message_part(w, w.part(words, 0)) and w.effect("text", text=" ")
+        return written and _message(w, w.part(words, 1), False)
+    return _message_part(w, words)
 
 
-def _told_word(w: Any, x: Any) -> Any:
+def _message_part(w: Any, x: Any) -> Any:
     return w.recursive(DISPLAYED if x.type.head == "string" else WRITTEN, x)
 
 

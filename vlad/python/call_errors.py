@@ -29,13 +29,13 @@ def blame(
     """Reword an error of a call of the procedure at `place` with these operands; `tuples` are those that are Python tuples."""
     if error.code == "session-closed":
         return
-    _speak_of_tuples(error, taken, operands, tuples)
+    _hint_at_tuples(error, taken, operands, tuples)
     if place is not None and in_library(place):
         place = None
     if _is_of_number(error, taken, operands):
-        told = wrong_number(taken, len(operands), span=place)
-        vars(error).update(vars(told))
-        error.args = told.args
+        replacement = wrong_number(taken, len(operands), span=place)
+        vars(error).update(vars(replacement))
+        error.args = replacement.args
     elif error.span is not None and in_library(error.span):
         if not error.backtrace and in_stdlib(error.span):
             error.backtrace.append(Backtrace("the library", error.span))
@@ -44,7 +44,7 @@ def blame(
             speak_of(taken.name, error)
 
 
-def _speak_of_tuples(
+def _hint_at_tuples(
     error: VladError, taken: Signature, operands: Sequence[Value], tuples: Sequence[Value]
 ) -> None:
     """Add a hint if a tuple was passed for a list: it is a pair, or counts as several arguments."""

@@ -233,15 +233,15 @@ class Procedure:
         """The place of its definition, if any."""
         return None if self.session.closed else place_of(code_of(self.value))
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         """The first line of its documentation."""
         return f"{self.__name__} of a closed session" if self.session.closed else headline(self.value)
 
     def _documented(self) -> str:
-        return self._told() if self.session.closed else doc_of(self.value)
+        return self._summary() if self.session.closed else doc_of(self.value)
 
     def __repr__(self) -> str:
-        return f"<vlad {'compiled ' if self.options else ''}procedure {self._told()}>"
+        return f"<vlad {'compiled ' if self.options else ''}procedure {self._summary()}>"
 
     def __eq__(self, other: object) -> bool:
         """Whether it is the same procedure of the same session, with the same options."""
@@ -294,7 +294,7 @@ def _by_c() -> None:
     _for_classes.append(install)
 
 
-class _Told:
+class _Computed:
     """An attribute that procedures compute on access; `of_class` is that of their class."""
 
     def __init__(self, of_procedure: Callable[[Any], Any], of_class: Any = None) -> None:
@@ -309,14 +309,14 @@ class _Told:
         return self.of_class
 
 
-def _tell(kind: type[Procedure]) -> None:
+def _add_attributes(kind: type[Procedure]) -> None:
     """Make attributes that classes have themselves attributes of its procedures."""
-    kind.__doc__ = _Told(lambda procedure: procedure._documented(), kind.__doc__)  # type: ignore[assignment]
-    kind.__signature__ = _Told(lambda procedure: procedure._signature())  # type: ignore[attr-defined]
+    kind.__doc__ = _Computed(lambda procedure: procedure._documented(), kind.__doc__)  # type: ignore[assignment]
+    kind.__signature__ = _Computed(lambda procedure: procedure._signature())  # type: ignore[attr-defined]
 
 
-_tell(Procedure)
-_for_classes: list[Callable[[type[Procedure]], None]] = [_tell]  # applied to each class
+_add_attributes(Procedure)
+_for_classes: list[Callable[[type[Procedure]], None]] = [_add_attributes]  # applied to each class
 
 
 def with_floats(arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:

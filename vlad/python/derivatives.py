@@ -52,11 +52,11 @@ class Derived(Procedure):
     def __name__(self) -> str:
         return f"{self.noun} of {self.of.__name__}"
 
-    def _told(self) -> str:
-        return f"{self.noun} of {self.of._told()}"
+    def _summary(self) -> str:
+        return f"{self.noun} of {self.of._summary()}"
 
     def _documented(self) -> str:
-        return f"The {self._told()}."
+        return f"The {self._summary()}."
 
     def taken(self) -> Signature:
         return self.of.taken()
@@ -151,13 +151,13 @@ class Along(Derived):
         try:
             return self.run(tuple_of([self.packed(points), self.packed(directions)]))
         except VladError as error:
-            self._tell(error, points)
+            self._clarify(error, points)
             raise
 
     def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
-        self._tell(error, arguments[:1])
+        self._clarify(error, arguments[:1])
 
-    def _tell(self, error: VladError, points: tuple[Any, ...]) -> None:
+    def _clarify(self, error: VladError, points: tuple[Any, ...]) -> None:
         """The library detects tangents that do not conform to the arguments."""
         of_tangents = (
             error.code == "bundle-do-not-conform" and error.span is not None and in_stdlib(error.span)

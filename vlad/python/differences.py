@@ -30,7 +30,7 @@ def wrong_rule(name: str, why: str, hint: str | None = None) -> VladError:
     return VladError("invalid-rule", f"The primitive {name} is not understood: {why}", hint=hint)
 
 
-def told(point: Sequence[Value]) -> str:
+def point_text(point: Sequence[Value]) -> str:
     return f"({' '.join([written(x, 60) for x in point])})"
 
 
@@ -171,7 +171,7 @@ class Check:
         along = "" if self.points.are_reals else " (weighted at random)"
         return VladError(
             "wrong-derivative",
-            f"A derivative rule of {self.name} is wrong: by {x} at {told(point)} "
+            f"A derivative rule of {self.name} is wrong: by {x} at {point_text(point)} "
             f"it gives {found:.6g}, finite differences {expected:.6g}{along}",
         )
 

@@ -144,7 +144,7 @@ def _parts(value: Value) -> tuple[Value, ...]:
     return value if len(value) == 2 else value[1 : len(value[0].environment) + 1]
 
 
-def _seen(value: Value) -> Value:
+def _unforced(value: Value) -> Value:
     """The value itself. A deferred zero stays one: adding it costs nothing."""
     if type(value) is Deferred and value.zero_of is not None:
         return value
@@ -179,7 +179,7 @@ class _Survey:
             self._value(*self._work.pop())
 
     def _value(self, value: Value, whence: Whence) -> None:
-        value = _seen(value)
+        value = _unforced(value)
         if _can_be_shared(value):
             if id(value) in self._met:
                 self.shared.add(id(value))
@@ -392,7 +392,7 @@ class _Writer(Printer):
         return item in self.labelled if isinstance(item, Lambda) else id(item) in self.shared
 
     def _needs_of_value(self, value: Value) -> Iterator[Value | Lambda]:
-        value = _seen(value)
+        value = _unforced(value)
         if id(value) in self.reached.shared:
             yield value
         else:
@@ -407,7 +407,7 @@ class _Writer(Printer):
                 _, root = self.reached.origins[item[0]]
                 if root not in self.reached.names:
                     yield root.machine.core_of(root)
-            for part in map(_seen, _parts(item)):
+            for part in map(_unforced, _parts(item)):
                 if id(part) in self.reached.shared:
                     yield part
                 else:
@@ -489,7 +489,7 @@ class _Writer(Printer):
     # Data.
 
     def value(self, value: Value) -> str:
-        value = _seen(value)
+        value = _unforced(value)
         return self.shared.get(id(value)) or self._whole(value)
 
     def _whole(self, value: Value) -> str:
@@ -501,7 +501,7 @@ class _Writer(Printer):
             if isinstance(item, _Word):
                 words.append(item.text)
                 continue
-            item = _seen(item)
+            item = _unforced(item)
             name = self.shared.get(id(item))
             if name is not None:
                 words.append(name)
@@ -522,10 +522,10 @@ class _Writer(Printer):
     def _list(self, value: Value) -> list[Value | _Word]:
         """Pairs up to one that is named."""
         elements = [value[0]]
-        rest = _seen(value[1])
+        rest = _unforced(value[1])
         while type(rest) is tuple and len(rest) == 2 and id(rest) not in self.shared:
             elements.append(rest[0])
-            rest = _seen(rest[1])
+            rest = _unforced(rest[1])
         if rest == ():
             return [_Word(")"), *reversed(elements), _Word("(list")]
         return [_Word(")"), rest, *reversed(elements), _Word("(cons*")]
@@ -590,7 +590,7 @@ def _tensor_text(tensor: Tensor) -> str:
     kind = kind_name(array.dtype)
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
     entries = [] if array.size > MOST_WRITTEN else [_entry_text(entry) for entry in array.tolist()]
-    if len(entries) < array.size or not _says_all(entries, kind, data):
+    if len(entries) < array.size or not _is_exact(entries, kind, data):
         entries = [f'"{base64.b64encode(data).decode("ascii")}"']
     return f"(tensor {' '.join([kind, shape_text(tensor.shape), *entries])})"
 
@@ -599,7 +599,7 @@ def _entry_text(entry: Any) -> str:
     return ("#t" if entry else "#f") if isinstance(entry, bool) else real_text(float(entry))
 
 
-def _says_all(entries: list[str], kind: str, data: bytes) -> bool:
+def _is_exact(entries: list[str], kind: str, data: bytes) -> bool:
     """Whether these texts read back as these bytes."""
     try:
         return bool(array_of([_entry(text) for text in entries], kind).tobytes() == data)

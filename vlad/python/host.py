@@ -34,7 +34,7 @@ from vlad.python.callables import (
     shown_parameters,
 )
 from vlad.python.convert import Apply as ApplyProcedure
-from vlad.python.differences import Check, Points, told, wrong_rule
+from vlad.python.differences import Check, Points, point_text, wrong_rule
 from vlad.python.rules import Statement
 from vlad.python.stating import HostPrimitive
 
@@ -128,7 +128,7 @@ def _c_rule(primitive: HostPrimitive[..., Any], points: Points) -> str:
         if not math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12):
             raise VladError(
                 "wrong-rule",
-                f"The rule of {primitive.__name__} in C is wrong: at {told(point)} it gives {found}, Python {expected}",
+                f"The rule of {primitive.__name__} in C is wrong: at {point_text(point)} it gives {found}, Python {expected}",
             )
     return c
 

@@ -20,10 +20,10 @@ class Gone:
     """Replaces the parts of a session that has ended: any access raises an error."""
 
     def __init__(self, message: str, hint: str) -> None:
-        self._told = message, hint
+        self._error = message, hint
 
     def refuse(self, *_: Any) -> NoReturn:
-        message, hint = self._told
+        message, hint = self._error
         raise VladError("session-closed", message, hint=hint)
 
     def __enter__(self) -> NoReturn:

@@ -325,9 +325,9 @@ class Analysis(AbstractInterpreter):
         if instance.result is not None and (old is None or instance.result is not self.types.canonical(old)):
             for dependent in instance.dependents:
                 self._mark(dependent)
-        self._told()
+        self._mark_changed()
 
-    def _told(self) -> None:
+    def _mark_changed(self) -> None:
         changed = self.types.changed
         if changed:
             self.types.changed = []

@@ -37,8 +37,8 @@ def _mappable() -> int:
     left = addresses_left()
     found = UNLIMITED if left is None else left // 2
     if _number("/proc/sys/vm/overcommit_memory") == 2:
-        told = _told("/proc/meminfo")
-        left = (told.get("CommitLimit", 0) - told.get("Committed_AS", 0)) * 1024
+        memory = _entries("/proc/meminfo")
+        left = (memory.get("CommitLimit", 0) - memory.get("Committed_AS", 0)) * 1024
         found = min(found, max(left, 0) // SHARE)
     return found
 
@@ -76,7 +76,7 @@ def _number(path: str) -> int | None:
         return None
 
 
-def _told(path: str) -> dict[str, int]:
+def _entries(path: str) -> dict[str, int]:
     """The lines `NAME: NUMBER kB` of a file."""
     try:
         with open(path, encoding="utf-8") as file:
