@@ -56,7 +56,7 @@ def nanoseconds(call: Callable[[], Any]) -> float:
 
 
 def rows() -> Iterator[tuple[str, float, str]]:
-    """What is measured, the nanoseconds, and what they are aimed at."""
+    """Label, nanoseconds, and target."""
     import numpy
 
     import vlad

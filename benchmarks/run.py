@@ -147,7 +147,7 @@ def peak_megabytes() -> float:
 
 
 def c_loop(parameter: str, call: str) -> Any:
-    """A procedure of C that does a call so many times."""
+    """A C procedure that repeats a call."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = os.path.join(folder, "loop.c"), os.path.join(folder, "loop.so")
         Path(source).write_text(
@@ -175,7 +175,7 @@ def in_c(made: Any, values: tuple[Any, ...]) -> Callable[[int], object]:
 
 
 def best_of(calls: Callable[[int], object]) -> float:
-    """Seconds of a call, at best, of so many in a batch that it takes a while."""
+    """The minimal seconds of a call, over batches of many."""
     count, best = 1, math.inf
     for _ in range(40):
         begun = time.perf_counter()
@@ -259,7 +259,7 @@ class Run:
 
 
 def main(words: list[str]) -> None:
-    os.environ["VLAD_CACHE"] = "off"  # the first call is to be a cold one
+    os.environ["VLAD_CACHE"] = "off"  # the first call must be cold
     if words[:1] == ["--row"]:
         print(json.dumps(measured(next(row for row in WORKLOADS if row[0] == words[1]))))
         return

@@ -178,7 +178,7 @@ def measured(workload: str, asked: dict[str, System], found: dict[str, dict[str,
 
 
 def line(workload: str, found: dict[str, dict[str, Any]]) -> str:
-    """The ratios are to the fastest of those by hand, and to the fastest that derives by itself."""
+    """The ratios are to the fastest handwritten code, and to the fastest system with automatic differentiation."""
     times = {
         name: reply["seconds"] for name, reply in found.items() if name not in OWN and "seconds" in reply
     }
@@ -208,7 +208,7 @@ def main(words: list[str]) -> None:
             python, words = path, rest
         case _:
             python = None
-    os.environ["VLAD_CACHE"] = "off"  # the first call is to be a cold one
+    os.environ["VLAD_CACHE"] = "off"  # the first call must be cold
     chosen = [name for name in WORKLOADS if not words or any(word in name for word in words)]
     found: dict[str, dict[str, dict[str, Any]]] = {workload: {} for workload in chosen}
     with tempfile.TemporaryDirectory() as folder:

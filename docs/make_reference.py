@@ -23,7 +23,7 @@ def keywords() -> Iterator[str]:
 
 
 def errors() -> Iterator[str]:
-    """The page of the kinds of error: the text in vlad/manual, as it is."""
+    """The page of the kinds of error: the text in vlad/manual, unchanged."""
     yield from (Path(FOLDER) / "errors.md").read_text(encoding="utf-8").splitlines()
 
 
@@ -58,7 +58,7 @@ def library() -> Iterator[str]:
 
 
 def benchmarks() -> Iterator[str]:
-    """The page of the benchmarks: how they are to be read, and their tables."""
+    """The page of the benchmarks: an explanation, and their tables."""
     yield from ("# How fast it is", "")
     yield "Programs with derivatives inside derivatives, against C that was written by hand and against other systems. A compiled"
     yield "call is mostly within twice of the C, derivatives of any order included, for tags, closures and pairs are gone before"

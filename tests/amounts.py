@@ -11,5 +11,5 @@ THOROUGH = os.environ.get("VLAD_THOROUGH") == "1"
 
 
 def drawn(count: int) -> int:
-    """How many of so many examples, points or programs."""
+    """The number of examples, points or programs to draw out of `count`."""
     return count if THOROUGH else -(-count // 6)

@@ -64,14 +64,14 @@ UNORDERED = {f"{name}u": sign for name, sign in COMPARE.items()}
 BINARY = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "div": "/", "rem": "%"}
 DIRECTED = {"rz": "FE_TOWARDZERO", "rm": "FE_DOWNWARD", "rp": "FE_UPWARD"}
 ROUNDED = {"rni": "rint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
-RANGES = {  # of what a real is cut to: below, above, and what a NaN is
+RANGES = {  # of truncation from a real: below, above, and the value for nan
     "s32": "-0x1p31, 0x1p31, INT32_MIN, INT32_MAX, 0", "u32": "0, 0x1p32, 0, UINT32_MAX, 0",
     "s64": "-0x1p63, 0x1p63, INT64_MIN, INT64_MAX, INT64_MIN",
 }  # fmt: skip
 
 
 def translated(ptx: str) -> str:
-    """The C text. Raises ValueError for what is not known."""
+    """The C text. Raises ValueError for unknown constructs."""
     text = re.sub(r"//[^\n]*", "", ptx)
     text = re.sub(r'\.pragma "[^"]*";', "", text)
     constants = re.findall(r"\.global \.align \d+ \.b8 (\S+?)\[(\d+)\] = (\{[^}]*\});", text)
@@ -255,7 +255,7 @@ class Body:
         return f"{name} = {'ptx_u' if kind == 'f64' else 'ptx_v'}({value});"
 
     def places(self, operand: str, space: str, kind: str, count: int = 1) -> list[str]:
-        """What an address `[a+8]` names: so many numbers of a kind, one after the other."""
+        """The target of an address `[a+8]`: `count` numbers of a kind, one after the other."""
         base, _, offset = operand.strip()[1:-1].partition("+")
         base, size = base.strip(), int(kind[1:]) // 8
         if space == "param":

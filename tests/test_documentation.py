@@ -55,7 +55,7 @@ class Block:
     line: int
     language: str
     text: str
-    follower: str | None  # the text of a `text` block right behind it
+    follower: str | None  # the text of a `text` block directly after it
 
 
 def blocks(page: Path) -> list[Block]:
@@ -71,7 +71,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def same(printed: str, expected: str) -> bool:
-    """Equal texts but for the last digits of numbers."""
+    """Equal texts except for the last digits of numbers."""
     ours, theirs = NUMBER.split(printed.strip()), NUMBER.split(expected.strip())
     if len(ours) != len(theirs) or ours[::2] != theirs[::2]:
         return False
@@ -90,7 +90,7 @@ def check(block: Block, printed: str, expected: str) -> None:
 
 
 class Page:
-    """What the blocks of one page share."""
+    """State shared by the blocks of one page."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -188,7 +188,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_tests_that_a_page_names_are_there() -> None:
-    """SECURITY.md names a test, behind the link to its file, for what it claims."""
+    """SECURITY.md names a test, after the link to its file, for each claim."""
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     named = re.findall(r"\]\((tests/\S+?)\)((?:, `test_\w+`(?: and `test_\w+`)?)?)", text)
     tests = [(file, name) for file, names in named for name in re.findall(r"test_\w+", names)]

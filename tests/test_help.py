@@ -1,4 +1,4 @@
-"""What is documented beside the code: every name has a text and examples, which are run; the pages made of it are up to date."""
+"""Documentation beside the code: every name has a text and examples, which are run; the generated pages are up to date."""
 
 from __future__ import annotations
 

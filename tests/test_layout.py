@@ -139,7 +139,7 @@ def programs() -> list[str]:
 
 
 def faults(module: str, names: Iterator[tuple[int, str]]) -> list[str]:
-    """What a file imports against the order."""
+    """Imports of a file against the order."""
     above = ORDER[: ORDER.index(module)]
     return [
         f"{module}, line {line}: {name}"

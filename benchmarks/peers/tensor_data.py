@@ -120,7 +120,7 @@ def serve(make, answer=lambda value: value):
     makes = make if isinstance(make, dict) else {"": make}
     calls, arrays = {}, {}
     replies = sys.stdout
-    sys.stdout = sys.stderr  # what a system prints is no reply
+    sys.stdout = sys.stderr  # output of a system is no reply
     for line in sys.stdin:
         system, _, name = line.strip("\n").rpartition("\t")
         reply = {}
@@ -154,7 +154,7 @@ def _first(make, answer, name, arrays, reply):
 
 
 def least(call):
-    """Seconds of a call, at best, of batches for a while."""
+    """The minimal seconds of a call, over batches for a while."""
     count, best, end = 1, math.inf, time.perf_counter() + TURN_SECONDS
     while time.perf_counter() < end:
         begun = time.perf_counter()

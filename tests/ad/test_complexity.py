@@ -1,4 +1,4 @@
-"""The cost of a gradient, counted: a constant times its function's, whatever the size; and what it leaves behind, nothing.
+"""The cost of a gradient, counted: a constant factor more than its function's, for any size; and it retains no memory.
 
 docs/complexity.md has the whole table.
 """

@@ -80,7 +80,7 @@ CALLS = [(0.0, 0.5), (1.0, 2.0), (3.0, 0.75)]
 
 
 class Draw:
-    """One program's choices. It has few kinds of elements: compiling takes long where many meet."""
+    """The choices of one program. It has few kinds of elements: compiling many together takes long."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -133,7 +133,7 @@ class Draw:
         )
 
     def several(self) -> str:
-        """An element that is of one kind now and of another then."""
+        """An element that may be of one kind or another."""
         test = self.of("(> n 1)", "(= n 2)", "(even? n)", "(> x 1)", "(< x n)")
         return f"(if {test} {self.entry()} {self.entry()})" if self.chance(0.6) else self.entry()
 
@@ -217,7 +217,7 @@ class Draw:
         )
 
     def operated(self) -> str:
-        """What comes of s and f, which are given."""
+        """Results of operations on s and f, which are given."""
         optimizer = self.of("(sgd 0.1)", "(momentum 0.1 0.9)", "(adam 0.1)", "(adamw 0.1 0.5)")
         g = self.other_procedure()
         return self.of(
@@ -269,7 +269,7 @@ class Draw:
 
 
 def loop_program(seed: int) -> str:
-    """A loop whose variables become zero, infinite or no number, and its derivatives."""
+    """A loop whose variables become zero, infinite or nan, and its derivatives."""
     draw = Draw(seed)
 
     def term(depth: int) -> str:
@@ -498,7 +498,7 @@ def main() -> None:
         return
     os.environ.setdefault("VLAD_CACHE", "off")
     compiler = toolchain.boxed_compiler()
-    if compiler:  # the quickest, for what runs once
+    if compiler:  # the fastest, for code that runs once
         os.environ.setdefault("VLAD_CC", compiler)
     began = time.monotonic()
     for first in range(given.first, given.first + given.count, 100):

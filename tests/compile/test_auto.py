@@ -49,7 +49,7 @@ UNSTEADY = "(define (unsteady i) (+ (/ i 1000) (sum (ones (list (+ 1 (modulo i 3
 
 
 class Outside:
-    """What a session writes to. Where it writes a bar, it goes on when the compiler is done."""
+    """A session's output. At a bar, it waits until the compiler is done."""
 
     def __init__(self, **columns: Any) -> None:
         self.written: list[str] = []
@@ -144,8 +144,9 @@ def test_what_is_handed_through_stays_the_same() -> None:
 
 
 def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
-    """Python keeps one exception for a thread: the later one would take the place of the limit's, which comes again only a
-    while later."""
+    """Python keeps one pending exception per thread: a later one would replace the limit's, which is raised again only
+    after a while.
+    """
     session = vlad.Session(tier="auto")
     told, done = threading.Event(), threading.Event()
 

@@ -1,6 +1,7 @@
 """Kernels for a GPU, without one: their CUDA text is compiled as C and run thread by thread (pretended_cupy.py), and computes
-what a plain interpreter of kernels does. Where NVIDIA's compiler is found (`pip install nvidia-cuda-nvrtc-cu12`; it needs no
-GPU), it takes all of these texts, and what it makes of them is run in the same way (emulated_ptx.py)."""
+the results of a plain interpreter of kernels. If NVIDIA's compiler is found (`pip install nvidia-cuda-nvrtc-cu12`; it needs no
+GPU), it compiles all of these texts, and its output is run in the same way (emulated_ptx.py).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ Case = tuple[Kernel, list[Any]]
 
 
 def program(cases: Sequence[Case], pick: Callable[[Sequence[Any]], Any]) -> tuple[Program, list[Any]]:
-    """All kernels, one after the other, and what it is given; some reals come of another kernel, so that they are on the GPU."""
+    """All kernels, one after the other, and their operands; some reals come from another kernel, so that they are on the GPU."""
     parameters: list[Slot] = []
     statements: list[Any] = []
     given: list[Any] = []
@@ -233,7 +234,7 @@ ROWS = [
     row for row in TABLE.values()
     if row.c and row.type.split()[0] in ("number", "real", "any") and not is_for_hosts(row.c)
 ]  # fmt: skip
-# Long doubles are doubles on a GPU: polygamma and what is made of it keep fewer digits there.
+# Long doubles are doubles on a GPU: polygamma and functions based on it have fewer digits there.
 TOLERANCE = dict.fromkeys(["polygamma", "digamma", "gamma-slope", "gamma-curve", "gamma-third"], 1e-12)
 
 

@@ -183,7 +183,7 @@ def on_a_gpu() -> None:
 
 
 def unit(text: str, operands: tuple[Any, ...], xp: Any) -> Unit:
-    """What a program becomes on the device."""
+    """The compiled form of a program for the device."""
     session = vlad.Session(device="cuda", tier="evaluate")
     f = session.eval(text).value
     given = [from_python(xp.asarray(x) if isinstance(x, np.ndarray) else x) for x in operands]

@@ -22,7 +22,7 @@ def cupy() -> Iterator[Any]:
 
 
 def run(cupy: Any, body: str, out: Any, *operands: Any, threads: int = 32) -> np.ndarray:
-    """What a kernel leaves in `out`; operands are a, b, …"""
+    """The contents of `out` after a kernel; operands are a, b, …"""
     arrays = [np.asarray(x) for x in operands]
     parameters = [
         f"const {C_KINDS[x.dtype]} *__restrict__ {name}" for name, x in zip("abc", arrays, strict=False)
@@ -66,7 +66,7 @@ def test_reals(cupy: Any, text: str, expected: Any) -> None:
 
 
 def directed(x: float, y: float, upward: bool) -> float:
-    """A sum rounded to one side: the nearest, or the one beside it."""
+    """A sum rounded in a direction: the nearest number, or its neighbour."""
     nearest = x + y
     exact = Fraction(x) + Fraction(y)
     if upward:

@@ -115,7 +115,7 @@ CALLS: list[tuple[str, tuple[Any, ...], tuple[Any, ...], tuple[int, ...]]] = [
 def test_calls_with_one_number_and_with_another(
     text: str, first: tuple[Any, ...], second: tuple[Any, ...], places: tuple[int, ...]
 ) -> None:
-    """Each takes code of its own, and only for what has to be known."""
+    """Each needs code of its own, and only for numbers that must be known."""
     session, f, evaluated = compiled(text)
     for arguments in (first, second, first, second):
         found, expected = f(*arguments), evaluated(*arguments)
@@ -173,7 +173,7 @@ def test_a_wrong_call_spoils_none_after_it(
 
 
 def test_numbers_in_operands_of_another_form() -> None:
-    """What is a length beside a number is none beside an array."""
+    """A length next to a number may not be one next to an array."""
     session, f, evaluated = compiled("(define (f x y) (if (tensor? x) (sum (* x y)) (sum (* y (ones x)))))")
     ones = np.ones(5)
     for x, y in (
@@ -263,7 +263,7 @@ def test_which_numbers_they_are_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_compiled_on_demand() -> None:
-    """A library of its own is compiled for the numbers that it is called with; nothing falls back."""
+    """A separate library is compiled for the given numbers; nothing falls back."""
     session = vlad.Session(tier="auto")
     f = session.eval("(lambda (x n) (sum (* x (arange n))))")
     fast = vlad.compile(f, 2.0, 4)

@@ -134,8 +134,8 @@ def test_every_real_row_has_a_rule() -> None:
     assert [row.name for row in ROWS if not row.c] == []
 
 
-# What is far from the origin by both operands together is not drawn often.
-FAR = [x for x in SPECIAL if x != 5e-324]  # of which a quotient has few digits
+# Points far from the origin in both operands are not drawn often.
+FAR = [x for x in SPECIAL if x != 5e-324]  # a quotient of which has few digits
 PLANE = ("atan", "hypot", "direction", "inversion", "inversion-slope", "inversion-cross", "inversion-curve")
 
 

@@ -49,7 +49,7 @@ CASES: dict[str, int] = {
 
 
 def alike(text: str, *operands: Any) -> None:
-    """On both tiers, and what was given is as it was."""
+    """On both tiers, and the operands are unchanged."""
     given = [operand.copy() for operand in operands]
     found, expected = [
         vlad.Session(tier=tier, optimize=optimize).eval(text)(*operands)
@@ -96,7 +96,7 @@ def test_random_programs(seed: int) -> None:
 
 
 def test_short_loops_have_arrays_of_their_own() -> None:
-    """They are written out, and the C compiler takes together what does not lie over anything."""
+    """They are unrolled, and the C compiler vectorises stores that do not alias."""
     text = "(lambda (a) (matmul (relu (matmul a a)) a))"
     assert over(text, M[:9, :9]) == 1
     assert over(text, M[:8, :8]) == 0

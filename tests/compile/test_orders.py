@@ -1,4 +1,4 @@
-"""Orders along an axis, and sums of all entries so far: compiled they are NumPy's to the last bit, of every kind and shape."""
+"""Sorting along an axis, and cumulative sums: compiled they equal NumPy's exactly, for every kind and shape."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ _FOR = re.compile(r"for \(long (\w+) = (\d+); \1 < (\d+);")
 
 
 def alike(text: str, *operands: Any, tier: str = "compile") -> None:
-    """On both tiers, and what was given is as it was."""
+    """On both tiers, and the operands are unchanged."""
     given = [operand.copy() for operand in operands]
     found, expected = [vlad.Session(tier=one).eval(text)(*operands) for one in (tier, "evaluate")]
     compare(found, expected)
@@ -81,7 +81,7 @@ def over(body: str) -> str:
 
 INNER = "(let inner ((j 0) (s 0)) (if (= j {}) (sin s) (inner (+ j 1) (+ s (square (tensor-ref x i j))))))"
 
-# What is added in each turn; all have gradients that take as long as they do.
+# The term added in each iteration; all have gradients that take as long as they do.
 TURNS = {
     "an entry": "(square (tensor-ref x i))",
     "two entries": "(* (tensor-ref x i) (tensor-ref x (+ i 1)))",

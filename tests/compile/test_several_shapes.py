@@ -1,4 +1,4 @@
-"""Tensors of one of several shapes, such as batches of which the last is shorter: one program, compiled for all of them."""
+"""Tensors of one of several shapes, such as batches with a shorter last one: one program, compiled for all of them."""
 
 from __future__ import annotations
 

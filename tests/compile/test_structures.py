@@ -1,4 +1,4 @@
-"""Lists, tuples and what is in them, where a loop puts them together: compiled, and as on tier 0."""
+"""Lists, tuples and their contents, constructed by a loop: compiled, and as on tier 0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("layers", [2, 3, 5])
 @pytest.mark.parametrize("kind", ["procedures", "parameters"])
 def test_networks_of_several_layers_are_trained_compiled(kind: str, layers: int) -> None:
-    """The optimizer's state begins as (), and is a tuple from the first step on: no list of all that is in it."""
+    """The optimizer's state begins as (), and is a tuple from the first step on: it is no list of its contents."""
     widths = [1, *range(3, 3 + layers)]
     parts = [
         f"(dense-parameters (random-key {n}) {width} {next_width})"

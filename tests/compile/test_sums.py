@@ -87,7 +87,7 @@ def test_a_member_that_nobody_makes_is_taken_apart_by_nobody() -> None:
 
 
 def test_a_member_that_no_box_is_of() -> None:
-    """A long tape is a union of which the branch at its end makes one member only; the other is taken apart all the same."""
+    """A long tape is a union, and the branch at its end makes one member only; the other is unboxed all the same."""
     for steps in (3, 30):
         backs = []
         for tier in ("compile", "evaluate"):

@@ -115,7 +115,7 @@ def test_minibatches(n: int) -> None:
 
 
 def test_rows_of_large_tensors_are_read_in_loops() -> None:
-    """What is only read costs nothing on the way back; a sensitivity that is nearly all zeros is for tier 0."""
+    """Reading costs nothing in the reverse phase; a sensitivity that is nearly all zeros is left to tier 0."""
     x, w = np.random.default_rng(0).normal(size=(400, 3)), np.ones(3)
     loop = "(let loop ((i 0) (a 0)) (if (= i 400) a (loop (+ i 1) (+ a (sin (dot w (tensor-ref x i)))))))"
     agree(f"(lambda (x w) ((gradient (lambda (w) {loop})) w))", x, w)
@@ -236,7 +236,7 @@ def test_a_library_keeps_what_it_has_defined(tmp_path: Path) -> None:
             assert result[0] == pytest.approx(session[name](0.7), rel=1e-12), name
 
 
-# What is cut and put together.
+# Slicing and concatenation.
 
 
 class Parts:

@@ -1,4 +1,4 @@
-"""Compilers that are missing, hang, crash or lie: each costs one line, and nothing stays behind."""
+"""Compilers that are missing, hang, crash or lie: each gives a one-line message, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNIT = """union vlad_word { double d; long i; void *p; };
 int vlad_call(union vlad_word const *in, union vlad_word *out) { out[0].d = 2 * in[0].d; return 0; }
 """
 
-# What a compiler does that is no good; $out is the file it should write, $source its input.
+# Faults of a compiler; $out is its output file, $source its input.
 FAULTS = {
     "exits with 1": "exit 1",
     "exits with 127": "exit 127",

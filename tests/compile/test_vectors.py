@@ -175,7 +175,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5, -0.5, 1e-310, -1e-310, 5e-
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_numbers_at_the_ends(text: str, kind: str) -> None:
-    """Zeros, infinities, what is no number, and what loses digits for being small, each with each."""
+    """Zeros, infinities, nan, and subnormal numbers, in all pairs."""
     with np.errstate(all="ignore"):
         pairs = np.array([*itertools.product(SPECIAL, SPECIAL)] * 2).astype(kind)
     x, y = np.ascontiguousarray(pairs.T)

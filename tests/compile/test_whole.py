@@ -409,7 +409,7 @@ unused : x -> not used""",
     # where shapes do not fit, indices do not matter
     "(scatter-add #[1 2] #[0 1] #[1])": "1:1 : never answers: Shapes given to scatter-add do not fit: (2) and (1), at 1:1\n"
     "1:1: Shapes given to scatter-add do not fit: (2) and (1)",
-    # behind a condition, and in a loop that may have no turn
+    # behind a condition, and in a loop that may have no iteration
     STEPS
     + "(optimize (sgd 0.1) loss (ones 3) 10)": "3:1 : tensor (3)\n2:31: Shapes given to matmul do not fit: (20 4) and (3)\n"
     "  hint: whether the program comes there depends on values",
@@ -522,7 +522,7 @@ FILES = """(define table (load-tensor "table.npy"))
 
 
 def test_check_looks_at_files(tmp_path: Path) -> None:
-    """Of those that are there the shapes are known, beside the program, too; none is written."""
+    """The shapes in existing files are known, including files beside the program; none is written."""
     folder = tmp_path / "beside"
     folder.mkdir()
     (folder / "it.vlad").write_text(FILES, encoding="utf-8")
@@ -609,7 +609,7 @@ def test_names_of_modules_are_checked(tmp_path: Path) -> None:
     ]
     done = command("check", "part.vlad", cwd=tmp_path)
     assert done.returncode == 1 and "part.vlad:3:21: Error: Unbound variable: unknown" in done.stderr
-    done = command("check", "more.vlad", cwd=tmp_path)  # what it needs is in the file that includes it
+    done = command("check", "more.vlad", cwd=tmp_path)  # its definitions are in the file that includes it
     assert done.returncode == 1 and "more.vlad:1:35: Error: Unbound variable: own" in done.stderr
 
 

@@ -129,7 +129,7 @@ class Reference:
 
 
 def arranged(operands: list[Value], count: int) -> list[Value]:
-    """The tuple rule: operands as so many parameters."""
+    """The tuple rule: operands for `count` parameters."""
     packed = operands[-1]
     for operand in reversed(operands[:-1]):
         packed = (operand, packed)

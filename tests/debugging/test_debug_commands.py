@@ -19,7 +19,7 @@ PROGRAM = """(define (f x)
 
 
 class Person:
-    """Types lines, and sees what is printed."""
+    """Types lines, and records the output."""
 
     def __init__(self, *lines: str) -> None:
         self.lines = list(lines)

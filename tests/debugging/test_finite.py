@@ -240,7 +240,7 @@ def test_there_are_enough_cases() -> None:
 
 @pytest.mark.parametrize("tier", ["evaluate", "auto"])
 def test_answers_stay_the_same(tier: str) -> None:
-    """With the finder, the program prints what it prints without."""
+    """With the finder, the program's output is unchanged."""
     for _, marked, *_ in CASES:
         text = marked.replace("«", "").replace("»", "")
         printed: list[list[str]] = []

@@ -46,7 +46,7 @@ def refused(work: Callable[[], Any]) -> str:
     return "nothing"
 
 
-# What a thread does in a session, by the number of the turn. Names that are defined are the thread's own.
+# Work of a thread in a session, by iteration. Defined names are the thread's own.
 MIXED: list[Callable[[vlad.Session, int, str], Any]] = [
     lambda s, i, own: s.eval(f"(+ {i} (square-of {i % 7}))"),
     lambda s, i, own: s["square-of"](i * 0.5),
@@ -81,7 +81,7 @@ def work(session: vlad.Session, count: int, own: str) -> list[Any]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal but for the last digits, which a tier may round otherwise."""
+    """Equal except for the last digits, which tiers may round differently."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float) and isinstance(b, float):
@@ -149,7 +149,7 @@ def resident() -> float:
 
 
 def mapped() -> tuple[int, int]:
-    """How many areas of memory this process has, and what they are in all, in megabytes."""
+    """The number of memory mappings of this process, and their total in megabytes."""
     with open("/proc/self/maps", encoding="utf-8") as file:
         areas = [line.split()[0].split("-") for line in file]
     return len(areas), sum(int(end, 16) - int(start, 16) for start, end in areas) // 1_000_000

@@ -304,7 +304,7 @@ def test_calls_within_calls_and_beside_each_other(session: vlad.Session) -> None
 def test_a_redefinition_while_an_answer_is_put_together(
     session: vlad.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The list of what may be called goes, and with it what has just been called."""
+    """The list of callable variants is released, and with it the one that was just called."""
     session.eval("(define (k x) (* 2 x)) (define (h x y) (* (k x) (k (car y)) (k (cdr y))))")
     gradient = vlad.grad(
         session["h"], 1
@@ -355,7 +355,7 @@ DOUBLING = "(define (f0 x) (sin (+ x 1)))" + "".join(
 
 
 def test_straight_code_that_takes_long_is_no_call_in_c() -> None:
-    """Each procedure takes twice as long as the one before, without a loop. Limits hold, and others have Python's lock."""
+    """Each procedure takes twice as long as the one before, without a loop. Limits hold, and other threads get Python's lock."""
     session = vlad.Session(tier="compile")
     session.eval(DOUBLING)
     short, long = session["f4"], session["f30"]

@@ -49,7 +49,7 @@ class Frozen:
 
 
 class Thing:
-    """What the language has no counterpart for."""
+    """An object without counterpart in the language."""
 
 
 @st.composite

@@ -34,7 +34,7 @@ linux = pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="only L
 
 @pytest.fixture
 def no_collector() -> Iterator[None]:
-    """What is free is free without Python's collector of cycles."""
+    """Memory is freed without Python's cycle collector."""
     gc.collect()
     gc.disable()
     yield
@@ -125,7 +125,7 @@ def test_what_a_session_held_is_free(tier: str) -> None:
 
 
 def mapped() -> tuple[int, int]:
-    """How many areas of memory this process has, and what they are in all, in megabytes."""
+    """The number of memory mappings of this process, and their total in megabytes."""
     with open("/proc/self/maps", encoding="utf-8") as file:
         areas = [line.split()[0].split("-") for line in file]
     return len(areas), sum(int(end, 16) - int(start, 16) for start, end in areas) // 1_000_000
@@ -326,7 +326,7 @@ def test_a_session_that_another_thread_evaluates_in_is_lost_to_a_fork(tier: str)
 
 
 def test_the_compiler_of_the_parent_is_left_alone() -> None:
-    """What is compiled beside an evaluation goes on, and what the child starts is its own."""
+    """A compilation in the background continues, and the child starts its own."""
     text = """
         begun = threading.Event()
         def begin():

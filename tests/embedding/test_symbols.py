@@ -56,7 +56,7 @@ def test_what_holds_a_symbol_holds_the_one_of_its_name(tier: str) -> None:
     assert session.eval("(read (same))") == 1.0
     session["turned"] = turned
     assert session.eval("(turned (car kept))") is True
-    with vlad.Session(tier=tier) as other:  # what is compiled is in the cache
+    with vlad.Session(tier=tier) as other:  # compiled code is in the cache
         other.eval(f"(define (is x) (if (eq? x '{LONG}) 1 2))")
         assert other.eval(f"(is '{LONG})") == 1.0
 

@@ -1,5 +1,6 @@
-"""What a closure captures is decided by the program's text: however its variables are bound, closures of the same lambda over the
-same values have the same environment, the same derivatives, zeros and sums, and are saved alike."""
+"""The program's text determines what a closure captures: however its variables are bound, closures of the same lambda over the
+same values have the same environment, the same derivatives, zeros and sums, and the same saved text.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ PRELUDE = """
 
 @st.composite
 def expressions(draw: st.DrawFn, depth: int = 3, names: tuple[str, ...] = (*NAMES, "x")) -> str:
-    """The text of an expression over numbers that have these names, with all that an optimiser likes."""
+    """The text of an expression over numbers with these names, with opportunities for an optimiser."""
     if depth == 0:
         return draw(st.sampled_from([*names, "2", "0.5"]))
     e = expressions(depth - 1, names)
@@ -67,7 +68,7 @@ def made(binder: str, body: str, values: list[str]) -> str:
 
 
 def captured(body: str, values: list[str]) -> list[float]:
-    """What the text of a lambda captures, in the order in which it names it."""
+    """The variables that a lambda's text captures, in order of occurrence."""
     words = body.replace("(", " ").replace(")", " ").split()
     return [float(values[NAMES.index(word)]) for word in dict.fromkeys(words) if word in NAMES]
 

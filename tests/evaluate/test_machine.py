@@ -1,4 +1,4 @@
-"""What the evaluator promises: proper tail calls, depth bounded by memory, limits, interrupts, the same output every time."""
+"""Guarantees of the evaluator: proper tail calls, depth bounded by memory, limits, interrupts, the same output every time."""
 
 from __future__ import annotations
 

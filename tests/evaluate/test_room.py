@@ -13,7 +13,7 @@ from vlad.control.frame_stack import with_room
 
 
 def down(depth: int, turns: int) -> int:
-    """Calls at every depth, some of which go to and fro over the end of a piece."""
+    """Calls at every depth, some of which cross the end of a chunk repeatedly."""
     for _ in range(turns):
         wide(depth)
     return down(depth - 1, turns) + 1 if depth else 0

@@ -143,7 +143,7 @@ def strict(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> I
 
 
 def named(device: str) -> str:
-    """What a program calls it."""
+    """The name of a device in programs."""
     return "cuda" if device == CUPY else device
 
 
@@ -183,7 +183,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def same(device: str, found: Any, expected: Any) -> None:
-    """Equal to rounding, of one kind, and every array on the device."""
+    """Equal up to rounding, of one kind, and every array on the device."""
     ours, theirs = list(leaves(found)), list(leaves(expected))
     assert len(ours) == len(theirs)
     is_single = any(isinstance(one, np.ndarray) and one.dtype == np.float32 for one in theirs)
@@ -204,7 +204,7 @@ def there(device: str, x: Any) -> Any:
 
 
 def check(device: str, text: str, *operands: Any) -> None:
-    """A function of the last operand, given those before. What is an error is one everywhere, and the same."""
+    """A function of the last operand, given those before. Errors must be the same everywhere."""
     answers = [list(asked(name, text, operands)) for name in ("cpu", device)]
     same(device, answers[1], answers[0])
 
@@ -226,7 +226,10 @@ def asked(device: str, text: str, operands: Sequence[Any]) -> Iterator[Any]:
         yield session["slopes"](f, x)
 
 
-REFUSED = {"invalid-argument", "bundle-do-not-conform"}  # a boolean in arithmetic; tangents of what has none
+REFUSED = {
+    "invalid-argument",
+    "bundle-do-not-conform",
+}  # a boolean in arithmetic; tangents of values without tangents
 
 
 def has_slopes(value: Any) -> bool:
@@ -293,7 +296,7 @@ def test_the_same_random_numbers_everywhere(shape: str, device: str) -> None:
 
 
 def of_kind(x: Any, kind: str) -> Any:
-    """About the same numbers as a kind; one that is not a tensor stays what it is."""
+    """About the same numbers as a kind; values other than tensors are unchanged."""
     if not isinstance(x, np.ndarray) or kind == "float64":
         return x
     return x > np.median(x) if kind == "bool" else (np.rint(x) if "int" in kind else x).astype(kind)
@@ -303,7 +306,7 @@ OTHERS = ["float32", "int64", "int32", "bool"]
 ONE = [*UNARY, *MORE, *[f"(lambda (x) {text.replace(' A', ' 0')})" for text in AXIS]]
 
 
-@pytest.mark.parametrize("device", [PRETENDED, gpu])  # what pretends to be CuPy mixes kinds as NumPy does
+@pytest.mark.parametrize("device", [PRETENDED, gpu])  # the mock of CuPy mixes kinds as NumPy does
 @pytest.mark.parametrize("text", ONE)
 def test_one_operand_of_every_kind(text: str, device: str) -> None:
     low, high = UNARY.get(text, (0.5, 2.0))

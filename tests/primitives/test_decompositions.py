@@ -1,4 +1,4 @@
-"""Matrices that are taken apart: the parts are what they are to be, and functions of them have the slopes of closed forms."""
+"""Matrix decompositions: the parts are correct, and functions of them have the slopes of closed forms."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_traces_of_powers(tier: str, order: int) -> None:
     f = vlad.Session(tier=tier).eval(
         f"(lambda (a d e) (let ((h (lambda (a) (sum (expt (eigvalsh a) 5))))) {POWERS[order]}))"
     )
-    # each size is compiled for itself, which takes seconds for the highest order
+    # each size is compiled separately, which takes seconds for the highest order
     for n in (3,) if (tier, order) == ("compile", 3) else (1, 2, 3, 5):
         for seed in range(4):
             r = np.random.default_rng(seed)
@@ -247,7 +247,7 @@ def test_at_the_edge(text: str, tier: str) -> None:
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_values_that_are_equal_to_rounding(tier: str) -> None:
-    """What an orthogonal matrix has turned: the space of the other vectors turns as it should, both ways."""
+    """After an orthogonal rotation, the space of the other vectors rotates correctly, in both directions."""
     session = vlad.Session(tier=tier)
     session.eval(
         "(define (space a) (let ((v (slice (cdr (eigh a)) 2 4 #:axis 1))) (matmul v (transpose v))))"

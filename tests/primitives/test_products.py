@@ -1,4 +1,4 @@
-"""Large products of matrices and loops over large tensors, which are done by parts: the parts make the whole."""
+"""Large products of matrices and loops over large tensors, which are split: the parts make the whole."""
 
 from __future__ import annotations
 

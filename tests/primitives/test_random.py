@@ -99,7 +99,7 @@ def test_many_numbers_are_drawn_in_parts(session: vlad.Session) -> None:
 @given(st.lists(words, min_size=1, max_size=20))
 @example([0, WORD - 1, WORD // 2, WORD // 2 - 1, 1 << 11, 1 << 30, 1 << 40])
 def test_normal_is_the_inverse_of_the_distribution(drawn: list[int]) -> None:
-    """Beside Python's own, which rounds the probability; and symmetrical to the last bit."""
+    """Compared with Python's own, which rounds the probability; and exactly symmetric."""
     array = np.array(drawn, dtype=np.uint64)
     found = _normals(np, array)
     for one, got in zip(drawn, found.tolist(), strict=True):
@@ -254,7 +254,7 @@ def test_places_of_a_permutation_are_even(session: vlad.Session) -> None:
 
 
 def test_keys_that_were_split_are_independent(session: vlad.Session) -> None:
-    """Of each other, of what they come from, of neighbouring seeds; and what different rows draw with one key."""
+    """Of each other, of their origin, of neighbouring seeds; and the draws of different rows with one key."""
     session.eval("""
 (define (family seed) (let ((key (random-key seed))) (append (list key) (split key 8) (split (car (split key 1)) 8))))
 (define (draws keys) (map (lambda (key) (uniform key 20000)) keys))
@@ -287,7 +287,7 @@ NESTED = """
 
 
 def test_derivatives_past_a_key(session: vlad.Session) -> None:
-    """The way back through a structure that holds a key gives the key a zero, and what it draws is constant."""
+    """The reverse phase through a structure that contains a key gives the key a zero, and draws are constant."""
     session.eval(NESTED)
     assert session.eval("(equal? ((gradient-R loss) state) (cons (* 2 noise #[1 2]) '(0 . 0)))")
     along = "(lambda (t) (loss (cons (+ #[1 2] (* t #[1 -1])) (cons (+ 4 (* t 0)) 0))))"

@@ -185,7 +185,7 @@ def test_fast_form_agrees_bit_for_bit(row: Primitive) -> None:
 
 @rows([row for row in FAST_ROWS if row in REAL_ROWS])
 def test_fast_form_raises_where_the_rule_does(row: Primitive) -> None:
-    """Alone, or beside an operand that is known to be a real: the emitter sees to that."""
+    """Alone, or next to an operand that is known to be a real, as the emitter ensures."""
     form = fast(row)
     for wrong in WRONG:
         for position in range(len(row.operands)):

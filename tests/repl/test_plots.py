@@ -1,4 +1,4 @@
-"""Plots: what is drawn, and where: in the terminal, between its lines, in a window, in a file."""
+"""Plots: their contents, and their place: in the terminal, inline, in a window, in a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A Matplotlib whose pictures are texts."""
+    """A mock of Matplotlib whose pictures are texts."""
     import sys
 
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("matplotlib")}
@@ -238,7 +238,7 @@ class TestOnATerminal:
             number, _, lines = shown.read_text().partition(" ")
             assert lines == "[('sin', 240, ''), ('legend', 0, '')]"
             person.asks(1)
-            person.interrupt()  # is for the prompt alone
+            person.interrupt()  # applies to the prompt alone
             person.says("(+ 1 2)", "\n3\n")
             os.kill(int(number), 0)
             person.asks(2)

@@ -1,4 +1,4 @@
-"""The prompt's keys, by a pipe in place of a terminal; history, completion and the Pygments lexer by themselves."""
+"""The prompt's keys, through a pipe in place of a terminal; history, completion and the Pygments lexer by themselves."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Keys:
         self.history = HistoryFile("" if path is None else str(path))
 
     def typed(self, *parts: str) -> str:
-        """The input that keys give. Between the parts, what the keys have begun is finished."""
+        """The input from keys. Between the parts, pending work of the keys is finished."""
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
             prompt = Prompt(self.writing.shell, keys, DummyOutput(), self.history)
             return asyncio.run(self._typed(prompt, keys, parts))
@@ -226,7 +226,7 @@ class TestCompletion:
 
     def test_by_the_key(self, keys: Keys) -> None:
         assert keys.typed("(unif" + TAB, " 1)\r") == "(uniform 1)"
-        assert keys.typed("(gradi" + TAB + ")\r") == "(gradient)"  # what they have in common
+        assert keys.typed("(gradi" + TAB + ")\r") == "(gradient)"  # their common prefix
         assert keys.typed("(gradient-" + TAB + TAB, ENTER, ")\r").startswith("(gradient-")
         assert keys.typed(",tier e" + TAB + ENTER) == ",tier evaluate"
 

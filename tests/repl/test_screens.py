@@ -1,4 +1,4 @@
-"""The pictures in docs/screens show what the prompt does: their scenes are played again."""
+"""The pictures in docs/screens show the prompt's behaviour: their scenes are repeated."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class TestEdits:
 
     @given(TEXTS, st.integers(0, 60), st.sampled_from(sorted(EDITS)))
     def test_edits_keep_to_the_text(self, text: str, at: int, name: str) -> None:
-        """They lose nothing but brackets (or, `kill` and `raise`, what they are for), and the cursor stays inside."""
+        """They change only brackets (or, for `kill` and `raise`, the intended text), and the cursor stays inside."""
         at = min(at, len(text))
         result = EDITS[name](text, at)
         if result is None:

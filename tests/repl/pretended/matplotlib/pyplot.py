@@ -1,4 +1,4 @@
-"""Windows: what is drawn in them is written to a file that the environment names, and so is their end."""
+"""Windows: their contents are written to a file named in the environment, and so is their end."""
 
 from __future__ import annotations
 
