@@ -14,7 +14,7 @@ from .shell import Shell
 THEME = Theme()
 
 
-@THEME.command("expand", "FORM", "what a form is in core, the language inside")
+@THEME.command("expand", "FORM", "a form in core, the intermediate language")
 def _expand(shell: Shell, argument: str) -> None:
     for text in shell.session.expand_source(Source("<command>", argument)):
         shell.terminal.line(text)
@@ -48,7 +48,7 @@ def expressions(text: str) -> list[str]:
     return found
 
 
-_stage("core", "a procedure in core, the language inside")
+_stage("core", "a procedure in core, the intermediate language")
 _stage("reverse", "its reverse derivative, which J makes, in core")
 _stage("forward", "its forward derivative, which j* makes, in core")
 _stage("types", "the types that the compiler finds", "F [OPERAND ...]")

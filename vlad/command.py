@@ -35,15 +35,15 @@ vlad: a language in which differentiation is an operator like any other
   vlad [OPTION ...] FILE [ARG ...]      run a program; `.vlad` may be left out of FILE
   vlad [OPTION ...] run FILE [ARG ...]  the same
   vlad [OPTION ...] -e EXPR [ARG ...]   evaluate EXPR and print its value; -e may be repeated
-  vlad [OPTION ...] < FILE              run the program that comes from standard input
-  vlad expand FILE                      print each top-level form as core, the language inside
+  vlad [OPTION ...] < FILE              run the program on standard input
+  vlad expand FILE                      print each top-level form as core, the intermediate language
   vlad show FILE [--stage STAGE] [--after PASS] [--name PROCEDURE]
                                         print procedures: as core, as derivatives (reverse,
                                         forward), as types, as first-order code (after a pass
                                         of the compiler), or as c
-  vlad doc [NAME]                       tell what a name of the language means, or the code of an
+  vlad doc [NAME]                       explain a name of the language, or the code of an
                                         error; without one, list all names by theme
-  vlad cache [clear]                    what compiled code is kept, and where; or remove it
+  vlad cache [clear]                    show the cache of compiled code, or empty it
   vlad check FILE                       print types, and find type errors, without running
   vlad build FILE [-o NAME] [--native]  make a program that runs without Python
   vlad build FILE --lib [--export PROCEDURE ...] [--export-value PROCEDURE ...] [-o NAME]
@@ -53,24 +53,24 @@ vlad: a language in which differentiation is an operator like any other
                                         run a program step by step, or up to a place in it
   vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
 
-  -i                    then the prompt: after FILE or -e, with all that they defined
+  -i                    start the prompt after FILE or -e, with their definitions
   --no-init             a prompt without the start-up file
-  -I DIR                look for included and imported files in DIR, too; may be repeated
+  -I DIR                search DIR, too, for included and imported files; may be repeated
   --metered             after each value, print how often each primitive was applied
-  --trace PROCEDURE     print each call of a procedure and its answer; may be repeated
-  --find-nan            tell which operation is the first to answer an infinity or a NaN
+  --trace PROCEDURE     print each call of a procedure and its result; may be repeated
+  --find-nan            find the first operation that returns an infinity or a NaN
   --tier auto|compile|evaluate
-                        compile to C what runs long (the default), everything first, or nothing
-  --optimize 0|1|2|3    how hard the C compiler tries; 2 without this
+                        compile long computations to C (the default), everything first, or nothing
+  --optimize 0|1|2|3    optimisation level of the C compiler; 2 by default
   --device cpu|cuda     where tensors are made: in memory, or on the GPU (needs CuPy)
-  --fast-math           let it reorder sums and products, at the cost of the last digits
+  --fast-math           allow it to reorder sums and products, at the cost of the last digits
   --max-seconds N       end the program with an error after N seconds,
   --max-memory N        when it grows by more than N megabytes,
-  --max-depth N         when N calls are waiting for each other,
-  --fuel N              or after N calls and turns of loops
+  --max-depth N         when N calls are nested,
+  --fuel N              or after N calls and loop iterations
   --help, --version     print this, print the version
 
-Options stand before FILE; all that follows FILE is for the program: `(command-line-arguments)`.
+Options go before FILE; everything after FILE belongs to the program: `(command-line-arguments)`.
 Exit status: 0; 1 for an error in the program; 2 for wrong usage; 130 for an interrupt.
 """
 

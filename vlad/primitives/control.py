@@ -324,7 +324,7 @@ ROWS: list[Primitive] = [
 
 PROCEDURES: dict[str, str] = {
     "if-procedure": """;;; (if-procedure condition then else)
-        ;;; What `then` answers where the condition holds, else what `else` answers: procedures without parameters.
+        ;;; The result of `then` if the condition is true, else that of `else`: procedures without parameters.
         ;;; (if-procedure #t (lambda () 1) (lambda () 2))  ⇒ 1
         (lambda (c t e) (if c (t (quote ())) (e (quote ()))))""",
 }
